@@ -16,8 +16,8 @@ __version__ = "0.1.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
-    from rubriclab.data import read as read
-    from rubriclab.data.tables import write_rows as write_rows
+    from rubriclab.data.readers import read as read
+    from rubriclab.data.write import write_rows as write_rows
     from rubriclab.errors import (
         BudgetReached as BudgetReached,
         DataError as DataError,
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "data": ("read",),
-    "data.tables": ("write_rows",),
+    "data.write": ("write_rows",),
     "errors": (
         "BudgetReached",
         "DataError",

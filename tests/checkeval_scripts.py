@@ -12,7 +12,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.augment import QuestionPool
 from rubriclab.methods.checklist import Checklist, SubDimension
 from rubriclab.methods.questions import make_question
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example
 from rubriclab.prompts import Prompt

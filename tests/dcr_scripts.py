@@ -12,8 +12,7 @@ from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.score import make_criterion
 from rubriclab.models.rubric import Part
-from rubriclab.models.sentences import Units
-from rubriclab.models.text import Example
+from rubriclab.models.text import Example, Units
 from rubriclab.prompts import Prompt
 
 Said = Mapping[str, Any] | str

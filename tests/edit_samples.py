@@ -33,7 +33,7 @@ from rubriclab.models.text import (
     task_words,
 )
 from rubriclab.models.version import Candidate, Cell, Effort, Provenance
-from rubriclab.store import Store
+from rubriclab.store.store import Store
 
 ASPECT, SEED, GROUPS, RIVALS = "coherence", 7, 6, 4
 SCALE = Scale(low=1, high=5, whole=True)

@@ -15,7 +15,7 @@ from rubriclab.judges import FakeJudge, Reply
 from rubriclab.judges.judge import Token
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Learned, TrainingInput, silent
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.models.text import Example, Scale
 from rubriclab.prompts import Prompt, render

@@ -9,7 +9,7 @@ from typing import Any
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.literature import Finding
 from rubriclab.methods.method import TrainingInput
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Level
 from rubriclab.models.text import (
     Assignment,

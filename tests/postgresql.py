@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from rubriclab.store.engine import address
+from rubriclab.store.tables import address
 
 NUMBERS = count()
 

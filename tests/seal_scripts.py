@@ -13,10 +13,9 @@ from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.prompts import VerificationPlan
 from rubriclab.methods.seal.settings import UNPACKED, SealSettings
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.rubric import Part
-from rubriclab.models.sentences import split_sentences
-from rubriclab.models.text import Example
+from rubriclab.models.text import Example, split_sentences
 from rubriclab.prompts import Prompt
 
 Said = Mapping[str, Any] | str

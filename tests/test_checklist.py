@@ -17,7 +17,7 @@ from rubriclab.methods.checklist import (
     read_checklist,
     shipped_checklists,
 )
-from rubriclab.models.documents import content_path
+from rubriclab.models.base import content_path
 from rubriclab.models.text import task_words
 from rubriclab.ops.check import lint
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.models.digest import canonical, digest, digest_text
+from rubriclab.models.base import canonical, digest, digest_text
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
@@ -66,7 +66,7 @@ def test_lone_surrogates_have_a_digest_and_are_told_apart():
 
 def test_another_process_with_another_hash_seed_finds_the_same():
     code = (
-        "from rubriclab.models.digest import digest; "
+        "from rubriclab.models.base import digest; "
         "print(digest({'b': [1, 2.5], 'a': 'x', 'c': {'z': None, 'y': True}}))"
     )
     runs = [

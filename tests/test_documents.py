@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.models.documents import (
+from rubriclab.models.base import (
     DEEPEST,
     Unreadable,
     parse_json,

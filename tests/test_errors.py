@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rubriclab as rl
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.ops.learn import LearnOptions
 

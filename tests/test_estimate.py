@@ -8,7 +8,7 @@ from holistic_scripts import part as overall_part, whole
 from hypoeval_scripts import assignment, example
 from single_call_scripts import HYPOTHESES, PARTS, combined, part_of, sound
 
-from rubriclab.data import RowError
+from rubriclab.data.rows import RowError
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.estimate import (

@@ -15,7 +15,7 @@ from rubriclab.methods.literature import (
     read_findings,
     write_findings,
 )
-from rubriclab.models.documents import content_path
+from rubriclab.models.base import content_path
 
 TASKS = ("summarization", "story", "dialogue")
 CITATION = "Lin (2004), ROUGE: A Package"

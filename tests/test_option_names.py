@@ -14,7 +14,7 @@ import pytest
 
 import rubriclab
 from rubriclab import Example, Lab
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.lab import OPERATIONS
 from rubriclab.ops.inputs import rows_of

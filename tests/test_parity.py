@@ -31,12 +31,12 @@ from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
 from rubriclab.errors import UserError
 from rubriclab.judges import batched
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.judgment import HumanJudgment, TextToJudge
 from rubriclab.ops.label import LabelOptions, question_of
 from rubriclab.option_names import reader_of_commands
-from rubriclab.store import open_store
-from rubriclab.store.batches import OpenBatch
+from rubriclab.store.answers import OpenBatch
+from rubriclab.store.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 LEARNED: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from rubriclab.models.sentences import sentence_spans, split_sentences
+from rubriclab.models.text import sentence_spans, split_sentences
 
 QUARTER_MEGABYTE = 250_000
 WORDS = ["He", "she", "I", "mr", "Dr", "U.S", "u.s", "no", "5", "3.5", "p.m", "said", "com", "é", "他", "a", "'s", "-"]

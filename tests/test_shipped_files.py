@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rubriclab.errors import UserError
-from rubriclab.models.documents import content_path
+from rubriclab.models.base import content_path
 
 
 @pytest.fixture

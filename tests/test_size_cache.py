@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from rubriclab.data.decimal_mark import decimal_mark
-from rubriclab.data.reading import DEFAULTS
+from rubriclab.data.mapping import DEFAULTS
+from rubriclab.data.readers import decimal_mark
 from rubriclab.judges.embedded.answers import _roots
 from rubriclab.judges.embedded.reading import values_of
 from rubriclab.methods.questions import read_answer
-from rubriclab.models.digest import OVERHEAD, cached_by_size
+from rubriclab.models.base import OVERHEAD, cached_by_size
 
 
 def test_latest_results_are_cached_up_to_the_limit() -> None:

@@ -15,8 +15,7 @@ from experiments.runner.cases import Case, SplitName
 from rubriclab import DataError, Judge
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.models.base import FrozenModel
-from rubriclab.models.documents import Unreadable, read_file
+from rubriclab.models.base import FrozenModel, Unreadable, read_file
 from rubriclab.prompts import prompts_digest
 from rubriclab.prompts.render import FOLDER
 from rubriclab.pydantic_errors import first_fault

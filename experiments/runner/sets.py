@@ -11,11 +11,12 @@ from pydantic import Field
 
 from experiments import SETS
 from rubriclab import Assignment, DataError, Example, SettingsError, find_aspect, parse_scale, read, task_words
-from rubriclab.data import RowError, training_examples
-from rubriclab.data.formats import lines_of
-from rubriclab.models.base import FrozenModel
-from rubriclab.models.digest import canonical
-from rubriclab.models.documents import (
+from rubriclab.data import training_examples
+from rubriclab.data.rows import RowError
+from rubriclab.data.text_files import lines_of
+from rubriclab.models.base import (
+    FrozenModel,
+    canonical,
     parse_json,
     parse_toml,
     read_file,

@@ -28,7 +28,7 @@ from rubriclab.cli.options import FromFound, SectionOption
 from rubriclab.cli.places import PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.names import has_settings, settings_names
-from rubriclab.models.documents import (
+from rubriclab.models.base import (
     MOST_TOML_BYTES,
     Unreadable,
     parse_toml,

@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from rubriclab.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from rubriclab.data.reading import ReadingOptions
-    from rubriclab.data.tables import CsvDialect, WriteRow
+    from rubriclab.data.mapping import ReadingOptions
+    from rubriclab.data.write import CsvDialect, WriteRow
     from rubriclab.report.model import View
 
 
@@ -29,7 +29,7 @@ def check_place(output: str) -> None:
 
 def check_rows_place(output: str) -> None:
     """Return if rows can be written to `output`, in the format that its name says; errors as of `check_place`."""
-    from rubriclab.data.tables import check_writable
+    from rubriclab.data.write import check_writable
 
     check_place(output)
     if output != "-":
@@ -102,12 +102,17 @@ def writing_rows(
 
     JSON Lines are written as rows come, a table at the end, also if that is an error. With `always`, a file is written
     if there are no rows too, so that those of an earlier run do not stay. `after` is as in `writing`,
-    `dialect` and `legend` are as in `rubriclab.data.tables.writing_table`.
+    `dialect` and `legend` are as in `rubriclab.data.write.writing_table`.
 
     Raises:
         DataError: if the file cannot be opened or written.
     """
-    from rubriclab.data.tables import COMMAS, json_line, table_kind, writing_table
+    from rubriclab.data.write import (
+        COMMAS,
+        json_line,
+        table_kind,
+        writing_table,
+    )
 
     if output != "-" and table_kind(output):
         with writing_table(output, always=always, dialect=dialect or COMMAS, legend=legend) as write_row:
@@ -121,8 +126,8 @@ def writing_rows(
 
 def dialect_of(texts: str, options: ReadingOptions) -> CsvDialect:
     """Return how a .csv file with the rows of `texts` is written: as `texts`, if that is one with semicolons."""
-    from rubriclab.data.raw_rows import raw_rows
-    from rubriclab.data.tables import COMMAS, dialect_like, table_kind
+    from rubriclab.data.readers import raw_rows
+    from rubriclab.data.write import COMMAS, dialect_like, table_kind
 
     is_csv = Path(texts).is_file() and table_kind(texts) == ".csv"
     return dialect_like(raw_rows(texts, options).source) if is_csv else COMMAS
@@ -169,7 +174,7 @@ def write_csv(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
     Raises:
         DataError: if the file cannot be written.
     """
-    from rubriclab.data.tables import csv_text, flattened
+    from rubriclab.data.write import csv_text, flattened
 
     if path:
         cells = [flattened(row) for row in rows]

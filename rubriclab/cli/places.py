@@ -49,7 +49,7 @@ class StoreType(PlaceType):
     """A store: a path or a URL."""
 
     def _moved(self, written: str, folder: Path) -> str:
-        from rubriclab.store.engine import moved
+        from rubriclab.store.tables import moved
 
         return moved(written, folder)
 
@@ -99,7 +99,7 @@ def check_output(path: str, name: str, inputs: list[str]) -> None:
     Raises:
         SettingsError: otherwise.
     """
-    from rubriclab.models.documents import is_database
+    from rubriclab.models.base import is_database
 
     for read in inputs:
         if same_file(path, read):
@@ -131,7 +131,7 @@ def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
 def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) -> Iterator[str]:
     """Yield the files that a command reads, the configuration and the store with its companions among them."""
     from rubriclab.judges.recording import PREFIX
-    from rubriclab.store.engine import address, file_of
+    from rubriclab.store.tables import address, file_of
 
     for param, value in given:
         if isinstance(param.type, FileType) and not isinstance(param.type, OutputType):

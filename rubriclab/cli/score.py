@@ -161,7 +161,7 @@ def _check_threshold(fail_under: float | None, scale: Scale) -> None:
 
 
 def _check_replies(place: str | None) -> None:
-    from rubriclab.data.tables import table_kind
+    from rubriclab.data.write import table_kind
 
     if place is None:
         return
@@ -174,7 +174,7 @@ def _check_replies(place: str | None) -> None:
 
 def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool) -> None:
     """Write the scores as they come; with `resume`, after those in the file."""
-    from rubriclab.data.tables import table_kind
+    from rubriclab.data.write import table_kind
     from rubriclab.ops.score import record_of, write_record
     from rubriclab.ops.workspace import finish
     from rubriclab.report.lists import criteria_rows

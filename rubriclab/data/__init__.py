@@ -1,10 +1,10 @@
 """Examples, aspects and scales; readers of files and tables; checks of training data."""
 
+from rubriclab.data.annotations import PairwiseComparison
 from rubriclab.data.check import Training, training_examples
-from rubriclab.data.comparisons import PairwiseComparison
 from rubriclab.data.mapping import FieldMap, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
-from rubriclab.data.row import RowError
+from rubriclab.data.rows import RowError
 from rubriclab.models.text import (
     Aspect,
     Assignment,

@@ -7,11 +7,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rubriclab.data.comparisons import Lined, PairwiseComparison, about, comparison_faults, fit_scores
-from rubriclab.data.fields import LONGEST_REASON
-from rubriclab.data.mapping import NATIVE, TABLES, FieldMap, mapping_text, proposed_mapping
+from rubriclab.data.annotations import (
+    Lined,
+    PairwiseComparison,
+    about,
+    comparison_faults,
+    fit_scores,
+)
+from rubriclab.data.mapping import (
+    NATIVE,
+    TABLES,
+    FieldMap,
+    mapping_text,
+    proposed_mapping,
+)
 from rubriclab.data.readers import Rows
-from rubriclab.data.row import RowError
+from rubriclab.data.rows import LONGEST_REASON, RowError
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.cells import MOST_WORDS, WordScore, proposed_level_scores
 from rubriclab.models.characters import describe, is_blank

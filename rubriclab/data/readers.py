@@ -2,24 +2,456 @@
 
 A faulty row becomes a `RowError` in its place, and reading continues. Rows that compare texts are collected in
 `Rows.comparisons`. A source that cannot be read at all (no such file, no rows, another format) raises a `DataError`.
+
+The format of a file follows from its name, encoding and delimiter from its first bytes, and the decimal mark from all
+scores, so that the order of the rows does not matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from statistics import median
 from types import MappingProxyType
 from typing import Any
 
-from rubriclab.data.comparisons import PairwiseComparison, comparisons_of
-from rubriclab.data.formats import Lines, Numbered
-from rubriclab.data.mapping import NATIVE, FieldMap
-from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
-from rubriclab.data.reading import ReadingOptions, SourceFormat
-from rubriclab.data.row import RowError, check_columns, example_of
+from rubriclab.data.annotations import (
+    NAME,
+    PairwiseComparison,
+    comparisons_of,
+    converter,
+    is_rating,
+    joined_ratings,
+    rows_of,
+)
+from rubriclab.data.binary_files import parquet_rows, read_sheet
+from rubriclab.data.mapping import (
+    DEFAULTS,
+    NATIVE,
+    UTF_8,
+    FieldMap,
+    Mark,
+    ReadingOptions,
+    SourceFormat,
+)
+from rubriclab.data.rows import RowError, check_columns, example_of
+from rubriclab.data.text_files import (
+    Dialect,
+    Lines,
+    Numbered,
+    bounded_lines,
+    check_header,
+    check_text,
+    delimited_rows,
+    document_rows,
+    encoding_of,
+    first_records,
+    json_lines,
+    lines_of,
+    sample_of,
+    sniff,
+)
+from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.cells import CellRules
+from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
+from rubriclab.option_names import by_reader, option
+
+# How much the median of a column's numbers without a mark may exceed that of its decimals, and how much it must exceed
+# it to show that these are thousands. In between, it shows nothing.
+NEAR, FAR = 10, 100
+# Characters; longer texts are not numbers, and are not cached.
+LONGEST_NUMBER = 40
+_RULES: dict[Mark, CellRules] = {"point": CellRules(typed=False), "comma": CellRules(typed=False, decimal_comma=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalMark:
+    """How scores are written.
+
+    Attributes:
+        mark: `None` if no score has one.
+        unsure: the first score that could be a decimal or a thousand, with both readings, the one that is used first;
+            `None` if there is none, or a score that can be read in one way only decides.
+    """
+
+    mark: Mark | None = None
+    unsure: str | None = None
+
+
+@dataclass(slots=True)
+class _Column:
+    """The scores in a column, in little memory for any number of rows.
+
+    Attributes:
+        lists: whether a cell may be a list, in which commas separate raters.
+        one_number: whether every cell is one number, if commas are decimal commas.
+        certain: the marks of numbers that can be read with one mark only.
+        plain: the sizes of numbers that are the same with both marks.
+        decimals: the sizes of numbers that are decimals with a mark, and thousands with the other, by this mark.
+        unsure: the first of the latter, with its line and readings.
+    """
+
+    name: str
+    lists: bool
+    one_number: bool = True
+    certain: set[Mark] = field(default_factory=set)
+    plain: Counter[float] = field(default_factory=Counter)
+    decimals: dict[Mark, Counter[float]] = field(default_factory=dict)
+    unsure: tuple[int, str, Mapping[Mark, float]] | None = None
+
+    def add(self, line: int, cell: Any) -> None:
+        readings = _readings(cell) if not isinstance(cell, str) or len(cell) <= LONGEST_NUMBER else {}
+        self.one_number &= "comma" in readings
+        if len(readings) == 1:
+            self.certain |= readings.keys()
+        elif readings and readings["point"] == readings["comma"]:
+            self.plain[abs(readings["point"])] += 1
+        elif readings:
+            mark = min(readings, key=lambda mark: abs(readings[mark]))
+            self.decimals.setdefault(mark, Counter())[abs(readings[mark])] += 1
+            self.unsure = self.unsure or (line, cell, readings)
+
+    def mark_by_size(self) -> Mark | None:
+        """Return the mark with which the numbers are of similar size; `None` if this is not clear."""
+        if not self.plain or len(self.decimals) != 1:
+            return None
+        ((mark, decimals),) = self.decimals.items()
+        times = median(self.plain.elements()) / median(decimals.elements())
+        return mark if times <= NEAR else _OTHER[mark] if times >= FAR else None
+
+
+_OTHER: dict[Mark, Mark] = {"point": "comma", "comma": "point"}
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _readings(cell: Any) -> dict[Mark, float]:
+    """Return a cell as a number by decimal mark: empty if it is none, two equal ones for a stored number."""
+    if isinstance(cell, str):
+        return {mark: number for mark, rules in _RULES.items() if (number := rules.number(cell)) is not None}
+    stored = isinstance(cell, int | float) and not isinstance(cell, bool)
+    return dict.fromkeys(_RULES, float(cell)) if stored else {}
+
+
+def decimal_mark(
+    where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
+) -> DecimalMark:
+    """Return how scores are written in numbered rows of texts.
+
+    Columns with one score in each cell decide. A column of annotations may hold lists, in which commas separate raters:
+    it has decimal commas if each cell is one number and the file separates cells by semicolons.
+
+    Raises:
+        DataError: if a score could be a decimal or a thousand, and nothing decides.
+    """
+    if options.decimal is not None:
+        return DecimalMark(options.decimal)
+    columns = _columns(rows, options)
+    usual: Mark = "comma" if delimiter == ";" else "point"
+    found = _decided(where, [column for column in columns if not column.lists], usual)
+    if found.mark == "comma" or delimiter != ";":
+        return found
+    in_lists = _decided(where, [column for column in columns if column.lists and column.one_number], usual)
+    return in_lists if in_lists.mark == "comma" or in_lists.unsure else found
+
+
+def _columns(rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions) -> list[_Column]:
+    """Return the columns of scores; without any, only the first row is read."""
+    fields: dict[str, str] = {column: name for name, column in options.mapping.columns.items()}
+    is_missing = options.rules(typed=False).is_missing
+    columns: dict[str, _Column] = {}
+    for number, (line, row) in enumerate(rows):
+        if number == 0:
+            for name in row:
+                table, *parts = fields.get(name, name).split(".", 2)
+                if parts and table in ("scores", "annotations"):
+                    columns[name] = _Column(name, lists=table == "annotations" and len(parts) == 1)
+        if not columns:
+            break
+        for name, column in columns.items():
+            if not is_missing(cell := row.get(name)):
+                column.add(line, cell)
+    return list(columns.values())
+
+
+def _decided(where: str, columns: Sequence[_Column], usual: Mark) -> DecimalMark:
+    """Return the decimal mark of columns of scores; `usual` is that of the format."""
+    if certain := {mark for column in columns for mark in column.certain}:
+        return DecimalMark("comma" if certain == {"comma"} else "point")
+    unsure = next(((column.name, *column.unsure) for column in columns if column.unsure), None)
+    if not unsure:
+        return DecimalMark()
+    found = {mark for column in columns if (mark := column.mark_by_size())}
+    if not found and {mark for column in columns for mark in column.decimals} == {usual}:
+        found = {usual}
+    name, line, cell, readings = unsure
+    if len(found) != 1:
+        raise DataError(
+            f"{where}:{line}: the score {cell!r} in column {name!r} is {readings['point']:.12g} with a decimal point "
+            f"and {readings['comma']:.12g} with a decimal comma, and no other score shows which it has.",
+            f"Say which: {option('decimal', 'point')} or {option('decimal', 'comma')}.",
+        )
+    mark = found.pop()
+    other = readings[_OTHER[mark]]
+    return DecimalMark(mark, f"{cell!r} in line {line} as {readings[mark]:.12g}, not {other:.12g}")
+
+
+JSON_LINES = (".jsonl", ".ndjson", ".json")
+# The usual delimiter of each kind of text file.
+DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+PARQUET = ".parquet"
+WORKBOOK = (".xlsx", ".xlsm")
+EXPECTED = (
+    "expected a path, rows as mappings, a list of texts, Example objects, a pandas, polars or pyarrow table, or a "
+    "Hugging Face data set"
+)
+_NAMES = (
+    "Name it .jsonl, .csv or .tsv (these also with .gz), .xlsx or .parquet; - reads JSON Lines from standard input."
+)
+_NO_FILE = by_reader(
+    python="A string is a path; to pass texts, give a list of strings: ['one text', 'another text'].",
+    command_line="Give a file of rows, or - for standard input.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RawRows:
+    """Raw rows of a file or table, and how they are read.
+
+    Attributes:
+        source: the detected format.
+        numbered: each row with its line: a mapping, a fault, or any other value.
+        rules: how cells are read.
+        table: whether all rows have the same columns.
+    """
+
+    source: SourceFormat
+    numbered: Numbered
+    rules: CellRules
+    table: bool = False
+
+
+def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
+    """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines.
+
+    Raises:
+        DataError: if the file is missing, unreadable, or of an unknown format or encoding.
+        SettingsError: for an option that does not apply to the format.
+    """
+    if not isinstance(source, str | Path):
+        name = getattr(source, "name", None)
+        return _stream(name if isinstance(name, str) else "stream", source, options)
+    if str(source) == "-":
+        return _stream("stdin", sys.stdin.buffer, options)
+    path = Path(source)
+    kind = _kind(path)
+    _check_readable(path, kind)
+    _check_options(path, kind, options)
+    if kind in WORKBOOK:
+        raw = _sheet(path, options)
+    elif kind == PARQUET:
+        rows = parquet_rows(path, options.longest)
+        raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
+    else:
+        raw = _text(path, kind, options)
+    # The rows of a pipe may come one at a time, and an export is read as a whole.
+    return _own_rows(raw, options) if path.is_file() else raw
+
+
+def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
+    """Return the rows of a table, or of any iterable of mappings, texts or examples.
+
+    Raises:
+        DataError: if `rows` is a mapping (such as a data set with splits), or cannot be iterated over.
+    """
+    if isinstance(rows, Mapping):
+        keys = ", ".join(repr(key) for key in rows)
+        raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
+    if isinstance(rows, bytes | type) or not (_is_table(rows) or isinstance(rows, Iterable)):
+        raise DataError(f"Data of the type {type(rows).__name__} has no rows;", f"{EXPECTED}.")
+
+    numbered = enumerate(_mappings(rows, options.mapping), start=1)
+    raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
+    # The rows of an iterator may come one at a time, and an export is read as a whole.
+    return raw if isinstance(rows, Iterator) else _own_rows(raw, options)
+
+
+def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
+    """Return the rows, ratings of one text joined, and those of an annotation tool with annotations and reasons."""
+    first = next(raw.numbered, None)
+    if first is None:
+        return raw
+    numbered = chain([first], raw.numbered)
+    if is_rating(first[1], options.mapping, raw.rules):
+        joined, details = joined_ratings(raw.source.where, numbered, options.mapping, raw.rules)
+        return replace(raw, source=replace(raw.source, tool=NAME, details=details), numbered=iter(joined))
+    convert = converter(first[1], raw.source.format)
+    if convert is None:
+        return replace(raw, numbered=numbered)
+    rules = options.rules(typed=False)
+    export = convert(raw.source.where, numbered)
+    rows = rows_of(export, rules)
+    source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
+    return RawRows(source, iter(rows), rules, table=True)
+
+
+def _stream(where: str, lines: Lines, options: ReadingOptions) -> RawRows:
+    return _json_lines(where, bounded_lines(where, lines, options.longest), options, UTF_8)
+
+
+def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str) -> RawRows:
+    return RawRows(SourceFormat(where, "JSON Lines", encoding), json_lines(where, lines), options.rules(typed=True))
+
+
+def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
+    """Return the rows of a text file, after detecting its encoding, delimiter and decimal mark."""
+    where, longest = str(path), options.longest
+    sample, complete = sample_of(path)
+    check_text(where, sample)
+    encoding = options.encoding or encoding_of(where, sample, complete=complete, only_unicode=kind in JSON_LINES)
+    text = sample.decode(encoding, "replace").removeprefix("\ufeff")
+    newline = "\r" if "\r" in text and "\n" not in text else "\n"
+    if kind in JSON_LINES:
+        if (rows := document_rows(path, text, longest, encoding)) is not None:
+            return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), options.rules(typed=True))
+        return _json_lines(where, lines_of(path, longest, encoding, newline), options, encoding)
+    if options.delimiter:
+        dialect = Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
+    else:
+        usual, header_rows = DELIMITED[kind], options.header_rows
+        dialect = sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
+    check_header(where, first_records(text.splitlines(keepends=True), dialect), options)
+
+    def numbered() -> Numbered:
+        return delimited_rows(where, lines_of(path, longest, encoding, newline), longest, dialect)
+
+    mark = decimal_mark(where, _mappings_of(numbered()), options, dialect.delimiter)
+    source = SourceFormat(
+        where,
+        "TSV" if kind != ".csv" else "CSV",
+        encoding,
+        dialect.delimiter,
+        decimal=mark.mark,
+        unsure=mark.unsure,
+        usual=DELIMITED[kind],
+    )
+    return RawRows(source, numbered(), options.rules(typed=False, decimal=mark.mark), table=True)
+
+
+def _sheet(path: Path, options: ReadingOptions) -> RawRows:
+    sheet = read_sheet(path, options)
+    mark = decimal_mark(f"{path}, sheet {sheet.name!r}", sheet.rows, options)
+    source = SourceFormat(
+        str(path),
+        "Excel workbook",
+        decimal=mark.mark,
+        unsure=mark.unsure,
+        sheet=sheet.name,
+        sheets=sheet.sheets,
+        merged=sheet.merged,
+        hidden=sheet.hidden,
+    )
+    return RawRows(source, iter(sheet.rows), options.rules(typed=False, decimal=mark.mark), table=True)
+
+
+def _mappings_of(rows: Numbered) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the rows by column with their lines, up to one that cannot be read."""
+    with suppress(DataError):
+        for line, row in rows:
+            if isinstance(row, dict):
+                yield line, row
+
+
+def _kind(path: Path) -> str:
+    """Return the ending of a file's name, without `.gz`."""
+    name = path.name.lower()
+    uncompressed = [kind for kind in (PARQUET, *WORKBOOK) if name.endswith(kind)]
+    kinds = uncompressed or [kind for kind in (*JSON_LINES, *DELIMITED) if name.removesuffix(".gz").endswith(kind)]
+    if not kinds and not os.path.exists(path) and (any(map(str.isspace, name)) or not path.suffix):
+        raise DataError(f"There is no file {preview(str(path))}.", _NO_FILE)
+    if not kinds:
+        raise DataError(f"{path}: unknown format.", _NAMES)
+    return kinds[0]
+
+
+def _check_options(path: Path, kind: str, options: ReadingOptions) -> None:
+    """Check that every given option applies to the format.
+
+    Raises:
+        SettingsError: if one does not.
+    """
+    text, table = kind in (*JSON_LINES, *DELIMITED), kind in (*DELIMITED, *WORKBOOK)
+    applies = {
+        "sheet": kind in WORKBOOK,
+        "skip_hidden": kind in WORKBOOK,
+        "header_rows": table,
+        "skip_rows": table,
+        "delimiter": kind in DELIMITED,
+        "encoding": text,
+        "decimal": table,
+    }
+    for name, applicable in applies.items():
+        if not applicable and getattr(options, name) != getattr(DEFAULTS, name):
+            raise SettingsError(f"{option(name)} does not apply to {path}, a {kind} file;", "leave it out.")
+
+
+def _check_readable(path: Path, kind: str) -> None:
+    if not os.path.exists(path):
+        reason = "there is no such file"
+    elif path.is_dir():
+        reason = "it is a folder"
+    elif not os.access(path, os.R_OK):
+        reason = "permission denied"
+    elif kind not in JSON_LINES and not path.is_file():
+        reason = "a table is read twice, and a pipe only once"
+    else:
+        return
+    raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
+
+
+def _is_table(rows: Any) -> bool:
+    """Return whether all rows have the same columns; Hugging Face's `IterableDataset` may not know its columns."""
+    methods = ("itertuples", "iter_rows", "to_batches", "collect_schema")
+    return any(hasattr(rows, name) for name in methods) or bool(getattr(rows, "column_names", None))
+
+
+def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
+    if hasattr(rows, "itertuples"):
+        return _pandas_rows(rows)
+    if hasattr(rows, "to_batches"):  # pyarrow
+        return (row for batch in rows.to_batches() for row in batch.to_pylist())
+    if hasattr(rows, "collect_schema") and not hasattr(rows, "iter_rows"):  # polars.LazyFrame
+        rows = rows.collect()
+    if hasattr(rows, "iter_rows"):
+        return (_plain(row) for row in rows.iter_rows(named=True))
+    # A plain text also gets the mapped columns, without values.
+    empty, output = dict.fromkeys(mapping.columns.values()), mapping.columns.get("output", "output")
+    return (empty | {output: row} if isinstance(row, str) else _plain(row) for row in rows)
+
+
+def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
+    columns = [str(column) for column in frame.columns]
+    cells = frame.itertuples(index=False, name=None)
+    missing = frame.isna().itertuples(index=False, name=None)
+    for values, blank in zip(cells, missing, strict=True):
+        yield {c: None if no else _plain(v) for c, v, no in zip(columns, values, blank, strict=True)}
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays and scalars (NumPy, PyTorch) as Python lists and numbers."""
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {key: _plain(cell) for key, cell in value.items()}
+    return [_plain(cell) for cell in value] if isinstance(value, list | tuple) else value
+
 
 ParsedRow = Example | RowError | tuple[PairwiseComparison, ...]
 

@@ -6,7 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rubriclab.data.annotation_export import Answer, AskedQuestion, aspects_about, questions_of
+from rubriclab.data.annotations import (
+    Answer,
+    AskedQuestion,
+    aspects_about,
+    questions_of,
+)
 from rubriclab.errors import DataError
 from rubriclab.models.cells import UNTYPED
 

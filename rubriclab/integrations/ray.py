@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import from_rows
-from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops.ray import (

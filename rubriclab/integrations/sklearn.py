@@ -16,10 +16,9 @@ from sklearn.utils import Tags, check_array, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from rubriclab.data.mapping import ABSENT, look_up
-from rubriclab.data.raw_rows import raw_table
-from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.row import check_columns
+from rubriclab.data.mapping import ABSENT, ReadingOptions, look_up
+from rubriclab.data.readers import raw_table
+from rubriclab.data.rows import check_columns
 from rubriclab.errors import DataError
 from rubriclab.lab import Lab
 from rubriclab.models.cells import VERDICT_WORDS
@@ -27,7 +26,7 @@ from rubriclab.models.characters import describe
 from rubriclab.models.version import Version
 from rubriclab.ops.scores import Scores
 from rubriclab.report.wording import count
-from rubriclab.store.engine import moved
+from rubriclab.store.tables import moved
 
 # Columns of labels, which an estimator takes from `y`.
 LABELS = ("scores", "annotations")

@@ -29,13 +29,13 @@ from rubriclab.judges.cache import AnswerCache
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.judges.retry import PATIENCE
-from rubriclab.models.digest import PREFIX, digest
+from rubriclab.models.base import PREFIX, digest
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts import Prompt
-from rubriclab.store.batches import OpenBatch
+from rubriclab.store.answers import OpenBatch
 
 if TYPE_CHECKING:
-    from rubriclab.store.batches import BatchTable
+    from rubriclab.store.answers import BatchTable
 
 T = TypeVar("T")
 

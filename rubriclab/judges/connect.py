@@ -36,7 +36,7 @@ from rubriclab.option_names import option
 
 if TYPE_CHECKING:
     from rubriclab.judges.metrics import Metrics
-    from rubriclab.store.batches import BatchTable
+    from rubriclab.store.answers import BatchTable
 
 EMBEDDED = "embedded"
 # Prompts in a row that may fail after all attempts, at least.

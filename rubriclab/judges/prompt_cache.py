@@ -15,7 +15,7 @@ from typing import Any
 
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.judges.providers import load_litellm
-from rubriclab.models.digest import digest_text
+from rubriclab.models.base import digest_text
 from rubriclab.prompts import Message, Turn
 
 # Beginnings that are remembered, the latest ones: enough for the texts under way and the inputs before them.

@@ -22,7 +22,7 @@ import orjson
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
-from rubriclab.models.documents import Unreadable, check_regular
+from rubriclab.models.base import Unreadable, check_regular
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 

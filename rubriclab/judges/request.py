@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from rubriclab.judges.judge import Reply, Token
-from rubriclab.models.digest import cached_by_size, digest
+from rubriclab.models.base import cached_by_size, digest
 from rubriclab.prompts import Message, Prompt, Turn, render_turns
 
 # Characters of rendered prompts: enough for those in flight, of up to four bytes each. A longer one is rendered again.

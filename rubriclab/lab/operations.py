@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.display import Document
 from rubriclab.errors import SettingsError
 from rubriclab.lab.base import LabBase, asynchronous, synchronous, with_options
-from rubriclab.models.documents import is_database
+from rubriclab.models.base import is_database
 from rubriclab.ops import (
     check as checking,
     check as linting,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from rubriclab.data.row import RowError
+from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import PromptRejected
 from rubriclab.judges.connect import EMBEDDED

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rubriclab.data.row import is_derived
+from rubriclab.data.rows import is_derived
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.scoring import (

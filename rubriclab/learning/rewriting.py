@@ -22,8 +22,7 @@ from rubriclab.learning.scoring import CriterionScore, Score, assignment_of
 from rubriclab.methods.holistic import STRIDE
 from rubriclab.methods.replies import Whole, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
-from rubriclab.models.sentences import sentence_spans, split_sentences
-from rubriclab.models.text import Example
+from rubriclab.models.text import Example, sentence_spans, split_sentences
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.prompt import is_salvage

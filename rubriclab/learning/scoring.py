@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from rubriclab.data.row import RowError
+from rubriclab.data.rows import RowError
 from rubriclab.errors import SettingsError
 from rubriclab.judges.ask import UnusableReply, unusable_replies
 from rubriclab.judges.judge import Judge
@@ -31,7 +31,14 @@ from rubriclab.models.aggregation import (
     combine,
 )
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import Aspect, Assignment, Example, Scale, show, task_words
+from rubriclab.models.text import (
+    Aspect,
+    Assignment,
+    Example,
+    Scale,
+    show,
+    task_words,
+)
 from rubriclab.option_names import option
 from rubriclab.prompts.inert import inert
 from rubriclab.stats.correlation import FloatArray, floats, spearman

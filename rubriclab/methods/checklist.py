@@ -16,16 +16,15 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from rubriclab.errors import ChecklistError
-from rubriclab.models.base import FrozenModel
-from rubriclab.models.documents import (
+from rubriclab.models.base import (
+    FrozenModel,
     Unreadable,
     content_path,
     parse_json,
     read_file,
     text_of,
 )
-from rubriclab.models.sentences import Material, Units
-from rubriclab.models.text import Words
+from rubriclab.models.text import Material, Units, Words
 from rubriclab.option_names import command, option
 from rubriclab.pydantic_errors import faults, has_wrong_names
 

@@ -24,8 +24,13 @@ from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFu
 from rubriclab.methods.prompting import gathered
 from rubriclab.methods.replies import AssessableRating, OnScale, Rating, Whole, rating
 from rubriclab.models.rubric import Criterion, Part
-from rubriclab.models.sentences import Units
-from rubriclab.models.text import Assignment, Example, Scale, show
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Scale,
+    Units,
+    show,
+)
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, pearson

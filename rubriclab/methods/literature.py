@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from rubriclab.errors import LiteratureError
-from rubriclab.models.documents import (
+from rubriclab.models.base import (
     Unreadable,
     content_path,
     parse_json,

@@ -24,7 +24,7 @@ from pydantic import BeforeValidator
 
 from rubriclab.methods.checklist import SubDimension
 from rubriclab.methods.method import cross_validated
-from rubriclab.models.digest import cached_by_size
+from rubriclab.models.base import cached_by_size
 from rubriclab.models.rubric import (
     CitedReason,
     Criterion,

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 from pydantic.json_schema import SkipJsonSchema
 
+from rubriclab.models.base import digest
 from rubriclab.models.characters import plain
-from rubriclab.models.digest import digest
 from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import Example, named_annotations, named_reasons
 

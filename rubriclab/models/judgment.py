@@ -17,10 +17,14 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from rubriclab.errors import SettingsError
-from rubriclab.models.base import Bounded, FrozenModel, Moment
+from rubriclab.models.base import Bounded, FrozenModel, Moment, digest
 from rubriclab.models.characters import describe, is_blank, one_line
-from rubriclab.models.digest import digest
-from rubriclab.models.text import Aspect, Example, Scale, TaskWords
+from rubriclab.models.text import (
+    Aspect,
+    Example,
+    Scale,
+    TaskWords,
+)
 from rubriclab.option_names import option
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha

@@ -16,11 +16,10 @@ from rubriclab.models.base import (
     Bounded,
     Count,
     FrozenModel,
+    digest,
 )
 from rubriclab.models.characters import describe
-from rubriclab.models.digest import digest
-from rubriclab.models.sentences import Material, Units
-from rubriclab.models.text import Aspect, Scale, Words
+from rubriclab.models.text import Aspect, Material, Scale, Units, Words
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

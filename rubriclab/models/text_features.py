@@ -19,8 +19,8 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from rubriclab.models.digest import cached_by_size
-from rubriclab.models.sentences import split_sentences, word_set
+from rubriclab.models.base import cached_by_size
+from rubriclab.models.text import split_sentences, word_set
 
 AspectKind = Literal["fluency", "coherence", "coverage", "faithfulness", "engagement"]
 """The families of human-rated aspects between which a feature's usual direction differs."""

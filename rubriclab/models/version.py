@@ -16,8 +16,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 from rubriclab.display import Displayed
 from rubriclab.errors import StoreError
 from rubriclab.models.aggregation import MOST_MISSING, Aggregation
-from rubriclab.models.base import Count, FrozenModel
-from rubriclab.models.digest import canonical, digest
+from rubriclab.models.base import Count, FrozenModel, canonical, digest
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
 from rubriclab.stats.agreement import ScoreErrors

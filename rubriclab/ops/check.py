@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rubriclab.data import PairwiseComparison, Rows
+from rubriclab.data.annotations import PairwiseComparison, comparison_faults
 from rubriclab.data.check import (
     FEWEST_LABELS,
     NumberedExample,
@@ -23,10 +23,12 @@ from rubriclab.data.check import (
     training_faults,
     without_invalid_ratings,
 )
-from rubriclab.data.comparisons import comparison_faults
 from rubriclab.data.mapping import (
     FIELDS,
     TABLES,
+    ReadingOptions,
+    SourceFormat,
+    given_options,
     is_score_name,
     mapping_text,
     output_columns,
@@ -34,18 +36,24 @@ from rubriclab.data.mapping import (
     proposed_mapping,
     rated_aspects,
 )
-from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
-from rubriclab.data.readers import parsed_row
-from rubriclab.data.reading import ReadingOptions, SourceFormat, given_options
-from rubriclab.data.row import RowError, check_columns
+from rubriclab.data.readers import RawRows, Rows, parsed_row, raw_rows, raw_table
+from rubriclab.data.rows import RowError, check_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import ratings
 from rubriclab.methods.checklist import Checklist, parse_checklist, read_checklist
+from rubriclab.models.base import Unreadable, read_stdin
 from rubriclab.models.characters import describe
-from rubriclab.models.documents import Unreadable, read_stdin
-from rubriclab.models.sentences import word_set
-from rubriclab.models.text import Example, Scale, is_defined, labelled, named_reasons, parse_scale, scale_of
+from rubriclab.models.text import (
+    Example,
+    Scale,
+    is_defined,
+    labelled,
+    named_reasons,
+    parse_scale,
+    scale_of,
+    word_set,
+)
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.workspace import ScaleText
 from rubriclab.option_names import command, option

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, TypeAdapter, ValidationError
 
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.recording import recorded_name

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from rubriclab.base_options import Texts
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.learning.estimate import DryRun
 from rubriclab.learning.paired_scores import (
@@ -22,8 +22,7 @@ from rubriclab.learning.paired_scores import (
     paired_rubrics,
     score_columns,
 )
-from rubriclab.models.base import FrozenModel
-from rubriclab.models.digest import digest
+from rubriclab.models.base import FrozenModel, digest
 from rubriclab.models.text import labelled, show, text_digest
 from rubriclab.models.version import Version
 from rubriclab.ops.compare import CompareResult, compare_columns

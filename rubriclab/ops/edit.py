@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator
 
 from rubriclab.base_options import Texts
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
 from rubriclab.judges.recording import PREFIX
@@ -27,7 +27,14 @@ from rubriclab.learning.fitting import SelectedRubric
 from rubriclab.learning.train import Study
 from rubriclab.models.aggregation import Bounds
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import Example, Scale, data_digest, labelled, named_annotations, text_digest
+from rubriclab.models.text import (
+    Example,
+    Scale,
+    data_digest,
+    labelled,
+    named_annotations,
+    text_digest,
+)
 from rubriclab.models.version import (
     Candidate,
     Cell,
@@ -64,7 +71,7 @@ from rubriclab.option_names import command, option
 from rubriclab.report.verdicts import recorded_agreement
 from rubriclab.report.wording import count
 from rubriclab.stats.intervals import DIGITS, Interval
-from rubriclab.store import Store
+from rubriclab.store.store import Store
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import DryRun, dry_run
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.aggregation import average_score, combine
-from rubriclab.models.documents import (
+from rubriclab.models.base import (
     Unreadable,
     read_file,
     read_stdin,

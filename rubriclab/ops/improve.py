@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.row import RowError
+from rubriclab.data.mapping import ReadingOptions
+from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
@@ -46,8 +46,7 @@ from rubriclab.learning.scoring import (
 )
 from rubriclab.methods.replies import Number, Whole
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.sentences import split_sentences
-from rubriclab.models.text import Example, show
+from rubriclab.models.text import Example, show, split_sentences
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import (
     Data,

@@ -8,14 +8,20 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rubriclab.data import Rows, read
+from rubriclab.data.annotations import about, comparison_faults, fit_scores
 from rubriclab.data.check import not_assessed
-from rubriclab.data.comparisons import about, comparison_faults, fit_scores
-from rubriclab.data.fields import COLUMNS_NAMED
-from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, FieldMap, look_up, mapping_text, proposed_mapping
-from rubriclab.data.readers import from_rows
-from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.row import RowError
+from rubriclab.data.mapping import (
+    ABSENT,
+    FIELDS,
+    TABLES,
+    FieldMap,
+    ReadingOptions,
+    look_up,
+    mapping_text,
+    proposed_mapping,
+)
+from rubriclab.data.readers import Rows, from_rows, read
+from rubriclab.data.rows import COLUMNS_NAMED, RowError
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example, Scale, ShownField
 from rubriclab.models.version import Version

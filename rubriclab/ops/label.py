@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rubriclab.data import PairwiseComparison, RowError
-from rubriclab.data.comparisons import about, comparison_faults
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.annotations import PairwiseComparison, about, comparison_faults
+from rubriclab.data.mapping import ReadingOptions
+from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.base import FrozenModel
@@ -51,7 +51,7 @@ from rubriclab.ops.inputs import (
 from rubriclab.ops.workspace import ScaleText, Workspace
 from rubriclab.option_names import option
 from rubriclab.report.wording import count
-from rubriclab.store import Store
+from rubriclab.store.store import Store
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, ValidationError
 from rubriclab.base_options import Texts
 from rubriclab.data import training_examples
 from rubriclab.data.check import scored_aspects
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
 from rubriclab.judges.connect import EMBEDDED, is_language_model, provider
 from rubriclab.judges.judge import Judge

@@ -31,10 +31,20 @@ from rubriclab.methods.literature import (
 )
 from rubriclab.methods.prompting import for_each
 from rubriclab.methods.replies import NewName, Whole, Wording, at_most, keep_valid
-from rubriclab.models.base import LONGEST_WORDING
+from rubriclab.models.base import (
+    LONGEST_WORDING,
+    Unreadable,
+    content_path,
+    read_file,
+    text_of,
+)
 from rubriclab.models.characters import is_blank
-from rubriclab.models.documents import Unreadable, content_path, read_file, text_of
-from rubriclab.models.text import Words, find_aspect, shipped_aspects, task_words
+from rubriclab.models.text import (
+    Words,
+    find_aspect,
+    shipped_aspects,
+    task_words,
+)
 from rubriclab.models.version import Effort
 from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Notify, Workspace
 from rubriclab.option_names import close_match, did_you_mean, option

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from rubriclab.data import RowError, Rows
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
+from rubriclab.data.readers import Rows
+from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import rubriclab
-from rubriclab.data.row import RowError
+from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, JudgeError, ProviderDown, RubriclabError, SettingsError, UserError
 from rubriclab.judges.budget import Caps, LocalBudget
 from rubriclab.judges.connect import local_breaker, makes_requests
@@ -30,7 +30,12 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
 from rubriclab.ops.workspace import JudgeChoice, Workspace, end_other_tasks
 from rubriclab.option_names import RUN_AGAIN, flags_of_reader, option, reader_of_commands
-from rubriclab.store.engine import address, in_memory, is_remote, moved
+from rubriclab.store.tables import (
+    address,
+    in_memory,
+    is_remote,
+    moved,
+)
 
 # Calls of a `RunState` that may wait at a time.
 MOST_CALLS = 1_000_000

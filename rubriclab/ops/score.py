@@ -15,14 +15,10 @@ import orjson
 from pydantic import Field
 
 from rubriclab.base_options import Options
-from rubriclab.data import Rows
-from rubriclab.data.fields import FieldError, Fields
-from rubriclab.data.mapping import NATIVE
-from rubriclab.data.raw_rows import RawRows, raw_rows
-from rubriclab.data.readers import parsed_row, rest_of
-from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.row import RowError
-from rubriclab.data.tables import json_line, table_kind
+from rubriclab.data.mapping import NATIVE, ReadingOptions
+from rubriclab.data.readers import RawRows, Rows, parsed_row, raw_rows, rest_of
+from rubriclab.data.rows import FieldError, Fields, RowError
+from rubriclab.data.write import json_line, table_kind
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge

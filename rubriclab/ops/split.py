@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from rubriclab.data.check import first_of
-from rubriclab.data.mapping import ABSENT, look_up
+from rubriclab.data.mapping import ABSENT, ReadingOptions, look_up
 from rubriclab.data.readers import ParsedRow
-from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.row import RowError
+from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.digest import digest
-from rubriclab.models.documents import content_path
+from rubriclab.models.base import content_path, digest
 from rubriclab.models.text import Example
 from rubriclab.ops.inputs import Data, rows_of
 from rubriclab.ops.workspace import Notify

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from rubriclab.data.check import FEWEST_LABELS
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import (
     BudgetReached,

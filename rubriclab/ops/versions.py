@@ -15,7 +15,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NoStore, NotInStore, PackError, SettingsError, UserError
 from rubriclab.judges.batch_model import BatchModel
 from rubriclab.judges.recording import PREFIX, recorded_name
-from rubriclab.models.documents import (
+from rubriclab.models.base import (
     Unreadable,
     read_file,
     read_stdin,
@@ -28,17 +28,15 @@ from rubriclab.option_names import command, option
 from rubriclab.report.conclusion import verdict
 from rubriclab.report.recorded import Disagreement, disagreements as furthest
 from rubriclab.store import (
-    KindSize,
     Pack,
-    Problem,
-    Space,
     VersionDiff,
     compare,
     import_pack,
     read_pack,
     write_pack,
 )
-from rubriclab.store.batches import OpenBatch
+from rubriclab.store.answers import KindSize, OpenBatch, Space
+from rubriclab.store.store import Problem
 
 if TYPE_CHECKING:
     from rubriclab.models.version import TrainingRecord

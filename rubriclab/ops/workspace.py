@@ -36,9 +36,8 @@ from rubriclab.models.version import Effort, Version
 from rubriclab.ops.progress import ProgressDisplay, logged
 from rubriclab.option_names import command, option
 from rubriclab.report.wording import quoted_judge
-from rubriclab.store import Store, open_store
-from rubriclab.store.engine import is_remote
-from rubriclab.store.store import Access
+from rubriclab.store.store import Access, Store, open_store
+from rubriclab.store.tables import is_remote
 
 if TYPE_CHECKING:
     from rubriclab.judges.metrics import Metrics

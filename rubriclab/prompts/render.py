@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import BaseModel
 
-from rubriclab.models.digest import digest, digest_text
+from rubriclab.models.base import digest, digest_text
 from rubriclab.models.text import show
 from rubriclab.prompts.inert import inert
 from rubriclab.prompts.keyed import KeyedReply, shown_form

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import JsonValue
 
-from rubriclab.models.digest import canonical
+from rubriclab.models.base import canonical
 from rubriclab.models.rubric import Criterion
 from rubriclab.report import describe, wording
 from rubriclab.report.criteria import levels, statement

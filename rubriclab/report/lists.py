@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from rubriclab.ops.literature import FindingList, LiteratureAdded
     from rubriclab.ops.scores import ScoreDistribution, Scores
     from rubriclab.ops.versions import PruneResult, StoreSize, VacuumResult, VerifyResult
-    from rubriclab.store import KindSize
-    from rubriclab.store.verify import Problem
+    from rubriclab.store.answers import KindSize
+    from rubriclab.store.store import Problem
 
 RATER_COLUMNS = ("rater", "done", "skipped", "of", "equal on repeats")
 # Rows that are shown at each end of a long list, characters of a reason, reasons, and characters of a title.

@@ -264,7 +264,7 @@ class View:
 
     def csv(self) -> str:
         """Return the figures of the tables as CSV, one a line with its interval."""
-        from rubriclab.data.tables import csv_text
+        from rubriclab.data.write import csv_text
         from rubriclab.report.export import CSV_COLUMNS, table_cells
 
         return csv_text([CSV_COLUMNS, *table_cells(self)])

@@ -22,12 +22,10 @@ content has an equal digest on every machine.
 """
 
 from rubriclab.models.version import Version
-from rubriclab.store.answers import AnswerTable
+from rubriclab.store.answers import AnswerTable, KindSize, Space
 from rubriclab.store.diff import AgreementChange, CriterionChange, FieldChange, VersionDiff, compare
 from rubriclab.store.packs import Pack, import_pack, read_pack, write_pack
-from rubriclab.store.storage import KindSize, Space
-from rubriclab.store.store import Store, open_store
-from rubriclab.store.verify import Problem
+from rubriclab.store.store import Problem, Store, open_store
 
 __all__ = [
     "AgreementChange",

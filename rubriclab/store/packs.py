@@ -13,16 +13,14 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from rubriclab.errors import PackError, SettingsError, StoreError
 from rubriclab.judges.address import check_address
 from rubriclab.methods.names import JOINT
-from rubriclab.models.base import FrozenModel, Moment, first_bounds_fault
+from rubriclab.models.base import FrozenModel, Moment, Unreadable, first_bounds_fault, parse_json
 from rubriclab.models.characters import describe, is_blank
-from rubriclab.models.documents import Unreadable, parse_json
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Effort, Provenance, Version, check_name, names_a_version
 from rubriclab.option_names import command
 from rubriclab.pydantic_errors import faults, first_fault
-from rubriclab.store.rows import PackOrigin
-from rubriclab.store.store import Store
+from rubriclab.store.store import PackOrigin, Store
 
 FORMAT: Final = "rubriclab-pack/1"
 _EXPORT = f"Use a pack as it was written, unchanged: {command('export')}"

@@ -11,8 +11,8 @@ import pytest
 from commands import Commands
 
 from rubriclab import Lab
-from rubriclab.data import read
 from rubriclab.data.check import training_examples
+from rubriclab.data.readers import read
 from rubriclab.models.text import Example
 
 HEADER = "Nr;Artikel;Zusammenfassung;Kohärenz Anna;Kohärenz Ben"

@@ -11,7 +11,7 @@ from commands import Commands
 
 from rubriclab.cli.files import write_csv
 from rubriclab.cli.main import every_command
-from rubriclab.data.tables import flattened
+from rubriclab.data.write import flattened
 
 LISTS = {
     "list": "versions",

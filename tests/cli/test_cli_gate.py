@@ -16,7 +16,7 @@ from rubriclab.models.version import (
     Validation,
 )
 from rubriclab.stats.intervals import Interval
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
 DIRECT_FIGURES = (

@@ -12,7 +12,7 @@ from commands import Commands
 
 from rubriclab.cli.main import cli, every_command
 from rubriclab.cli.places import COMPANIONS, FileType, JudgeType, OutputType, StoreType, check_outputs
-from rubriclab.data.tables import write_rows
+from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
 
 COMMANDS = every_command()

@@ -14,7 +14,7 @@ from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
 from starlette.exceptions import HTTPException
 
-from rubriclab.data import read
+from rubriclab.data.readers import read
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.scoring import score_text
 from rubriclab.models.aggregation import Aggregation, Calibration, Term
@@ -27,7 +27,7 @@ from rubriclab.models.version import (
     TrainingRecord,
     Version,
 )
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()][:12]
 BARE = [{name: value for name, value in row.items() if name not in ("scores", "annotations")} for row in ROWS]

@@ -12,7 +12,7 @@ import pytest
 from commands import HELDOUT, Commands
 from python_calamine import CalamineWorkbook
 
-from rubriclab.data.tables import json_line
+from rubriclab.data.write import json_line
 from rubriclab.models.aggregation import (
     Aggregation,
     Calibration,
@@ -20,7 +20,7 @@ from rubriclab.models.aggregation import (
     Term,
 )
 from rubriclab.models.version import Effort
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
 ROWS = [json.loads(line) for line in TEXTS]

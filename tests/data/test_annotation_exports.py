@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from rubriclab.data import Rows, from_rows, read
-from rubriclab.data.row import RowError
+from rubriclab.data.readers import Rows, from_rows, read
+from rubriclab.data.rows import RowError
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example
 

@@ -5,14 +5,10 @@ import json
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import (
-    PairwiseComparison,
-    RowError,
-    parse_mapping,
-    read,
-)
-from rubriclab.data.comparisons import comparisons_of
-from rubriclab.data.mapping import NATIVE
+from rubriclab.data.annotations import PairwiseComparison, comparisons_of
+from rubriclab.data.mapping import NATIVE, parse_mapping
+from rubriclab.data.readers import read
+from rubriclab.data.rows import RowError
 from rubriclab.models.cells import TYPED, UNTYPED
 from rubriclab.models.text import Example
 

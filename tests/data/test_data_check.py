@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from rubriclab.data import Training, from_rows, training_examples
+from rubriclab.data import Training, training_examples
+from rubriclab.data.readers import from_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example, Scale
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from rubriclab.data import Rows, read
+from rubriclab.data.readers import Rows, read
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example
 
@@ -60,5 +60,5 @@ def test_a_table_in_a_pipe_is_refused(tmp_path: Path) -> None:
 
 def test_a_table_without_scores_is_not_read_to_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.csv", "group", INTEGERS)
-    monkeypatch.setattr("rubriclab.data.decimal_mark._readings", pytest.fail)
+    monkeypatch.setattr("rubriclab.data.readers._readings", pytest.fail)
     assert len(examples(read(path))) == len(INTEGERS)

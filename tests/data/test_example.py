@@ -5,7 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.models.text import Example, data_digest, labelled, text_digest
+from rubriclab.models.text import (
+    Example,
+    data_digest,
+    labelled,
+    text_digest,
+)
 
 WORDS = st.text(max_size=12)
 EXAMPLES = st.builds(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rubriclab.data.fields import without_placeholder
-from rubriclab.data.row import example_of
+from rubriclab.data.rows import example_of, without_placeholder
 
 PLACEHOLDERS = ["_nofact", "N/A", "none", "None", "null", "[none]", " n/a. ", "<null>", "NaN", "-", "(not available)"]
 TEXTS = ["None of the dams held.", "Null Island lies off Ghana.", "n/a: see below", "No.", "0", "Nan baked bread."]

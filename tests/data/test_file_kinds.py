@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from rubriclab.data import read
 from rubriclab.data.mapping import ABSENT, look_up
-from rubriclab.data.row import RowError
-from rubriclab.data.tables import write_rows
+from rubriclab.data.readers import read
+from rubriclab.data.rows import RowError
+from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example
 from rubriclab.option_names import in_python

@@ -4,7 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from rubriclab.data import from_rows, training_examples
+from rubriclab.data import training_examples
+from rubriclab.data.readers import from_rows
 from rubriclab.errors import DataError
 from rubriclab.models.text import data_digest
 

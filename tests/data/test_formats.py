@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
-from rubriclab.data import RowError, read
-from rubriclab.data.delimited import LONGEST_CELL, delimited_rows
-from rubriclab.data.formats import json_lines
-from rubriclab.data.parquet import parquet_rows
+from rubriclab.data.binary_files import parquet_rows
+from rubriclab.data.readers import read
+from rubriclab.data.rows import RowError
+from rubriclab.data.text_files import LONGEST_CELL, delimited_rows, json_lines
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example
 

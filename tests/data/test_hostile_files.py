@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from rubriclab.data import read
-from rubriclab.data.tables import check_writable
+from rubriclab.data.readers import read
+from rubriclab.data.write import check_writable
 from rubriclab.errors import DataError
 
 

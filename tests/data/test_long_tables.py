@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from rubriclab.data import read
 from rubriclab.data.check import training_examples
-from rubriclab.data.readers import Rows, from_rows
-from rubriclab.data.row import RowError
-from rubriclab.data.tables import write_rows
+from rubriclab.data.readers import Rows, from_rows, read
+from rubriclab.data.rows import RowError
+from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example, named_annotations
 

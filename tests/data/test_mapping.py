@@ -2,8 +2,9 @@
 
 import pytest
 
-from rubriclab.data import FieldMap, RowError, from_rows, parse_mapping
-from rubriclab.data.mapping import ABSENT, FIELDS, look_up
+from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up, parse_mapping
+from rubriclab.data.readers import from_rows
+from rubriclab.data.rows import RowError
 from rubriclab.errors import SettingsError
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import RowError, from_rows, read
-from rubriclab.data.fields import without_placeholder
+from rubriclab.data.readers import from_rows, read
+from rubriclab.data.rows import RowError, without_placeholder
 from rubriclab.errors import DataError
 from rubriclab.models.characters import is_blank
 from rubriclab.models.text import Example

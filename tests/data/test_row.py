@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import RowError, parse_mapping
-from rubriclab.data.row import example_of
+from rubriclab.data.mapping import parse_mapping
+from rubriclab.data.rows import RowError, example_of
 from rubriclab.models.cells import TYPED, UNTYPED
 from rubriclab.models.text import Example, named_annotations
 

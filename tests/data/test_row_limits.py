@@ -16,8 +16,8 @@ import pytest
 import xlsxwriter
 from pyarrow import parquet
 
-from rubriclab.data import read
-from rubriclab.data.parquet import parquet_rows
+from rubriclab.data.binary_files import parquet_rows
+from rubriclab.data.readers import read
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example
 
@@ -101,7 +101,7 @@ def peak_of_reading(path: Path) -> tuple[int, str]:
     """Return the peak memory in MB of a process that reads the first rows of a file, and what it printed."""
     program = (
         "import sys; from itertools import islice; from pathlib import Path\n"
-        "from rubriclab.data.parquet import parquet_rows; from rubriclab.errors import DataError\n"
+        "from rubriclab.data.binary_files import parquet_rows; from rubriclab.errors import DataError\n"
         "try: print(sum(isinstance(row, dict) for _, row in islice(parquet_rows(Path(sys.argv[1])), 20)))\n"
         "except DataError as error: print(error)\n"
         "print(int(Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0]) // 1024)"

@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 
 import rubriclab as rl
-from rubriclab.data.fields import LONGEST_REASON
 from rubriclab.data.mapping import NATIVE, parse_mapping
-from rubriclab.data.row import RowError, example_of
+from rubriclab.data.rows import LONGEST_REASON, RowError, example_of
 from rubriclab.models.base import LONGEST_NAME
 from rubriclab.models.cells import UNTYPED
-from rubriclab.models.text import Example, data_digest, named_reasons, text_digest
+from rubriclab.models.text import (
+    Example,
+    data_digest,
+    named_reasons,
+    text_digest,
+)
 
 BY_RATER = {"anna": "jumps between two topics", "ben": "no ending"}
 

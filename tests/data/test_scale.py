@@ -7,7 +7,12 @@ from hypothesis import given, settings, strategies as st
 from pydantic import ValidationError
 
 from rubriclab.errors import SettingsError
-from rubriclab.models.text import Scale, parse_scale, scale_of, show
+from rubriclab.models.text import (
+    Scale,
+    parse_scale,
+    scale_of,
+    show,
+)
 
 WHOLE_ENDS = st.integers(-50, 50)
 WHOLE = st.builds(lambda low, width: Scale(low=low, high=low + width, whole=True), WHOLE_ENDS, st.integers(1, 100))

@@ -14,8 +14,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from python_calamine import CalamineWorkbook
 
-from rubriclab.data import read
-from rubriclab.data.tables import CsvDialect, csv_text, escaped, unescaped, write_rows, writing_table
+from rubriclab.data.readers import read
+from rubriclab.data.write import (
+    CsvDialect,
+    csv_text,
+    escaped,
+    unescaped,
+    write_rows,
+    writing_table,
+)
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example
 

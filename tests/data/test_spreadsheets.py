@@ -14,9 +14,10 @@ import pytest
 import xlsxwriter
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import RowError, read
 from rubriclab.data.check import training_examples
-from rubriclab.data.formats import encoding_of
+from rubriclab.data.readers import read
+from rubriclab.data.rows import RowError
+from rubriclab.data.text_files import encoding_of
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example
 

@@ -9,8 +9,8 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import read
-from rubriclab.data.tables import write_rows
+from rubriclab.data.readers import read
+from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example
 

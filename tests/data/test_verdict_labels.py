@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from rubriclab.data.check import training_examples
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import from_rows, read
-from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError
 from rubriclab.models.cells import WordScore
 from rubriclab.models.text import Scale

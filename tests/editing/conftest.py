@@ -13,7 +13,7 @@ from rubriclab.ops.edits import (
     rated_rubric,
     select_in_folds,
 )
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 
 @pytest.fixture(scope="session")

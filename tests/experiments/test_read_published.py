@@ -21,7 +21,7 @@ from published_files import (
 )
 
 from experiments.datasets import native_row, read_published
-from rubriclab.data import from_rows, read
+from rubriclab.data.readers import from_rows, read
 from rubriclab.errors import DataError
 from rubriclab.models.text import find_aspect, parse_scale
 

@@ -6,7 +6,7 @@ from commands import Commands
 from flow_server import HYPOEVAL, LITTLE, Little, learn_little, texts
 from server import RunningServer
 
-from rubriclab.store.engine import address, shown
+from rubriclab.store.tables import address, shown
 
 
 def test_versions_and_answers_live_on_the_server(rubriclab: Commands, schema: str) -> None:

@@ -12,7 +12,7 @@ from server import RunningServer
 from single_call_scripts import DIRECT, HYPOTHESES, combined, rating
 
 from rubriclab.models.version import Effort, Provenance
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 MADE = {"judge": "openai/fake", "generator": "openai/fake", "prompts": "p", "data": "d", "seed": 42, "version": "0"}
 ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()]

@@ -19,7 +19,7 @@ from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, Provid
 from rubriclab.judges import JudgeAnswer, JudgeOptions, Ledger, MemoryAnswers, as_price, ask, batched, connect
 from rubriclab.judges.batch_model import BatchModel
 from rubriclab.judges.providers import load_litellm
-from rubriclab.store import Store, open_store
+from rubriclab.store.store import Store, open_store
 
 N = 12
 OPTIONS: dict[str, Any] = {"batch": True}

@@ -11,7 +11,7 @@ from judge_questions import rate
 
 from rubriclab.errors import JudgeError, JudgeRefused
 from rubriclab.judges import JudgeOptions, Ledger, close_connections, connect
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 KEY = "live-0123456789abcdef"
 

@@ -16,7 +16,7 @@ from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates
 from rubriclab.methods.method import Learned
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 
 USUAL = ("hypoeval", "checkeval", "seeval", "direct")
 EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "text_features")

@@ -11,7 +11,8 @@ from hypoeval_scripts import ASPECT, Scripted, assignment, drawn_rating, example
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 import rubriclab
-from rubriclab.data import read, training_examples
+from rubriclab.data import training_examples
+from rubriclab.data.readers import read
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.baselines import best_feature

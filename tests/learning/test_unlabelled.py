@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from commands import HELDOUT
 
-from rubriclab.data import read
+from rubriclab.data.readers import read
 from rubriclab.errors import DataError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.baselines import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import CHECKOUT
 
-from rubriclab.models.documents import content_path
+from rubriclab.models.base import content_path
 from rubriclab.ops.split import FILES
 
 

@@ -13,7 +13,7 @@ from pages import Page
 from report_samples import version
 
 from rubriclab.report.recorded import matrix_rows
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from report_samples import words_of
 from rubriclab.report.conclusion import verdict
 from rubriclab.report.export import cell_words
 from rubriclab.report.training import learned_view, overview
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 from rubriclab.web.studio.version import summary
 
 AGREEMENT, ERROR = (

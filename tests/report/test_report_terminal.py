@@ -22,7 +22,7 @@ from rubriclab.report.lists import problems_view
 from rubriclab.report.model import Details, Figure, Paragraph, View, quoted, table
 from rubriclab.report.version import version_view
 from rubriclab.stats.intervals import Interval
-from rubriclab.store.verify import Problem
+from rubriclab.store.store import Problem
 
 HOSTILE = "[red]not markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \x9b2J \u202eright\u2066 :smile: \x00 \r gone"
 SHOWN = "[red]notmarkup[/red]\\x1b[31mred\\x1b]8;;http://x.example\\x07\\x9b2J\\u202eright\\u2066:smile:\\x00\\rgone"

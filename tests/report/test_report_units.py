@@ -11,7 +11,7 @@ from report_samples import examples, results_of, version, words_of
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.methods.method import UnitVerdict
 from rubriclab.models.rubric import Part
-from rubriclab.models.sentences import Units
+from rubriclab.models.text import Units
 from rubriclab.models.version import Version
 from rubriclab.report import describe
 from rubriclab.report.difference import difference_view

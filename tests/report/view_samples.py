@@ -43,7 +43,7 @@ from rubriclab.report.transfer import transfer_view
 from rubriclab.report.version import rubric_view, version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
-from rubriclab.store.verify import Problem
+from rubriclab.store.store import Problem
 
 UNDEFINED = Interval(None)
 FIGURES: dict[Kind, tuple[Figure, ...]] = {

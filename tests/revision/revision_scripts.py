@@ -14,8 +14,7 @@ from rubriclab.models.rubric import (
     Part,
     Rubric,
 )
-from rubriclab.models.sentences import Material, Units
-from rubriclab.models.text import Example
+from rubriclab.models.text import Example, Material, Units
 from rubriclab.ops.improve import Improvement, improve_stream
 from rubriclab.prompts import Prompt
 

@@ -10,7 +10,7 @@ from rubriclab.learning.rewriting import require_reasons, text_faults
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.methods.method import UnitVerdict
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.sentences import Units
+from rubriclab.models.text import Units
 
 OUTPUT = "First one. Second one. Third one."
 

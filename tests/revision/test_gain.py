@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from revision_scripts import TEXT, mended, scripted, sentence_rubric
 
-from rubriclab.data import RowError
+from rubriclab.data.rows import RowError
 from rubriclab.ops.improve import (
     ImproveSettings,
     improve_stream,

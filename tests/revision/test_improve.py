@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 from revision_scripts import TEXT, hypotheses, improve_text, mended, scripted, sentence_rubric, verdicts
 
-from rubriclab.data import RowError, from_rows
+from rubriclab.data.readers import from_rows
+from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, JudgeUnavailable, SettingsError
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.sentences import split_sentences
-from rubriclab.models.text import Example
+from rubriclab.models.text import Example, split_sentences
 from rubriclab.ops.improve import ImproveSettings, improve_stream
 
 REF = "r@1"

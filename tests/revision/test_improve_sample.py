@@ -8,18 +8,18 @@ import pytest
 from commands import HELDOUT
 from revision_scripts import improve_text
 
-from rubriclab.data import read
+from rubriclab.data.readers import read
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checklist import load_checklist
 from rubriclab.methods.method import TrainingInput, silent
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.sentences import split_sentences
 from rubriclab.models.text import (
     Assignment,
     Example,
     find_aspect,
     parse_scale,
+    split_sentences,
     task_words,
 )
 from rubriclab.ops.improve import Improvement

@@ -18,7 +18,7 @@ from rubriclab.learning.rewriting import (
     rewrite,
     rewrite_prompt,
 )
-from rubriclab.models.sentences import sentence_spans
+from rubriclab.models.text import sentence_spans
 from rubriclab.prompts import render
 
 PIECES = [

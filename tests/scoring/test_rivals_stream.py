@@ -10,7 +10,7 @@ from hypoeval_scripts import assignment
 from rival_scripts import about_each, judging, number_in, one_to_five, rivals, shown
 from single_call_scripts import CHECKLIST, DIRECT, HYPOTHESES, combined, part_of, sound
 
-from rubriclab.data import RowError
+from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.estimate import estimate_scoring

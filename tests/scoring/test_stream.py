@@ -7,7 +7,7 @@ import json
 import pytest
 from hypoeval_scripts import assignment, criterion, example, rating
 
-from rubriclab.data import RowError
+from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, DataError, JudgeRefused, SettingsError
 from rubriclab.judges import Reply
 from rubriclab.learning.scoring import score_stream

@@ -13,7 +13,7 @@ import pyarrow
 import pytest
 
 from rubriclab import Example
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import DataError
 from rubriclab.ops.inputs import can_be_read_again, row_count, rows_of
 

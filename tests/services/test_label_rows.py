@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from rubriclab.data import PairwiseComparison, from_rows
+from rubriclab.data.annotations import PairwiseComparison
+from rubriclab.data.readers import from_rows
 from rubriclab.models.judgment import History, HumanJudgment
 from rubriclab.models.text import Example
 from rubriclab.ops.label import LabelText, labelled_rows

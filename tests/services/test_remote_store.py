@@ -13,7 +13,7 @@ from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab
 from rubriclab.ops import workspace
-from rubriclab.store import Store
+from rubriclab.store.store import Store
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence"}
 CALLS: dict[str, Callable[[Lab], Any]] = {

@@ -11,7 +11,7 @@ import pytest
 from commands import LABELLED, Commands
 
 from rubriclab import Lab, SettingsError
-from rubriclab.data import read
+from rubriclab.data.readers import read
 from rubriclab.models.version import Provenance
 
 DIRECT: dict[str, Any] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rubriclab.store import Store, open_store
+from rubriclab.store.store import Store, open_store
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

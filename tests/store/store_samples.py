@@ -22,7 +22,7 @@ from rubriclab.models.rubric import (
 from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import Effort, Provenance, TrainingAgreement
 from rubriclab.stats.intervals import Interval
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 EFFORT = Effort(calls=12, cached=3, prompt_tokens=900, completion_tokens=80, cost_usd=None, seconds=1.5)
 

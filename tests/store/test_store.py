@@ -20,8 +20,8 @@ from rubriclab.models.version import (
     TrainingRecord,
     Version,
 )
-from rubriclab.store import Store, open_store
-from rubriclab.store.engine import address
+from rubriclab.store.store import Store, open_store
+from rubriclab.store.tables import address
 
 
 def save(store: Store, number: int, name: str = "news", parent: str | None = None) -> Version:

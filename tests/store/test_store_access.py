@@ -16,9 +16,8 @@ from sqlalchemy import create_engine, text
 from store_samples import EFFORT, numbered, provenance
 
 from rubriclab.errors import StoreError
-from rubriclab.store import open_store
-from rubriclab.store.engine import address
-from rubriclab.store.schema import SCHEMA
+from rubriclab.store.store import open_store
+from rubriclab.store.tables import SCHEMA, address
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["rubriclab.store", "privileges"])

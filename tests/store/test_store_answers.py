@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 from sqlalchemy import create_engine, text
 
 from rubriclab.errors import StoreError
-from rubriclab.models.digest import digest
-from rubriclab.store import Store, open_store
-from rubriclab.store.engine import address
+from rubriclab.models.base import digest
+from rubriclab.store.store import Store, open_store
+from rubriclab.store.tables import address
 
 REPLY = {"text": "4", "model": "m", "usage": {"prompt_tokens": 3, "cost_usd": None}}
 

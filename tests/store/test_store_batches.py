@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rubriclab.models.digest import digest
-from rubriclab.store import Store, open_store
-from rubriclab.store.batches import OpenBatch
+from rubriclab.models.base import digest
+from rubriclab.store.answers import OpenBatch
+from rubriclab.store.store import Store, open_store
 
 BATCH = OpenBatch(
     key="a1",

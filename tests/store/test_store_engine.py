@@ -15,8 +15,14 @@ from sqlalchemy import text
 from store_samples import EFFORT, provenance, rubric
 
 from rubriclab.errors import StoreError
-from rubriclab.store import engine, open_store
-from rubriclab.store.engine import address, make_engine, shown, writing
+from rubriclab.store import tables as engine
+from rubriclab.store.store import open_store
+from rubriclab.store.tables import (
+    address,
+    make_engine,
+    shown,
+    writing,
+)
 
 
 def test_the_folders_above_a_file_are_made(tmp_path: Path) -> None:

@@ -11,13 +11,8 @@ from store_samples import EFFORT, numbered, provenance, tamper
 from rubriclab.errors import NotInStore
 from rubriclab.models.version import Provenance, Version
 from rubriclab.ops.workspace import JudgeChoice, Notify, generator_of
-from rubriclab.store import (
-    Store,
-    import_pack,
-    open_store,
-    read_pack,
-    write_pack,
-)
+from rubriclab.store import import_pack, read_pack, write_pack
+from rubriclab.store.store import Store, open_store
 
 MINE = provenance(judge="openai/judge", generator="openai/judge", judge_address="http://mine/v1")
 THEIRS = MINE.model_copy(update={"judge_address": "http://theirs/v1"})

@@ -18,12 +18,8 @@ from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import LEAST_WEIGHT, Part, Rubric
 from rubriclab.models.text import Aspect
 from rubriclab.models.version import Effort, Provenance, Version
-from rubriclab.store import (
-    Store,
-    import_pack,
-    read_pack,
-    write_pack,
-)
+from rubriclab.store import import_pack, read_pack, write_pack
+from rubriclab.store.store import Store
 
 
 def version_of(of: Rubric, by: Provenance) -> Version:

@@ -25,24 +25,23 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from rubriclab.cli.main import run
 from rubriclab.cli.printing import view_text
-from rubriclab.data import read
+from rubriclab.data.readers import read
 from rubriclab.errors import PackError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.scoring import Score, score_text
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.text import Example
 from rubriclab.models.version import Version
 from rubriclab.report.difference import difference_view
 from rubriclab.report.lists import log_view, names_view
 from rubriclab.report.training import evidence_view
 from rubriclab.store import (
-    Store,
     compare,
     import_pack,
-    open_store,
     read_pack,
     write_pack,
 )
+from rubriclab.store.store import Store, open_store
 
 # Labelled texts that the packs are learned from.
 ROWS = 12

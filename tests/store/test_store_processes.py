@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from store_samples import EFFORT, die_after, numbered, provenance, put_many, save_many, save_one
 
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 # Processes are forked from one that has imported the store already, and has no threads.
 CONTEXT = multiprocessing.get_context("forkserver")

@@ -8,8 +8,8 @@ from sqlalchemy import create_engine, text
 from store_samples import EFFORT, numbered, provenance
 
 from rubriclab.errors import StoreUnavailable
-from rubriclab.store import open_store
-from rubriclab.store.engine import address
+from rubriclab.store.store import open_store
+from rubriclab.store.tables import address
 
 REPLY = {"text": "4"}
 

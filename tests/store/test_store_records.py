@@ -10,7 +10,7 @@ from store_samples import judgment, tamper
 
 from rubriclab.errors import StoreError
 from rubriclab.models.judgment import HumanJudgment
-from rubriclab.store import Store, open_store
+from rubriclab.store.store import Store, open_store
 
 
 def kept(store: Store) -> list[HumanJudgment]:

@@ -6,10 +6,8 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from rubriclab.errors import StoreError
-from rubriclab.store import Store, open_store
-from rubriclab.store.engine import address
-from rubriclab.store.orm import METADATA
-from rubriclab.store.schema import IMMUTABLE, SCHEMA, SCHEMA_TABLE
+from rubriclab.store.store import Store, open_store
+from rubriclab.store.tables import IMMUTABLE, METADATA, SCHEMA, SCHEMA_TABLE, address
 
 
 def test_a_new_store_has_all_tables_and_triggers_on_those_that_never_change(store: Store, where: str) -> None:

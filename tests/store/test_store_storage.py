@@ -10,9 +10,10 @@ from sqlalchemy import create_engine, text
 from store_samples import EFFORT, numbered, provenance
 
 from rubriclab.errors import StoreError
-from rubriclab.models.digest import digest
-from rubriclab.store import Store, open_store, storage
-from rubriclab.store.engine import address
+from rubriclab.models.base import digest
+from rubriclab.store import answers as storage
+from rubriclab.store.store import Store, open_store
+from rubriclab.store.tables import address
 
 DAY = timedelta(days=1)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from store_samples import EFFORT, numbered, provenance, tamper
 
-from rubriclab.store import open_store
 from rubriclab.store.answers import answer_digest
+from rubriclab.store.store import open_store
 
 RUBRIC = numbered(1).digest
 

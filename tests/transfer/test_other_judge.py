@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from commands import HELDOUT, LABELLED, Commands
 
-from rubriclab.data import read
+from rubriclab.data.readers import read
 from rubriclab.judges import Recording, Reply
 from rubriclab.learning.adaptation import rate
 from rubriclab.models.text import Example
 from rubriclab.prompts import Prompt
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 OTHER = "recorded:other.jsonl"
 CARRY = ("transfer", "both", "--to", "target.jsonl", "--judge", OTHER, "--no-relearn")

@@ -27,7 +27,7 @@ from rubriclab import Assignment, Example, Judge, Part, Rubric, SettingsError, _
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.learn import learning_criterion
 from rubriclab.models.base import FrozenModel
-from rubriclab.models.sentences import Units
+from rubriclab.models.text import Units
 from rubriclab.ops.improve import Improvement, ImproveSettings, improve_stream
 
 

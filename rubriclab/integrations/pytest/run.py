@@ -9,15 +9,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from rubriclab.data import read
-from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.tables import json_line
+from rubriclab.data.mapping import ReadingOptions
+from rubriclab.data.readers import read
+from rubriclab.data.write import json_line
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.pytest.settings import CAPS, FLAGS, JUDGE_OPTIONS, UPDATE, Marked, Settings
 from rubriclab.judges.budget import LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.recording import PREFIX, read_recording, recorded_name
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.text import Example
 from rubriclab.ops.score import ScoreOptions
 from rubriclab.ops.scores import ScoredRow, Scores

@@ -96,7 +96,7 @@ class Settings:
 
     def store(self, marked: str | None) -> str | None:
         """Return the store; `None` for the user's own."""
-        from rubriclab.store.engine import moved
+        from rubriclab.store.tables import moved
 
         where = self.value("store", marked)
         return None if where is None else moved(where, self._base("store", marked))

@@ -17,7 +17,7 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.judges.judge import Reply, Usage
 from rubriclab.models import text_features
-from rubriclab.models.digest import digest_text
+from rubriclab.models.base import digest_text
 from rubriclab.prompts import Prompt
 
 

@@ -20,8 +20,8 @@ from rubriclab.judges.embedded.reading import (
     usual_readings,
     worded,
 )
-from rubriclab.models.digest import cached_by_size
-from rubriclab.models.sentences import split_sentences, word_set
+from rubriclab.models.base import cached_by_size
+from rubriclab.models.text import split_sentences, word_set
 from rubriclab.models.text_features import Features, Text
 
 Fields = Mapping[str, Any]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.models.digest import cached_by_size
+from rubriclab.models.base import cached_by_size
 from rubriclab.models.text_features import (
     CATALOGUE,
     Features,

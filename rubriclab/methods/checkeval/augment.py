@@ -34,7 +34,7 @@ from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import first_usable
 from rubriclab.methods.questions import make_question
 from rubriclab.methods.reasons import cited_reasons, fields_of_reasons, numbered_reasons
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.rubric import CitedReason, Criterion
 from rubriclab.models.text import Assignment, Example, named_reasons
 from rubriclab.option_names import option

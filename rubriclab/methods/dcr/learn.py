@@ -17,8 +17,7 @@ from rubriclab.methods.holistic import learned_single, require_scores
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
 from rubriclab.methods.prompting import for_each
 from rubriclab.models.rubric import Criterion
-from rubriclab.models.sentences import Material, Units, split_sentences
-from rubriclab.models.text import Example
+from rubriclab.models.text import Example, Material, Units, split_sentences
 from rubriclab.option_names import option
 
 

@@ -19,8 +19,7 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.replies import why_missing
-from rubriclab.models.sentences import locate_sentences
-from rubriclab.models.text import Words
+from rubriclab.models.text import Words, locate_sentences
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 

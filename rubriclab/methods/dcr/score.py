@@ -32,14 +32,15 @@ from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import chunks
 from rubriclab.models.rubric import Criterion, Evidence, Part
-from rubriclab.models.sentences import (
+from rubriclab.models.text import (
+    Assignment,
+    Example,
     Material,
     Sentence,
     Units,
     locate_sentences,
     split_sentences,
 )
-from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.stats.intervals import DIGITS

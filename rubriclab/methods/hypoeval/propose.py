@@ -37,7 +37,12 @@ from rubriclab.models.rubric import (
     Part,
     by_id,
 )
-from rubriclab.models.text import Assignment, Example, Scale, show
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Scale,
+    show,
+)
 from rubriclab.prompts import Prompt
 
 TOKENS_PER_HYPOTHESIS = 500

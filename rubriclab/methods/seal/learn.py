@@ -45,8 +45,7 @@ from rubriclab.models.rubric import (
     Part,
     Question,
 )
-from rubriclab.models.sentences import split_sentences
-from rubriclab.models.text import Assignment, Example
+from rubriclab.models.text import Assignment, Example, split_sentences
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations

@@ -12,8 +12,7 @@ from rubriclab.methods.seal.replies import asked_questions, unit_form
 from rubriclab.methods.seal.settings import SealScoringSettings, judge_weighs
 from rubriclab.methods.seal.units import Kind, Unit
 from rubriclab.models.rubric import Criterion
-from rubriclab.models.sentences import Material, Units
-from rubriclab.models.text import Assignment, Example
+from rubriclab.models.text import Assignment, Example, Material, Units
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
 

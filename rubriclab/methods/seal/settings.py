@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Whole
-from rubriclab.models.sentences import Units
+from rubriclab.models.text import Units
 
 # Sections 3.3 to 3.5 and 4, table 19 and appendix D: sub-dimensions written by hand, no labels, the model splits texts
 # into sentences, one call for all verdicts, and one for the facts of all texts. No prompt asks for reasons.

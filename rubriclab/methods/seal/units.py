@@ -21,14 +21,15 @@ from rubriclab.judges.price import BYTES_PER_TOKEN
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.replies import why_missing
 from rubriclab.methods.seal.settings import SealScoringSettings
-from rubriclab.models.sentences import (
+from rubriclab.models.text import (
     Material,
     Sentence,
+    TaskWords,
     UnitKind,
+    Words,
     locate_sentences,
     split_sentences,
 )
-from rubriclab.models.text import TaskWords, Words
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.prompts.prompt import is_salvage

@@ -36,8 +36,7 @@ from rubriclab.methods.seal.units import (
     whole_text,
 )
 from rubriclab.models.rubric import Criterion
-from rubriclab.models.sentences import Material
-from rubriclab.models.text import Example, Scale
+from rubriclab.models.text import Example, Material, Scale
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.stats.intervals import DIGITS

@@ -20,7 +20,7 @@ from rubriclab.methods.replies import why_missing
 from rubriclab.methods.single_call.judge import alone, in_order, ratings_in
 from rubriclab.methods.single_call.prompt import can_join, judgments_form, shown_criteria
 from rubriclab.models.aggregation import RivalLimits
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Assignment, Example, text_digest
 from rubriclab.prompts import Message, Prompt, render

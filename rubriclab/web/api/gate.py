@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.metrics import BUCKETS, Metrics
-from rubriclab.models.documents import Unreadable, read_file, text_of
+from rubriclab.models.base import Unreadable, read_file, text_of
 from rubriclab.option_names import option
 from rubriclab.web.api.problems import KINDS, WHEN_DOWN, Refused, problem_response, refused
 from rubriclab.web.security import HEADERS, is_own_origin

@@ -16,7 +16,7 @@ from pathlib import Path
 import platformdirs
 from starlette.types import ASGIApp
 
-from rubriclab.data.tables import write_rows
+from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
 from rubriclab.models.judgment import LabelQuestion
 from rubriclab.ops.inputs import Data

@@ -17,7 +17,7 @@ from flow_server import Killing, commands_at
 from method_flows import MENDED, Run, unusable_at_first
 from server import RunningServer
 
-from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import split_sentences
 
 ROLES = {"judge": "fake", "writer": "writer"}
 OTHERS = ("--writer", "openai/writer")

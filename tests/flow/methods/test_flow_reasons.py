@@ -20,7 +20,7 @@ from reasons_brain import citing
 from server import RunningServer
 from test_flow_joint import reply
 
-from rubriclab.store import open_store
+from rubriclab.store.store import open_store
 
 SET = ("--set=checkeval.diversified=1", "--set=checkeval.elaborated_most=0")
 HYPOEVAL = ("--method", "hypoeval", *LITTLE)

@@ -27,7 +27,7 @@ from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.methods.questions import question_of
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale
 

@@ -11,7 +11,7 @@ from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.learn import learn
 from rubriclab.methods.dcr.score import listed_checks
 from rubriclab.methods.method import TrainingInput
-from rubriclab.models.sentences import Units
+from rubriclab.models.text import Units
 
 
 def labelled(bad=(0, 1, 2, 3), **fields):

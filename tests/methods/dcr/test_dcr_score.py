@@ -9,8 +9,7 @@ from hypothesis import given, settings as tries, strategies as st
 
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.dcr import DCR
-from rubriclab.models.sentences import Units, split_sentences
-from rubriclab.models.text import Scale
+from rubriclab.models.text import Scale, Units, split_sentences
 from rubriclab.prompts import render
 
 

@@ -16,7 +16,7 @@ from hypoeval_scripts import (
 )
 
 from rubriclab.errors import JudgeError, JudgeUnavailable
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.text import Scale
 
 # Determinism

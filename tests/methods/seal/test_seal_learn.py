@@ -18,7 +18,7 @@ from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.learn import learn
-from rubriclab.models.digest import digest
+from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion
 from rubriclab.stats.correlation import pearson
 

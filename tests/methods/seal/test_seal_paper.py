@@ -9,7 +9,7 @@ from seal_scripts import of_kind, pack, part as part_of, scripted, text
 from rubriclab.methods.checklist import load_checklist
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seal import SEAL
-from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import split_sentences
 from rubriclab.prompts import render
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")

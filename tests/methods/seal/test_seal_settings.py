@@ -6,7 +6,7 @@ import pytest
 
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seal.settings import PRESETS, SealScoringSettings, SealSettings, judge_weighs
-from rubriclab.models.sentences import Units
+from rubriclab.models.text import Units
 
 
 def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():

@@ -19,7 +19,7 @@ from rubriclab.methods.seal.units import (
     extract_facts,
     fact_units,
 )
-from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import split_sentences
 
 WORDS = assignment().words
 

@@ -10,7 +10,7 @@ from seal_scripts import Scripted, always, by_lot, exam, of_kind, pack, pairs_as
 
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
-from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import split_sentences
 
 FACTS = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})
 MIXED = pack("fact", sizes=(1, 1), beside=("source", "reference"), support={"a1": "source"})

@@ -17,7 +17,7 @@ from rubriclab import Lab, Version
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.version import EditChange, EditOrigin, TrainingRecord
 from rubriclab.ops.workspace import Workspace
-from rubriclab.store import Store
+from rubriclab.store.store import Store
 from rubriclab.web.security import Access
 from rubriclab.web.server import listen, port_of
 from rubriclab.web.studio.app import Studio, application

@@ -21,7 +21,7 @@ from rubriclab.judges.judge import Reply
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops.workspace import Workspace, judge_options
 from rubriclab.prompts import Prompt
-from rubriclab.store import Store
+from rubriclab.store.store import Store
 from rubriclab.web.security import TOKEN_HEADER, Access
 from rubriclab.web.server import listen, port_of
 from rubriclab.web.studio.app import Studio, application

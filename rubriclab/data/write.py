@@ -30,9 +30,9 @@ from typing import Any
 
 import orjson
 
-from rubriclab.data.reading import SourceFormat
+from rubriclab.data.mapping import SourceFormat
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.documents import is_database
+from rubriclab.models.base import is_database
 
 TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
 JSON_LINES = (".jsonl", ".ndjson", ".json")

@@ -1,4 +1,7 @@
-"""Addresses of stores, and engines for their databases."""
+"""Databases of stores: addresses and engines, tables, and triggers that refuse changes of what never changes.
+
+Rows are written from validated models only, since table models do not validate.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,38 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import platformdirs
-from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    CheckConstraint,
+    Column,
+    Connection,
+    Engine,
+    ForeignKeyConstraint,
+    LargeBinary,
+    MetaData,
+    Row,
+    Select,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlalchemy.sql.dml import UpdateBase
+from sqlmodel import Field, SQLModel
 
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.models.waits import LONG, log_wait
@@ -277,3 +304,275 @@ def _begin_writing(connection: Connection) -> None:
         log_wait(_log, LONG, "another process that writes to the store", f" {shown(connection.engine.url)}")
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * (TIMEOUT - LONG):.0f}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+# A digest is `sha256:` and 64 digits; a name or tag is at most 100.
+DIGEST = 71
+NAME = 100
+# An id that a provider gives, such as a path in a bucket.
+PROVIDER_ID = 1000
+# 2026-11-21T12:00:00.000000+00:00
+TIME = 32
+
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def now() -> str:
+    """Return the current time as it is stored."""
+    return stored_time(datetime.now(UTC))
+
+
+def stored_time(moment: datetime) -> str:
+    """Return a time with a zone in UTC as ISO 8601, the form of all stored times, since SQLite has no type for them."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+class StoredTable(SQLModel):
+    """Base of the tables. JSON is kept as canonical text: PostgreSQL's JSON types reorder keys and refuse NUL."""
+
+    metadata = METADATA
+
+
+class RubricRow(StoredTable, table=True):
+    """A rubric's content under its own digest; several versions may share it."""
+
+    __tablename__ = "rubrics"
+
+    digest: str = Field(primary_key=True, max_length=DIGEST)
+    content: str = Field(sa_type=Text)
+
+
+class VersionRow(StoredTable, table=True):
+    """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record.
+
+    `origin` is `learned` for what was learned in this store, else the `NAME@NUMBER` of the pack that it came from;
+    `created` is then the pack's too.
+    """
+
+    __tablename__ = "versions"
+    __table_args__ = (
+        ForeignKeyConstraint(["parent_name", "parent_number"], ["versions.name", "versions.number"]),
+        CheckConstraint("number >= 1", name="number_from_one"),
+    )
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    number: int = Field(primary_key=True)
+    rubric_digest: str = Field(foreign_key="rubrics.digest", max_length=DIGEST)
+    provenance: str = Field(sa_type=Text)
+    provenance_digest: str = Field(max_length=DIGEST)
+    effort: str = Field(sa_type=Text)
+    parent_name: str | None = Field(default=None, max_length=NAME)
+    parent_number: int | None = None
+    created: str = Field(max_length=TIME)
+    record_digest: str = Field(max_length=DIGEST)
+    origin: str = Field(max_length=NAME + 11)
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER`."""
+        return f"{self.name}@{self.number}"
+
+    @property
+    def parent(self) -> str | None:
+        """The parent's `NAME@NUMBER`, if it has one."""
+        return f"{self.parent_name}@{self.parent_number}" if self.parent_name else None
+
+
+def _of_version() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"])
+
+
+class OfVersion(StoredTable):
+    """Base of the tables with at most one row for each version."""
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    number: int = Field(primary_key=True)
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER` of the version."""
+        return f"{self.name}@{self.number}"
+
+
+class TrainingRow(OfVersion, table=True):
+    """The training record of a version, texts included. Unlike a version it may be deleted.
+
+    `packed` is its canonical JSON compressed by zlib; `digest` is the digest of the JSON.
+    """
+
+    __tablename__ = "trainings"
+    __table_args__ = (_of_version(),)
+
+    digest: str = Field(max_length=DIGEST)
+    packed: bytes = Field(sa_type=LargeBinary)
+
+
+class ConfirmationRow(OfVersion, table=True):
+    """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
+
+    __tablename__ = "confirmations"
+    __table_args__ = (_of_version(),)
+
+    record_digest: str = Field(max_length=DIGEST)
+    created: str = Field(max_length=TIME)
+
+
+class HumanJudgmentRow(StoredTable, table=True):
+    """A person's answer about texts as canonical JSON; `digest` covers it. Rows are never changed or removed.
+
+    `number` orders the answers; `question` is the digest of what was asked.
+    """
+
+    __tablename__ = "human_judgments"
+    __table_args__ = (UniqueConstraint("id"),)
+
+    number: int | None = Field(default=None, primary_key=True)
+    id: str = Field(max_length=NAME)
+    question: str = Field(max_length=DIGEST, index=True)
+    content: str = Field(sa_type=Text)
+    digest: str = Field(max_length=DIGEST)
+
+
+class TagRow(StoredTable, table=True):
+    """A movable pointer to a version."""
+
+    __tablename__ = "tags"
+    __table_args__ = (_of_version(),)
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    tag: str = Field(primary_key=True, max_length=NAME)
+    number: int
+
+
+class AnswerRow(StoredTable, table=True):
+    """A judge's reply under the digest of the request; `reply_digest` covers both.
+
+    `model` is the name that the provider reported, for counting; `None` for replies without one.
+    """
+
+    __tablename__ = "answers"
+
+    digest: str = Field(primary_key=True, max_length=DIGEST)
+    reply: str = Field(sa_type=Text)
+    created: str = Field(max_length=TIME)
+    reply_digest: str = Field(max_length=DIGEST)
+    model: str | None = Field(default=None, max_length=NAME)
+
+
+class BatchRow(StoredTable, table=True):
+    """A batch that a provider is processing; `requests` are the bytes of its requests' digests, one after another."""
+
+    __tablename__ = "batches"
+
+    key: str = Field(primary_key=True, max_length=NAME)
+    judge: str = Field(max_length=DIGEST, index=True)
+    model: str = Field(sa_type=Text)
+    api_base: str | None = Field(default=None, sa_type=Text)
+    file_id: str = Field(max_length=PROVIDER_ID)
+    batch_id: str | None = Field(default=None, max_length=PROVIDER_ID)
+    created: str = Field(max_length=TIME)
+    requests: bytes = Field(sa_type=LargeBinary)
+
+
+# The number of the schema. A release that changes the tables increases it and says how older stores are upgraded.
+SCHEMA = "1"
+SCHEMA_TABLE = Table("rubriclab_schema", MetaData(), Column("number", String(32), primary_key=True))
+# Tables whose rows never change, each with the condition under which a new row would replace an old one.
+IMMUTABLE = {
+    "versions": "name = NEW.name AND number = NEW.number",
+    "rubrics": "digest = NEW.digest",
+    "human_judgments": "number = NEW.number OR id = NEW.id",
+}
+# An arbitrary number, the same in every process.
+LOCK = 0x72_75_62_72_69_63
+
+
+def prepare(engine: Engine, *, read_only: bool = False) -> None:
+    """Create the schema in the database of `engine` if it has none. Several processes may do so at once.
+
+    The file of a `read_only` engine gets it too if it is writable.
+
+    Raises:
+        StoreError: if the database cannot be opened, is no database, was written by another version of rubriclab, or
+            has no schema and is not writable.
+    """
+    with guarded(engine.url):
+        with engine.connect() as connection:
+            done = is_current(connection)
+        if done:
+            return
+        if not read_only:
+            _create_tables(engine)
+        elif may_write(engine.url):
+            writable = make_engine(engine.url)
+            _create_tables(writable)
+            writable.dispose()
+        else:
+            raise StoreError(
+                f"The store {shown(engine.url)} has no tables; expected schema {SCHEMA!r}. It is read-only here.",
+                f"Open it once where it can be written, or use a copy: {option('store', 'COPY')}.",
+            )
+
+
+def is_current(connection: Connection) -> bool:
+    """Return whether the database has the schema; `False` if it has none.
+
+    Raises:
+        StoreError: if it has another one.
+    """
+    if not inspect(connection).has_table(SCHEMA_TABLE.name):
+        return False
+    number = connection.execute(select(SCHEMA_TABLE.c.number)).scalar()
+    if number != SCHEMA:
+        raise StoreError(
+            f"The store {shown(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}.",
+            "It was written by another version of rubriclab: use that one, or another store: "
+            f"{option('store', 'PATH')}.",
+        )
+    return True
+
+
+def _create_tables(engine: Engine) -> None:
+    with writing(engine).begin() as connection:
+        dialect = connection.dialect.name
+        if dialect == "postgresql":
+            # Other processes wait until the transaction ends; on SQLite the write lock does that.
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+        if is_current(connection):
+            return
+        METADATA.create_all(connection)
+        for statement in _triggers(dialect):
+            connection.exec_driver_sql(statement)
+        SCHEMA_TABLE.create(connection)
+        connection.execute(insert(SCHEMA_TABLE).values(number=SCHEMA))
+
+
+def _triggers(dialect: str) -> Iterator[str]:
+    if dialect == "postgresql":
+        yield (
+            "CREATE FUNCTION rubriclab_refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION '%% never change', TG_TABLE_NAME; END $$"
+        )
+    for table, same in IMMUTABLE.items():
+        if dialect == "postgresql":
+            yield (
+                f"CREATE TRIGGER {table}_never_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+                "FOR EACH STATEMENT EXECUTE FUNCTION rubriclab_refuse()"
+            )
+        elif dialect == "sqlite":
+            refuse = f"BEGIN SELECT RAISE(ABORT, '{table} never change'); END"
+            yield f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {refuse}"
+            yield f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {refuse}"
+            # INSERT OR REPLACE removes the old row without firing the delete trigger.
+            yield (
+                f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
+                f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same}) {refuse}"
+            )

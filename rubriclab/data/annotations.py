@@ -1,0 +1,798 @@
+"""Ratings in other forms than a row for each text: annotation tools, a row for each rating, comparisons of texts.
+
+A tool names what it asks (a question, a control); the answers to it become annotations of an aspect with that name if
+they are numbers or words for levels, and reasons if they are comments. Other answers are kept in the column `answers`,
+also single ones among usable ones, such as two choices where one is expected; the first of these is stated.
+
+Label Studio's JSON is a list of tasks with the results of each annotation. Format: https://labelstud.io/guide/export.
+
+Argilla 2's data sets (`records.to_datasets()`) have a column `QUESTION.responses` and beside it those of the raters and
+of the status of each response. Source: `argilla.records` of the package `argilla`. Argilla 1's have a column `QUESTION`
+with a list of responses, and beside it `QUESTION-suggestion`.
+
+doccano's JSON Lines have a list `label`, and comments in `Comments`.
+
+A comparison is in a row without a text, which refers to texts by their `id`, before or after them in the file:
+
+- `{"preferred": "a1-s3", "over": "a1-s1", "aspect": "coherence", "rater": "anna"}`, with `"tie": true` if neither is
+  better;
+- `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"], "a1-s4"], "aspect": "coherence"}`, best first, with ties in nested lists;
+  in CSV `a1-s3 > a1-s1 = a1-s2 > a1-s4`.
+
+`aspect` is optional if the file is about one aspect, `rater` always. A row with an `output` is a text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, Literal
+
+from rubriclab.data.mapping import (
+    ABSENT,
+    NATIVE,
+    TABLES,
+    FieldMap,
+    look_up,
+)
+from rubriclab.data.rows import FieldError, Fields, RowError, fault_of, mapped_aspects, other_aspect
+from rubriclab.errors import DataError
+from rubriclab.models.cells import (
+    MOST_WORDS,
+    TYPED,
+    CellRules,
+    is_level_word,
+    proposed_level_scores,
+)
+from rubriclab.models.characters import PREVIEW, describe
+from rubriclab.models.text import Example, Scale, labelled
+from rubriclab.option_names import option
+
+_OWN_NAMES = ("annotations", "reasons", "answers")
+Kind = Literal["score", "choice", "comment", "other"]
+# Characters of an answer that is considered more than a word to choose, unless it is given twice.
+_COMMENT = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A text with its other columns and what raters answered, in the line where it begins."""
+
+    line: int
+    columns: Mapping[str, Any]
+    answers: tuple[Answer, ...] = ()
+
+
+@dataclass(slots=True)
+class Export:
+    """What an export holds.
+
+    Attributes:
+        name: of the format.
+        tasks: in order, with faults in their places.
+        left_out: what was left out, with the number of each.
+        notes: what was read as what.
+        choices: the words of each question whose words have no scores.
+    """
+
+    name: str
+    tasks: list[Task | RowError] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def leave_out(self, what: str, number: int = 1) -> None:
+        """Count answers that are not read."""
+        if number:
+            self.left_out[what] = self.left_out.get(what, 0) + number
+
+    def details(self) -> tuple[str, ...]:
+        """Return what was left out, and notes."""
+        return (*(f"{what} left out: {count}" for what, count in self.left_out.items()), *self.notes)
+
+
+def rows_of(export: Export, rules: CellRules) -> list[tuple[int, Any]]:
+    """Return numbered rows of the tasks, and add notes and choices, by which questions are read as what."""
+    tasks = [task for task in export.tasks if isinstance(task, Task)]
+    questions = questions_of((answer for task in tasks for answer in task.answers), rules)
+    left = [(task, answer) for task in tasks for answer in task.answers if not _fields(answer, task, questions)]
+    for name in (name for name, question in questions.items() if question.kind == "choice"):
+        answers = (answer.value for task in tasks for answer in task.answers if answer.question == name)
+        export.choices[name] = tuple(dict.fromkeys(value.strip() for value in answers if isinstance(value, str)))
+    export.notes += _notes(left, questions, export.choices)
+    return [
+        (task.line, task if isinstance(task, RowError) else _row(task, questions, bool(left))) for task in export.tasks
+    ]
+
+
+def _notes(
+    left: Sequence[tuple[Task, Answer]],
+    questions: Mapping[str, AskedQuestion],
+    choices: Mapping[str, Sequence[str]],
+) -> Iterator[str]:
+    read = [(task, each) for task, each in left if questions[each.question].kind in ("score", "comment")]
+    odd = [(task, each) for task, each in read if not questions[each.question].accepts(each.value)]
+    if odd:
+        task, answer = odd[0]
+        shown = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
+        shown = shown if len(shown) <= PREVIEW else f"{shown[:PREVIEW]}…"
+        yield (
+            f"answers left out, since they are not one number or word: {len(odd)}; the first: {shown} to "
+            f"{answer.question!r} in {_place(task)}"
+        )
+    if loose := [pair for pair in read if pair not in odd]:
+        task, answer = loose[0]
+        yield (
+            f"comments left out, since their rater scored nothing in the text: {len(loose)}; the first: that of "
+            f"{answer.rater!r} in {_place(task)}"
+        )
+    kinds = {name: question.kind for name, question in questions.items()}
+    named = {kind: ", ".join(repr(name) for name, each in kinds.items() if each == kind) for kind in kinds.values()}
+    if "comment" in named:
+        yield f"comments {named['comment']} read as reasons"
+    for name, words in choices.items():
+        proposal = proposed_level_scores(words) or option("level_scores")
+        yield f"choices {name!r} not read, since their words have no scores; if these are levels, add {proposal}"
+    if "other" in named:
+        yield f"answers {named['other']} not read, since none of them is one number or word"
+
+
+def _place(task: Task) -> str:
+    name = task.columns.get("id")
+    return f"row {task.line}" if name is None else f"row {task.line} (id {name!r})"
+
+
+def _row(task: Task, questions: Mapping[str, AskedQuestion], others: bool) -> dict[str, Any]:
+    tables: dict[str, dict[str, dict[str, Any]]] = {
+        name: {} for name in _OWN_NAMES if questions and (others or name != "answers")
+    }
+    for answer in task.answers:
+        for table, name in _fields(answer, task, questions) or [("answers", answer.question)]:
+            said = tables[table].setdefault(name, {})
+            before = said.get(answer.rater) if table == "reasons" else None
+            said[answer.rater] = f"{before}\n{answer.value}" if before else answer.value
+    columns = {f"data.{name}" if name in _OWN_NAMES else name: value for name, value in task.columns.items()}
+    return {**columns, **tables}
+
+
+def _fields(answer: Answer, task: Task, questions: Mapping[str, AskedQuestion]) -> list[tuple[str, str]]:
+    """Return the tables and aspects of an answer: none if it is neither a score nor a reason for one."""
+    question = questions[answer.question]
+    if not question.accepts(answer.value) or question.kind not in ("score", "comment"):
+        return []
+    if question.kind == "score":
+        return [("annotations", answer.question)]
+    aspects = [name for name, each in questions.items() if each.kind == "score"]
+    scored = {each.question for each in task.answers if each.rater == answer.rater and is_single(each.value)}
+    about = aspects_about(answer.question, aspects, [aspect for aspect in aspects if aspect in scored])
+    return [("reasons", aspect) for aspect in about]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a rater answered to a question; `kind` is `None` where the export does not say it."""
+
+    question: str
+    rater: str
+    value: Any
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """How the answers to a question are read.
+
+    Attributes:
+        kind: what its answers are.
+        remarks: texts among words or numbers that are comments, in lower case: long ones that were given once.
+    """
+
+    kind: Kind
+    remarks: frozenset[str] = frozenset()
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether an answer is of this kind: one number or text, and no remark."""
+        return is_single(value) and not (isinstance(value, str) and _word(value) in self.remarks)
+
+
+def questions_of(answers: Iterable[Answer], rules: CellRules) -> dict[str, AskedQuestion]:
+    """Return how the answers to each question are read.
+
+    Numbers are scores. Texts are words to choose if each of a few is given twice on average, or all are usual ones for
+    levels; among these, long texts that are given once are remarks. Other texts are comments.
+
+    Args:
+        answers: to any questions, in any order.
+        rules: how words and numbers are read.
+    """
+    by_question: dict[str, list[Answer]] = {}
+    for answer in answers:
+        by_question.setdefault(answer.question, []).append(answer)
+    return {name: _question(given, rules) for name, given in by_question.items()}
+
+
+def aspects_about(question: str, aspects: Iterable[str], rated: Sequence[str]) -> list[str]:
+    """Return the aspects that a comment is about: the one that its question names, else those that its rater scored.
+
+    Args:
+        question: that the comment answers.
+        aspects: all aspects.
+        rated: those that the rater of the comment scored in the text.
+    """
+    named = [aspect for aspect in aspects if aspect.casefold() in question.casefold()]
+    return [max(named, key=len)] if named else list(rated)
+
+
+def is_single(value: Any) -> bool:
+    """Return whether an answer is one number or text."""
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _question(answers: Sequence[Answer], rules: CellRules) -> AskedQuestion:
+    # Answers that are not one number or word say nothing about the others.
+    usable = [answer for answer in answers if answer.kind != "other" and is_single(answer.value)]
+    given = {answer.kind for answer in usable}
+    if not usable or "comment" in given:
+        return AskedQuestion("comment" if usable else "other")
+    words = Counter(_word(answer.value) for answer in usable if isinstance(answer.value, str))
+    scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
+    usual = {word for word in words if word in scored or is_level_word(word)}
+    once = {word for word in words if word not in usual and words[word] == 1 and _is_long(word)}
+    remarks = frozenset() if "choice" in given else frozenset(once)
+    levels = words.keys() - remarks
+    few = len(levels) <= min(MOST_WORDS, sum(words[word] for word in levels) / 2)
+    if "score" in given or words.total() < len(usable) or (levels and levels <= usual and len(remarks) <= len(levels)):
+        return AskedQuestion("score", remarks)
+    if "choice" not in given and (len(remarks) > len(levels) or not few):
+        return AskedQuestion("comment")
+    return AskedQuestion("score" if scored or len(usual) > len(levels) / 2 else "choice", remarks)
+
+
+def _word(text: str) -> str:
+    return text.strip().casefold()
+
+
+def _is_long(text: str) -> bool:
+    return len(text) >= _COMMENT or "\n" in text
+
+
+Rows = Iterable[tuple[int, Any]]
+_NUMBERS = ("rating", "number")
+# Names by which a value says that it is about a region: a part of a text, an image, audio or video.
+_REGION = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
+_RESPONSES, _RATERS, _STATUS, _SUGGESTION = ".responses", ".responses.users", ".responses.status", ".suggestion"
+_COLUMNS = (_RESPONSES, _RATERS, _STATUS, _SUGGESTION, f"{_SUGGESTION}.score", f"{_SUGGESTION}.agent")
+
+
+def converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] | None:
+    """Return what converts the rows of a source that begins with `row`; `None` unless an annotation tool exported it.
+
+    `format_name` is that of `SourceFormat`.
+
+    Raises:
+        DataError: for an export that leaves out what is needed.
+    """
+    if not isinstance(row, Mapping):
+        return None
+    if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
+        raise DataError(
+            "This export of Label Studio has a row for each annotation, which does not say what is an answer.",
+            "Export JSON.",
+        )
+    if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
+        return _from_data_set
+    if format_name in ("CSV", "TSV", "Excel workbook"):
+        return None
+    if any(_is_question(row, name) for name in row):
+        return _from_argilla_1
+    if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
+        raise DataError(
+            "These records of Argilla do not say which responses are drafts or discarded.",
+            "Export the data set: dataset.records.to_datasets().to_json(FILE).",
+        )
+    if isinstance(row.get("label"), list) and {"text", "Comments"} <= row.keys():
+        return _from_doccano
+    return _from_tasks if _is_task(row) else None
+
+
+def _is_task(row: Any) -> bool:
+    return isinstance(row, Mapping) and isinstance(row.get("data"), Mapping) and isinstance(_annotations(row), list)
+
+
+def _annotations(task: Mapping[str, Any]) -> Any:
+    return task.get("annotations", task.get("completions"))
+
+
+class _Malformed(Exception):
+    """A part of an export that is not as the tool writes it: its field, what it is, and what was expected."""
+
+
+def _read(export: Export, where: str, rows: Rows, task: Callable[[int, Any], Task]) -> Export:
+    """Return the export with the task in each row, or the fault in it."""
+    for line, row in rows:
+        try:
+            export.tasks.append(row if isinstance(row, RowError) else task(line, row))
+        except _Malformed as fault:
+            export.tasks.append(RowError(where, line, *fault.args))
+    return export
+
+
+def _from_tasks(where: str, rows: Rows) -> Export:
+    """Return the tasks of Label Studio's JSON; skipped annotations, drafts and predictions are left out."""
+    export = Export("Label Studio JSON export")
+
+    def task(line: int, row: Any) -> Task:
+        if not _is_task(row):
+            raise _Malformed(None, describe(row), "a task like the first one")
+        answers = tuple(_latest(export, _annotations(row)))
+        drafts = row.get("drafts")
+        export.leave_out("drafts", len(drafts) if isinstance(drafts, list) else 0)
+        return Task(line, {**({} if "id" in row["data"] else {"id": row.get("id")}), **row["data"]}, answers)
+
+    return _read(export, where, rows, task)
+
+
+def _latest(export: Export, annotations: list[Any]) -> Iterator[Answer]:
+    """Yield the answers of each rater's latest annotation."""
+    expected = "annotations as Label Studio exports"
+    by_rater: dict[str, list[Answer]] = {}
+    if wrong := [each for each in annotations if not isinstance(each, Mapping)]:
+        raise _Malformed("annotations", describe(wrong[0]), expected)
+    for annotation in sorted(annotations, key=lambda each: str(each.get("updated_at") or each.get("created_at") or "")):
+        if annotation.get("was_cancelled") or annotation.get("skipped"):
+            export.leave_out("skipped annotations")
+            continue
+        by = annotation.get("completed_by")
+        name = (by.get("email") or by.get("id")) if isinstance(by, Mapping) else by
+        rater = str(name) if name not in (None, "") else f"annotation-{annotation.get('id')}"
+        export.leave_out("earlier annotations by the same rater", int(rater in by_rater))
+        results = annotation.get("result") or []
+        results = results if isinstance(results, list) else [results]
+        if wrong := [each for each in results if not isinstance(each, Mapping)]:
+            raise _Malformed("annotations", f"the result {describe(wrong[0])}", expected)
+        by_rater[rater] = list(_answers_of_results(results, rater))
+    for answers in by_rater.values():
+        yield from answers
+
+
+def _answers_of_results(results: list[Mapping[str, Any]], rater: str) -> Iterator[Answer]:
+    by_question: dict[str, list[Any]] = {}
+    for result in results:
+        if isinstance(result.get("from_name"), str):  # relations between regions have no name
+            by_question.setdefault(result["from_name"], []).append(result.get("value"))
+    for question, values in by_question.items():
+        # Several values are ratings of regions, not of the text.
+        value, kind = _value_and_kind(values[0] if len(values) == 1 else {"regions": values})
+        if value not in ("", []):
+            yield Answer(question, rater, value, kind)
+
+
+def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
+    """Return an answer as a number or text, where it is one, and what kind it is, where that is known."""
+    if isinstance(cell, list) and len(cell) == 1:
+        cell = cell[0]
+    if not isinstance(cell, Mapping):
+        return cell, None
+    if not _REGION.isdisjoint(cell):
+        return dict(cell), "other"
+    if number := next((name for name in _NUMBERS if name in cell), None):
+        return cell[number], "score"
+    if isinstance(choices := cell.get("choices"), list):
+        return choices[0] if len(choices) == 1 else choices, "choice"
+    if isinstance(text := cell.get("text"), str | list):
+        return "\n".join(map(str, text)) if isinstance(text, list) else text, "comment"
+    return dict(cell), "other"
+
+
+def _from_data_set(where: str, rows: Rows) -> Export:
+    """Return the tasks of Argilla's data sets; drafts, discarded responses and suggestions are left out.
+
+    Raises:
+        DataError: if responses are not lists, as in CSV.
+    """
+    export = Export("Argilla data set")
+
+    def task(line: int, row: Any) -> Task:
+        if not isinstance(row, Mapping):
+            raise _Malformed(None, describe(row), "a record like the first")
+        questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
+        lists = {name: [row.get(f"{name}{end}") for end in (_RESPONSES, _RATERS, _STATUS)] for name in questions}
+        if text := next((cell for cells in lists.values() for cell in cells if isinstance(cell, str)), None):
+            raise DataError(
+                f"{where}: an Argilla data set whose responses are {describe(text)}, expected lists.",
+                "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE).",
+            )
+        given = []
+        for name, cells in lists.items():
+            present = [cell for cell in cells if cell is not None]
+            if not all(isinstance(cell, list | tuple) for cell in present) or len(set(map(len, present))) > 1:
+                expected = "lists of one length: the responses, their raters and their status"
+                raise _Malformed("responses", describe(row), expected)
+            filled = ([None] * len(present[0]) if cell is None else cell for cell in cells)
+            given += [(name, *each) for each in zip(*filled, strict=True)] if present else []
+        columns = {
+            name: cell
+            for name, cell in row.items()
+            if not str(name).endswith(_COLUMNS) and name not in ("status", "_server_id")
+        }
+        return Task(line, columns, _submitted(export, given))
+
+    return _read(export, where, rows, task)
+
+
+def _is_question(row: Mapping[str, Any], name: Any) -> bool:
+    """Return whether a column of Argilla 1 holds the responses to a question."""
+    return f"{name}-suggestion" in row and isinstance(row[name], list | None)
+
+
+def _from_argilla_1(where: str, rows: Rows) -> Export:
+    return _from_data_set(
+        where, ((line, _with_columns(row) if isinstance(row, Mapping) else row) for line, row in rows)
+    )
+
+
+def _with_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record of Argilla 1 with the columns of Argilla 2."""
+    columns = dict(row)
+    for name in [name for name in row if _is_question(row, name)]:
+        responses = columns.pop(name) or []
+        for column, key in ((_RESPONSES, "value"), (_RATERS, "user_id"), (_STATUS, "status")):
+            columns[f"{name}{column}"] = [each.get(key) if isinstance(each, Mapping) else each for each in responses]
+        for suggestion in ("-suggestion", "-suggestion-metadata"):
+            columns.pop(f"{name}{suggestion}", None)
+    return columns
+
+
+def _from_doccano(where: str, rows: Rows) -> Export:
+    """Return the texts of doccano's JSON Lines, of which each has its labels in one column."""
+    export = Export("doccano export")
+
+    def task(line: int, row: Any) -> Task:
+        labels = row.get("label") if isinstance(row, Mapping) else None
+        if not isinstance(labels, list):
+            raise _Malformed(None, describe(row), "a text with a list of labels")
+        return Task(line, {**row, "label": None if not labels else labels[0] if len(labels) == 1 else labels})
+
+    return _read(export, where, rows, task)
+
+
+def _submitted(export: Export, given: Iterable[tuple[str, Any, Any, Any]]) -> tuple[Answer, ...]:
+    """Return the answers in submitted responses, of those of one rater to a question the last one."""
+    answers: dict[tuple[str, str], Answer] = {}
+    for number, (question, value, rater, status) in enumerate(given, start=1):
+        if status not in (None, "submitted"):
+            export.leave_out(f"{status} responses")
+        elif value != "":
+            answer = Answer(question, str(rater or f"response-{number}"), value)
+            export.leave_out("earlier responses by the same rater", int((question, answer.rater) in answers))
+            answers[question, answer.rater] = answer
+    return tuple(answers.values())
+
+
+NAME = "table with a row for each rating"
+_OF_RATING = (*TABLES, "aspect", "rater")
+_TEXT = ("output", "source", "context", "group", "system")
+
+
+def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
+    """Return whether a row is a rating of a text: it has scores, and names the rater or the aspect of mapped scores."""
+    if not isinstance(row, Mapping) or any(look_up(row, column) is ABSENT for column in mapping.columns.values()):
+        return False
+    fields, is_mapped = Fields(row, mapping, rules), bool(mapped_aspects(mapping))
+    scored = is_mapped or any(str(name).partition(".")[0] in TABLES for name in row)
+    named = (scored and fields.is_given("rater")) or (is_mapped and fields.is_given("aspect"))
+    return named and fields.is_given("output")
+
+
+def joined_ratings(
+    where: str, numbered: Iterable[tuple[int, Any]], mapping: FieldMap, rules: CellRules
+) -> tuple[list[tuple[int, Any]], tuple[str, ...]]:
+    """Return a row for each text, in the line of its first rating, and how much was joined and left out.
+
+    A rating that is not a number, or the second of a rater, is a fault in its place. Rows that are no ratings stay as
+    they are.
+
+    Raises:
+        DataError: if all ratings are of aspects that are not mapped.
+    """
+    listed = list(numbered)
+    ratings = {line: Fields(row, mapping, rules) for line, row in listed if is_rating(row, mapping, rules)}
+    left_out = {line: other for line, fields in ratings.items() if (other := other_aspect(fields))}
+    others = ", ".join(f"{aspect!r} ({count})" for aspect, count in Counter(left_out.values()).items())
+    if len(left_out) == len(ratings):
+        proposal = option("mapping", f"scores.{next(iter(left_out.values()))}=COLUMN")
+        raise DataError(f"{where}: no rating is of a mapped aspect, but of {others}.", f"Map one: {proposal}.")
+    ids = [str(fields.value("id")) for fields in ratings.values() if fields.is_given("id")]
+    # Ids that all differ are those of the ratings.
+    key = (*_TEXT, "id") if len(set(ids)) < len(ids) else _TEXT
+    has_raters = any(fields.is_given("rater") for fields in ratings.values())
+    texts: dict[tuple[str, ...], dict[str, Any]] = {}
+    rows: list[tuple[int, Any]] = []
+    for line, row in listed:
+        if line not in ratings:
+            rows.append((line, row))
+        elif line not in left_out:
+            fields = ratings[line]
+            content = tuple(str(fields.value(name)) for name in key)
+            if content not in texts:
+                texts[content] = _without_rating(fields)
+                rows.append((line, texts[content]))
+            elif ids and "id" not in key:
+                texts[content][mapping.columns.get("id", "id")] = None
+            try:
+                _add(texts[content], fields, has_raters)
+            except FieldError as error:
+                rows.append((line, fault_of(error, where, line, fields)))
+    count = f"{len(ratings) - len(left_out):,} ratings of {len(texts):,} texts"
+    return rows, (count, *([f"ratings of other aspects left out: {others}"] if others else []))
+
+
+def _without_rating(fields: Fields) -> dict[str, Any]:
+    columns = fields.mapping.columns
+    # Mapped columns have to exist.
+    emptied = [column for name, column in columns.items() if name.partition(".")[0] in _OF_RATING]
+    kept = {name: cell for name, cell in fields.row.items() if str(name).partition(".")[0] not in _OF_RATING}
+    return {**kept, **dict.fromkeys(emptied), "annotations": {}, "reasons": {}}
+
+
+def _add(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
+    """Add a rating to the row of its text.
+
+    Raises:
+        FieldError: if it is not a number, lacks a rater, or is not the first of its rater.
+    """
+    named = str(fields.value("aspect")).strip().casefold() if fields.is_given("aspect") else ""
+    rater = fields.name("rater")
+    if has_raters and not rater:
+        raise FieldError("rater", "nothing", "the rater of this rating")
+    for table in TABLES:
+        for aspect, cell in fields.table(table):
+            if named and mapped_aspects(fields.mapping) and aspect.strip().casefold() != named:
+                continue
+            place = f"{table}.{aspect}"
+            value = fields.reason(place, cell) if table == "reasons" else fields.number(place, cell)
+            said = text["reasons" if table == "reasons" else "annotations"]
+            if value is None:
+                continue
+            if not rater and table == "reasons":
+                said[aspect] = f"{said.get(aspect, '')}\n{value}"
+            elif not rater:
+                said[aspect] = [*said.get(aspect, ()), value]
+            elif rater in said.setdefault(aspect, {}):
+                raise FieldError(place, f"a second rating of this text by {rater!r}", "one by each rater")
+            else:
+                said[aspect][rater] = value
+
+
+COMPARING = ("preferred", "over", "ranking")
+_RANKED = "a list of at least two ids, best first, with ties in nested lists"
+_YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
+# With fewer scores, the scale gives a better center and spread than their mean and deviation.
+FEWEST_SCORES = 10
+# By default the spread is such that one text in twenty would lie beyond the ends of the scale.
+SPREADS_ON_SCALE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseComparison:
+    """A preference between two texts, or a tie.
+
+    Attributes:
+        better, worse: ids of the texts; in either order for a tie.
+        tie: whether neither is better.
+        aspect: the aspect compared; `None` if the row names none.
+        rater: the rater's name; `None` if unknown.
+    """
+
+    better: str
+    worse: str
+    tie: bool = False
+    aspect: str | None = None
+    rater: str | None = None
+
+
+def comparisons_of(
+    row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
+) -> tuple[PairwiseComparison, ...] | RowError | None:
+    """Return the comparisons in a row, or its first fault; `None` if the row is of another kind.
+
+    A ranking becomes all of its pairs: neighbouring pairs alone would not give consistent estimates (Azari
+    Soufiani, Chen, Parkes & Xia 2013, "Generalized method-of-moments for rank aggregation").
+    """
+    if not isinstance(row, Mapping):
+        return None
+    fields = _ComparisonFields(row, mapping, rules)
+    if fields.is_given("output") or not any(map(fields.is_given, COMPARING)):
+        return None
+    try:
+        return fields.comparisons()
+    except FieldError as wrong:
+        return RowError(where, line, wrong.field, wrong.got, wrong.expected)
+
+
+class _ComparisonFields(Fields):
+    """The fields of a row with comparisons."""
+
+    def comparisons(self) -> tuple[PairwiseComparison, ...]:
+        pairs = tuple(self._ranked() if self.is_given("ranking") else self._preferred())
+        aspect, rater = self._if_given("aspect"), self._if_given("rater")
+        return tuple(PairwiseComparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
+
+    def _if_given(self, name: str) -> str | None:
+        return self.name(name) if self.is_given(name) else None
+
+    def _preferred(self) -> Iterator[tuple[str, str, bool]]:
+        better, worse = (
+            self._id(name, self.value(name) if self.is_given(name) else None) for name in ("preferred", "over")
+        )
+        if better == worse:
+            raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
+        yield better, worse, self._tie()
+
+    def _ranked(self) -> Iterator[tuple[str, str, bool]]:
+        if extra := next(filter(self.is_given, ("preferred", "over")), None):
+            raise FieldError(extra, "a preference beside a ranking", "a row for each")
+        places = self._places(self.value("ranking"))
+        ids = [(place, name) for place, names in enumerate(places) for name in names]
+        twice = [name for name, count in Counter(name for _, name in ids).items() if count > 1]
+        if twice:
+            raise FieldError("ranking", f"{twice[0]!r} twice", "each text once")
+        if len(ids) < 2:
+            raise FieldError("ranking", f"{len(ids)} texts" if len(ids) != 1 else "1 text", _RANKED)
+        for (place, better), (other, worse) in combinations(ids, 2):
+            yield better, worse, place == other
+
+    def _places(self, ranking: Any) -> list[list[str]]:
+        if isinstance(ranking, str) and not self.rules.typed:
+            ranking = [[part.strip() for part in place.split("=")] for place in ranking.split(">")]
+        if not isinstance(ranking, list | tuple):
+            raise FieldError("ranking", describe(ranking), _RANKED)
+        tied = [place if isinstance(place, list | tuple) else [place] for place in ranking]
+        if not all(tied):
+            raise FieldError("ranking", "an empty list in it", _RANKED)
+        return [[self._id("ranking", name) for name in place] for place in tied]
+
+    def _id(self, field: str, value: Any) -> str:
+        name = self.as_name(field, value)
+        if name is None:
+            raise FieldError(field, "nothing" if value is None else describe(value), "the id of a text")
+        return name
+
+    def _tie(self) -> bool:
+        if not self.is_given("tie"):
+            return False
+        value = self.value("tie")
+        if isinstance(value, str) and not self.rules.typed:
+            value = _YES_OR_NO.get(value.strip().lower(), value)
+        if not isinstance(value, bool):
+            raise FieldError("tie", describe(value), "true or false")
+        return value
+
+
+Lined = tuple[int, PairwiseComparison]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Examples in order, with scores for those that were only compared, and notes for the user."""
+
+    examples: tuple[Example, ...]
+    notes: tuple[str, ...] = ()
+
+
+def fit_scores(
+    examples: Sequence[Example], comparisons: Sequence[PairwiseComparison], aspect: str, scale: Scale
+) -> Fitted:
+    """Return the examples with a score for `aspect` if raters scored or compared them.
+
+    Texts with a score keep it. The others get the unrounded joint estimate from scores and comparisons
+    (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any score are centered at
+    the mean of all scores, or, with fewer than ten, at the middle of the scale, since nothing relates them to others.
+
+    `comparisons` are about `aspect`, each between two examples of one group.
+    """
+    scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
+    estimates = _estimates(examples, scored, comparisons, scale) if comparisons else {}
+    new = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
+    known = scored | new
+    completed = tuple(
+        replace(example, scores={**example.scores, aspect: known[example.id]}) if example.id in known else example
+        for example in examples
+    )
+    return Fitted(completed, tuple(_fit_notes(completed, scored, new, len(comparisons), aspect)))
+
+
+def about(comparisons: Sequence[Lined], examples: Sequence[Example], aspect: str) -> list[Lined]:
+    """Return the comparisons about `aspect`; those without an aspect are about the only one of the file."""
+    named = _aspects(comparisons, examples)
+    only = next(iter(named)) if named else aspect
+    return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only) == aspect]
+
+
+def comparison_faults(
+    where: str, comparisons: Sequence[Lined], examples: Sequence[Example], faulty_texts: Collection[str] = ()
+) -> Iterator[RowError]:
+    """Yield at most one fault per row: texts that cannot be compared, or a missing aspect.
+
+    Unknown texts whose own row is faulty are not reported again.
+    """
+    groups = {example.id: example.group for example in examples}
+    several = len(_aspects(comparisons, examples)) > 1
+    passed, faulty = frozenset(faulty_texts), set[int]()
+    for line, comparison in comparisons:
+        if line in faulty or passed & {comparison.better, comparison.worse}:
+            continue
+        if fault := _fault(comparison, groups, several):
+            faulty.add(line)
+            yield RowError(where, line, *fault)
+
+
+def _fault(
+    comparison: PairwiseComparison, groups: Mapping[str, str], several: bool
+) -> tuple[str | None, str, str] | None:
+    pair = (comparison.better, comparison.worse)
+    if unknown := [name for name in pair if name not in groups]:
+        return None, f"a comparison with {unknown[0]!r}", "the id of a text in the same rows"
+    if groups[pair[0]] != groups[pair[1]]:
+        got = f"a comparison of {pair[0]!r} (group {groups[pair[0]]!r}) with {pair[1]!r} (group {groups[pair[1]]!r})"
+        return None, got, "two texts of one group"
+    if several and comparison.aspect is None:
+        return "aspect", "nothing", "the aspect of the comparison, as there are several"
+    return None
+
+
+def _aspects(comparisons: Sequence[Lined], examples: Sequence[Example]) -> set[str]:
+    named = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
+    return named.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
+
+
+def _estimates(
+    examples: Sequence[Example], scored: Mapping[str, float], comparisons: Sequence[PairwiseComparison], scale: Scale
+) -> dict[str, float]:
+    """Return the estimated score of each compared text."""
+    import numpy as np
+
+    from rubriclab.stats.pairs import Comparisons, joint_scores
+
+    ids = sorted({example.id: None for example in examples})
+    place = {name: number for number, name in enumerate(ids)}
+    group_of = {example.id: example.group for example in examples}
+    ordered = sorted(comparisons, key=lambda comparison: (comparison.better, comparison.worse, comparison.tie))
+    pairs = Comparisons(
+        np.array([place[comparison.better] for comparison in ordered]),
+        np.array([place[comparison.worse] for comparison in ordered]),
+        np.array([comparison.tie for comparison in ordered]),
+    )
+    scores = np.array([scored.get(name, np.nan) for name in ids], dtype=float)
+    groups = np.unique([group_of[name] for name in ids], return_inverse=True)[1]
+    center, spread = scale.low + scale.width / 2, scale.width / SPREADS_ON_SCALE
+    if _informative(scored):
+        center, spread = float(np.nanmean(scores)), float(np.nanstd(scores))
+    latents = joint_scores(scores, groups, pairs, center=center, spread=spread)
+    return {name: float(value) for name, value in zip(ids, latents.values, strict=True) if np.isfinite(value)}
+
+
+def _informative(scored: Mapping[str, float]) -> bool:
+    """Return whether the scores suffice to estimate center and spread."""
+    return len(scored) >= FEWEST_SCORES and len(set(scored.values())) > 1
+
+
+def _fit_notes(
+    examples: Sequence[Example], scored: Mapping[str, float], new: Mapping[str, float], comparisons: int, aspect: str
+) -> Iterator[str]:
+    if comparisons and not new:
+        yield f"{comparisons} comparisons ignored: every text in them has a score for {aspect!r}"
+    if not new:
+        return
+    beside = f" beside {len(scored)} scores" if scored else ""
+    yield f"{len(new)} labels are fitted to {comparisons} comparisons{beside}, by a Bradley-Terry model"
+    groups = {example.group for example in examples if example.id in new}
+    alone = groups - {example.group for example in examples if example.id in scored}
+    if alone:
+        center = "the mean of the scores" if _informative(scored) else "the middle of the scale"
+        yield (
+            f"{len(alone)} group{'s' if len(alone) > 1 else ''} with comparisons alone: only the order within a group "
+            f"is known there, and each group is centered at {center}"
+        )

@@ -1,0 +1,531 @@
+"""Rows of text files: encodings, lines, JSON Lines, JSON documents, and cells with delimiters (CSV, TSV and the like).
+
+Rows come one at a time and in order. Every reader yields `(line, row)`, where a row is the parsed value (a mapping, if
+it is valid) or a `RowError`, and continues after a faulty row. If the data ends early (a damaged gzip file, a disk
+error), the last row is a fault.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+import orjson
+
+from rubriclab.data.mapping import FIELDS, LONGEST_ROW, UTF_8, ReadingOptions
+from rubriclab.data.rows import RowError
+from rubriclab.data.write import unescaped
+from rubriclab.errors import DataError
+from rubriclab.models.characters import is_blank, preview
+from rubriclab.option_names import option
+
+Lines = Iterable[bytes | str]
+Numbered = Iterator[tuple[int, Any]]
+
+_BOM = b"\xef\xbb\xbf"
+# The first bytes of other formats, with a description and a hint.
+_NOT_TEXT = {
+    b"\x1f\x8b": ("gzip data", "name the file .gz, or unpack it first: gzip -dc FILE | rubriclab ... -"),
+    b"PAR1": ("a Parquet file", "name it .parquet."),
+    b"\xd0\xcf\x11\xe0": ("an old (.xls) or password-protected Excel workbook", "save it as .xlsx without a password."),
+    b"PK\x03\x04": ("a zip archive or an Excel workbook", "name a workbook .xlsx."),
+}
+_NOT_UTF_8 = {
+    b"\xff\xfe": ("text in UTF-16", "give the file by its name, or save it as UTF-8."),
+    b"\xfe\xff": ("text in UTF-16", "give the file by its name, or save it as UTF-8."),
+}
+# Bytes of memory per line besides its characters: a CSV record may consist of millions of empty lines.
+LINE_OVERHEAD = 200
+# Bytes that are used to detect encoding, delimiter and decimal mark, and bytes of them that are read at once.
+SAMPLE = 2**24
+BLOCK = 2**16
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: UTF_8,
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+# In text of mostly ASCII characters in UTF-16, every other byte is zero.
+_MOSTLY = 0.4
+_HARDLY_EVER = 0.05
+# Western European languages use few letters outside ASCII; other alphabets use mostly such letters.
+_MOST_ACCENTED = 0.4
+
+
+def lines_of(path: Path, longest: int = LONGEST_ROW, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
+    """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts.
+
+    Only one line is in memory. `newline` is the end of a line.
+
+    Raises:
+        DataError: for a line of more than `longest` bytes (characters of another encoding).
+    """
+    with opened(path) as stream:
+        if encoding == UTF_8 and newline == "\n":
+            yield from bounded_lines(str(path), stream, longest)
+            return
+        errors = "replace" if encoding.startswith("utf-16") else "surrogateescape"
+        with io.TextIOWrapper(stream, encoding, errors, newline=newline) as text:
+            yield from bounded_lines(str(path), text, longest)
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a file for reading, decompressed if its name ends in `.gz`."""
+    return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb", buffering=BLOCK)
+
+
+def sample_of(path: Path) -> tuple[bytes, bool]:
+    """Return the first decompressed bytes of a file, and whether no further bytes can be read.
+
+    Nothing is read from a pipe or another special file, since it could not be read again.
+    """
+    parts = list[bytes]()
+    size = 0
+    if not path.is_file():
+        return b"", False
+    with suppress(OSError, EOFError, zlib.error), opened(path) as stream:
+        while size < SAMPLE and (part := stream.read(min(BLOCK, SAMPLE - size))):
+            parts.append(part)
+            size += len(part)
+    return b"".join(parts), size < SAMPLE
+
+
+def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
+    """Yield the lines of a stream or an iterable; at most `longest` bytes of a line are read from a stream.
+
+    Raises:
+        DataError: for a longer line.
+    """
+    readline = getattr(lines, "readline", None)
+    read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
+    for number, line in enumerate(read, start=1):
+        if len(line) > longest:
+            raise too_long(where, f"line {number}", longest)
+        yield line
+
+
+def too_long(where: str, place: str, longest: int) -> DataError:
+    return DataError(
+        f"{where}: {place} has more than {longest:,} bytes, the limit of a row.",
+        f"Check that it has one row per line; if so, raise the limit: {option('max_line_bytes', str(2 * longest))}.",
+    )
+
+
+def json_lines(where: str, lines: Lines) -> Numbered:
+    """Yield the rows of JSON Lines; blank lines are skipped."""
+    for number, line in numbered(where, lines):
+        if isinstance(line, RowError):
+            yield number, line
+        elif line.strip():
+            yield number, _json_row(where, number, line)
+
+
+def numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]]:
+    """Yield numbered lines without byte order mark, and a fault if the rest is unreadable."""
+    number = 0
+    try:
+        for number, text in enumerate(lines, start=1):
+            line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+            if number == 1:
+                check_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})
+                line = line.removeprefix(_BOM)
+            yield number, line
+    except (OSError, EOFError, zlib.error) as error:
+        yield number + 1, broken_off(where, number, error)
+
+
+def check_text(where: str, content: bytes, others: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
+    """Check that a file does not begin like a file of another format.
+
+    Raises:
+        DataError: if it does; the message names the format.
+    """
+    for start, (name, hint) in others.items():
+        if content.startswith(start):
+            raise DataError(f"{where} is {name}, not lines of text in UTF-8;", hint)
+
+
+def broken_off(where: str, number: int, error: Exception) -> RowError:
+    reason = " ".join(str(error).split()).rstrip(".")
+    if number == 0:
+        raise DataError(
+            f"{where} cannot be read: {reason}.", "Check that it is complete and of the format that its name says."
+        ) from error
+    return RowError(where, number + 1, None, f"data that ends early or is damaged ({reason})", "a complete file")
+
+
+def _json_row(where: str, number: int, line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        reason = error.msg
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        around = line[max(0, error.start - 10) : error.end + 10].strip()
+        return RowError(where, number, None, f"bytes that are not UTF-8, in {around!r}", "JSON in UTF-8")
+    if (row := with_infinite_numbers(line)) is not None:
+        return row
+    ending = "" if line.endswith(b"\n") else "; the last line is incomplete"
+    return RowError(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
+
+
+def with_infinite_numbers(content: bytes) -> Any:
+    """Return parsed JSON with NaN or Infinity, which Python writes but JSON lacks, so that an error can name the field.
+
+    `None` for other content, also if it is valid JSON.
+    """
+    if b"NaN" not in content and b"Infinity" not in content:
+        return None
+    try:
+        row = json.loads(content)
+        # Unlike the standard library, orjson refuses lone surrogates and numbers beyond 64 bits.
+        orjson.dumps(row)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return row
+
+
+def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
+    """Return Python's name of the encoding of a file that begins with `sample`.
+
+    A byte order mark decides; then zero bytes (UTF-16); then whether the bytes are UTF-8. With as many
+    valid characters beyond ASCII as other bytes, the file is UTF-8 with damaged places. Else it is Windows-1252,
+    which agrees with Latin-1 on all letters that both have.
+
+    Args:
+        sample: the first bytes.
+        complete: whether these are all bytes of the file.
+        only_unicode: whether the format is always Unicode (JSON), so that other bytes are damage.
+
+    Raises:
+        DataError: if the bytes are neither UTF-8 nor likely to be Western European text.
+    """
+    for mark, name in _BYTE_ORDER_MARKS.items():
+        if sample.startswith(mark):
+            return name
+    if wide := _without_mark(sample):
+        return wide
+    if only_unicode or _is_utf_8(sample, complete=complete):
+        return UTF_8
+    letters = None
+    with suppress(UnicodeDecodeError):
+        letters = [character for character in sample.decode("cp1252") if character.isalpha()]
+    if letters is None or sum(character > "\x7f" for character in letters) > _MOST_ACCENTED * len(letters):
+        raise DataError(
+            f"{where} is neither UTF-8 nor Western European text in Windows-1252.",
+            f"Name its encoding, such as {option('encoding', 'cp1251')}, or save it as UTF-8.",
+        )
+    return "cp1252"
+
+
+def _without_mark(sample: bytes) -> str | None:
+    """Return the kind of UTF-16 indicated by the positions of zero bytes, if any."""
+    pairs = len(sample) // 2
+    if not pairs or b"\0" not in sample:
+        return None
+    first, second = (sample[start : 2 * pairs : 2].count(0) / pairs for start in (0, 1))
+    if second >= _MOSTLY and first <= _HARDLY_EVER:
+        return "utf-16-le"
+    return "utf-16-be" if first >= _MOSTLY and second <= _HARDLY_EVER else None
+
+
+def _is_utf_8(sample: bytes, *, complete: bool) -> bool:
+    """Return whether all bytes are UTF-8, or at least as many characters beyond ASCII are valid as bytes are not.
+
+    In other encodings, a few byte sequences are valid by chance.
+    """
+    text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=complete)
+    damaged = sum("\udc80" <= character <= "\udcff" for character in text)
+    return not damaged or damaged <= sum(character > "\x7f" for character in text) - damaged
+
+
+def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) -> list[Any] | None:
+    """Return the rows of a file that is one JSON document; `None` for JSON Lines.
+
+    Args:
+        path: the file.
+        sample: its first characters.
+        longest: the most bytes of a document.
+        encoding: of the file.
+
+    Raises:
+        DataError: if the document has more than `longest` bytes, or one over several lines is damaged.
+    """
+    first, _, rest = sample.strip().partition("\n")
+    is_list = first.startswith("[") and f"{first}\n{rest[:100]}"[1:].lstrip().startswith("{")
+    if not is_list and not first.startswith("{"):
+        return None
+    with suppress(orjson.JSONDecodeError):
+        document = orjson.loads(first)
+        if rest or not (is_list or _is_columns(document)):
+            return None
+    content = b""
+    # JSON Lines that end early are read up to there.
+    with suppress(OSError, EOFError, zlib.error), opened(path) as stream:
+        content = stream.read(longest + 1)
+    if len(content) > longest:
+        if is_list:
+            raise too_long(str(path), "the list of JSON objects", longest)
+        return None
+    try:
+        text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
+        with suppress(orjson.JSONDecodeError):
+            return list(_rows(orjson.loads(text)))
+        # Unlike orjson, the standard library reads NaN, and bytes that are not UTF-8 in texts.
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        # In a file with a list in each line, the first line is complete.
+        over_lines = rest and (first.strip() == "{" or (is_list and not first.rstrip().endswith("]")))
+        if over_lines and isinstance(error, json.JSONDecodeError):
+            raise DataError(
+                f"{path} is one JSON document that ends early or is damaged: {error.msg}, in line {error.lineno}, "
+                f"column {error.colno}.",
+                "Export it again, or correct it there.",
+            ) from None
+        return None
+    return [_sound(str(path), number, row) for number, row in enumerate(_rows(document), start=1)]
+
+
+def _is_columns(document: Any) -> bool:
+    """Return whether all values of an object are lists of one length, or objects with the same keys."""
+    if not isinstance(document, Mapping) or not document or "ranking" in document:
+        return False
+    first, *others = document.values()
+    if isinstance(first, list):
+        return all(isinstance(each, list) and len(each) == len(first) for each in others)
+    return isinstance(first, Mapping) and all(
+        isinstance(each, Mapping) and each.keys() == first.keys() for each in others
+    )
+
+
+def _rows(document: Any) -> Iterator[Any]:
+    if isinstance(document, list):
+        yield from document
+    elif _is_columns(document):
+        cells = [list(each.values()) if isinstance(each, Mapping) else each for each in document.values()]
+        yield from (dict(zip(document, row, strict=True)) for row in zip(*cells, strict=True))
+    else:
+        yield document
+
+
+def _sound(where: str, number: int, row: Any) -> Any:
+    try:
+        orjson.dumps(row)
+    except TypeError:
+        got = "bytes that are not UTF-8, or a number beyond 64 bits"
+        return RowError(where, number, None, got, "JSON in UTF-8")
+    return row
+
+
+# Characters; a longer cell is considered an unclosed quote.
+LONGEST_CELL = 2**24
+# Excel reads and writes a first line that names the delimiter.
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")
+# Characters and records that are used to detect the delimiter.
+SNIFFED = 2**16
+RECORDS_SNIFFED = 200
+# Share of records with the same number of cells from which the first line is taken for a title.
+SHARE_BELOW_TITLE = 0.8
+# Records that are searched for the header.
+RECORDS_SEARCHED = 20
+# Share of the most cells of any row that a header has at least.
+FILLED = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a text file separates cells.
+
+    Attributes:
+        delimiter: one character.
+        header_rows: the number of lines with column names.
+        named: whether the first line only names the delimiter (`sep=;`).
+        skipped: the number of lines above the header.
+    """
+
+    delimiter: str = ","
+    header_rows: int = 1
+    named: bool = False
+    skipped: int = 0
+
+
+def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skipped: int = 0) -> Dialect:
+    """Return the dialect of a file that begins with `text`.
+
+    The delimiter is the one that gives most records the same number of cells as the first record, at least two; of
+    equally good ones, the one that gives more cells, then `usual`. Below a title in one cell, the number of cells that
+    most records have counts instead. If every record has one cell, it is `usual`.
+    """
+    if match := _SEPARATOR_LINE.match(text):
+        return Dialect(match[1], header_rows, named=True, skipped=skipped)
+    lines = text[:SNIFFED].splitlines(keepends=True)[skipped:]
+    if len(lines) > 1 and not (complete and len(text) <= SNIFFED):
+        lines.pop()
+    marks = dict.fromkeys((usual, ",", ";", "\t", "|"))
+    return Dialect(max(marks, key=lambda mark: _fit(lines, mark, header_rows)), header_rows, skipped=skipped)
+
+
+def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]:
+    records = islice(csv.reader(iter(lines), delimiter=mark), RECORDS_SNIFFED)
+    try:
+        cells = [len(record) for record in records if any(cell.strip() for cell in record)][header_rows - 1 :]
+    except csv.Error:
+        return 0, 0
+    if not cells:
+        return 0, 0
+    usual = cells[0] if cells[0] > 1 else max(cells, key=cells.count)
+    share = cells.count(usual) / len(cells)
+    if usual < 2 or (cells[0] < 2 and share < SHARE_BELOW_TITLE):
+        return 0, 0
+    return round(share, 1), usual
+
+
+def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect: Dialect = Dialect()) -> Numbered:
+    """Yield the rows of a text file with a header, as texts by column; blank lines and unnamed columns are skipped.
+
+    Raises:
+        DataError: if the header cannot be used, or a record over several lines takes more than `longest` bytes.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
+    source = numbered(where, lines)
+    for _ in range(max(dialect.skipped, int(dialect.named))):
+        next(source, None)
+    records = _records(where, source, longest, dialect.delimiter)
+    header = [cells for _, cells in islice(records, dialect.header_rows)]
+    if len(header) < dialect.header_rows:
+        return
+    for cells in header:
+        if isinstance(cells, RowError):
+            raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
+    columns = joined_header(where, [cells for cells in header if not isinstance(cells, RowError)])
+    others = [mark for mark in ",;\t|" if len(columns) == 1 and mark in columns[0] and mark != dialect.delimiter]
+    if others:
+        raise DataError(
+            f"{where}: the header has no {dialect.delimiter!r} but {others[0]!r};",
+            f"leave {option('delimiter')} out, or name the other.",
+        )
+    for number, cells in records:
+        if isinstance(cells, RowError):
+            yield number, cells
+        elif len(cells) != len(columns):
+            yield number, RowError(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
+        else:
+            named = zip(columns, cells, strict=True)
+            yield number, {column: unescaped(cell, dialect.delimiter) for column, cell in named if column}
+
+
+def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
+    """Return the first records of a text file with their lines, from the header on."""
+    above = max(dialect.skipped, int(dialect.named))
+    source = ((number, line.encode("utf-8", "surrogateescape")) for number, line in enumerate(lines, start=1))
+    records = _records("", islice(source, above, None), LONGEST_ROW, dialect.delimiter)
+    found = islice(records, RECORDS_SEARCHED)
+    return [(number, cells) for number, cells in found if not isinstance(cells, RowError)]
+
+
+def joined_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the names of the columns, those of several header rows joined by dots; empty ones for unnamed columns.
+
+    In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells.
+
+    Raises:
+        DataError: if the rows differ in length, or two columns have one name.
+    """
+    if len({len(cells) for cells in rows}) > 1:
+        lengths = ", ".join(str(len(cells)) for cells in rows)
+        raise DataError(f"{where}: the header rows have {lengths} cells;", "give each as many.")
+    parts = [[_text(cell).strip() for cell in cells] for cells in rows]
+    named = [any(column) for column in zip(*parts, strict=True)]
+    for cells in parts[:-1]:
+        for place in range(1, len(cells)):
+            cells[place] = cells[place] or cells[place - 1]
+    joined = (".".join(part for part in column if part) for column in zip(*parts, strict=True))
+    columns = [column if is_named else "" for column, is_named in zip(joined, named, strict=True)]
+    twice = [column for column in columns if column and columns.count(column) > 1]
+    if twice:
+        raise DataError(
+            f"{where}: the header names the column {twice[0]!r} twice;",
+            f"give each its own name, or, if the header has several rows, join them: {option('header_rows', '2')}.",
+        )
+    return columns
+
+
+def _text(cell: Any) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)
+
+
+def _records(
+    where: str, lines: Iterator[tuple[int, bytes | RowError]], longest: int, delimiter: str
+) -> Iterator[tuple[int, list[str] | RowError]]:
+    """Yield the cells of each non-blank record, with its first line.
+
+    After a broken record, only its first line is lost: the other lines inside an open quote are read again. Bytes that
+    are not UTF-8 become lone surrogates, so that errors can name their field.
+    """
+    ahead: deque[tuple[int, bytes | RowError]] = deque()
+    taken: list[tuple[int, bytes | RowError]] = []
+
+    def record() -> Iterator[str]:
+        size = 0
+        while numbered_line := ahead.popleft() if ahead else next(lines, None):
+            taken.append(numbered_line)
+            line = numbered_line[1]
+            if isinstance(line, RowError):
+                return
+            size += len(line) + (LINE_OVERHEAD if len(taken) > 1 else 0)
+            if size > longest:
+                raise too_long(where, f"the CSV row that begins in line {taken[0][0]}", longest)
+            yield line.decode("utf-8", "surrogateescape")
+
+    while True:
+        taken.clear()
+        try:
+            cells: list[str] | RowError | None = next(csv.reader(record(), delimiter=delimiter, strict=True), None)
+        except csv.Error as error:
+            ahead.extendleft(reversed(taken[1:]))
+            cells = RowError(where, taken[0][0], None, f"a broken CSV row ({error})", "cells with every quote closed")
+        if not taken:
+            return
+        number, line = taken[0]
+        if isinstance(line, RowError):
+            yield number, line
+        elif isinstance(cells, RowError) or (cells and any(cell.strip() for cell in cells)):
+            yield number, cells
+
+
+def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options: ReadingOptions) -> None:
+    """Check that the first of the numbered rows is the header, not a title above it.
+
+    A title fills the first cell, or all cells of a merged range, with one text, and most rows below have several cells.
+
+    Raises:
+        DataError: if it looks like a title; the message names the rows.
+    """
+    if len(rows) < 2 or options.header_rows > 1:
+        return
+    # The different texts of each row, in their order.
+    contents = [list(dict.fromkeys(str(cell).strip() for cell in cells if not _is_empty(cell))) for _, cells in rows]
+    title, most = contents[0], max(map(len, contents))
+    is_field = bool(title) and title[0] in {*FIELDS, *options.mapping.columns.values()}
+    if len(title) == 1 and most > 1 and not is_field and not _is_empty(rows[0][1][0]):
+        number = next(number for (number, _), found in zip(rows, contents, strict=True) if len(found) >= FILLED * most)
+        raise DataError(
+            f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;",
+            f"leave out the rows above it: {option('skip_rows', str(number - 1))}.",
+        )
+
+
+def _is_empty(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and is_blank(cell))
