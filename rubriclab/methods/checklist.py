@@ -186,15 +186,15 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
     except Unreadable as error:
         raise ChecklistError(f"{where} is no checklist: {error}.", "A checklist is one JSON object.") from None
     if not isinstance(raw, dict):
-        raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _EXAMPLE)
+        raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _CHECKLIST_EXAMPLE)
     _number(raw)
     try:
         return Checklist.model_validate(raw)
     except ValidationError as error:
-        raise ChecklistError(f"{where}: {faults(error)}.", _EXAMPLE if has_wrong_names(error) else None) from None
+        raise ChecklistError(f"{where}: {faults(error)}.", _CHECKLIST_EXAMPLE if has_wrong_names(error) else None) from None
 
 
-_EXAMPLE = (
+_CHECKLIST_EXAMPLE = (
     'A checklist is {"format": "rubriclab-checklist/1", "task": ..., "aspect": ..., "definition": ..., '
     '"sub_dimensions": [{"name": ..., "definition": ..., "questions": [{"id": ..., "text": ...}, ...]}, ...]}.'
 )
@@ -210,7 +210,7 @@ def _must_ship(task: str, aspect: str, folder: Folder) -> None:
     raise ChecklistError(
         f"No checklist ships for {task}/{aspect}. {has}",
         f"Write your own and give it with {option('checklist', 'FILE')}; `{command('lint', 'FILE')}` checks it. "
-        f"{_EXAMPLE}{units}",
+        f"{_CHECKLIST_EXAMPLE}{units}",
     )
 
 

@@ -189,15 +189,15 @@ async def _within(
     answer = await ask(judge, prompt, salvage=Groups)
     if answer.value is None or answer.reply is None:
         return answer.missing
-    pairs = _pairs(answer.value, block)
+    pairs = _redundant_pairs(answer.value, block)
     if not (fault := _too_many(pairs, block)):
         return pairs
     answer = await ask(judge, prompt.repaired(answer.reply.text, fault), salvage=Groups)
-    pairs = _pairs(answer.value, block) if answer.value else {}
+    pairs = _redundant_pairs(answer.value, block) if answer.value else {}
     return (answer.missing or _too_many(pairs, block)) or pairs
 
 
-def _pairs(groups: Groups, block: Sequence[Criterion]) -> dict[frozenset[str], Redundancy]:
+def _redundant_pairs(groups: Groups, block: Sequence[Criterion]) -> dict[frozenset[str], Redundancy]:
     by_id = {criterion.id: criterion for criterion in block}
     redundancies: dict[frozenset[str], Redundancy] = {}
     for group in groups.groups:

@@ -28,7 +28,7 @@ from rubriclab.pydantic_errors import first_fault
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 # What may be written beside the name of a data set, such as a citation.
 _NO_NAME = re.compile(r"\([^()]*\d{4}[a-z]?\)|\[[\d,\s]+\]|\b(?:the|benchmark|corpus|data ?set)\b", re.IGNORECASE)
-_EXAMPLE = 'A findings file is a JSON list: [{"id": ..., "aspects": [...], "claim": ..., "citation": ...}, ...].'
+_FINDINGS_EXAMPLE = 'A findings file is a JSON list: [{"id": ..., "aspects": [...], "claim": ..., "citation": ...}, ...].'
 
 
 class Finding(BaseModel):
@@ -86,15 +86,15 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
     try:
         entries = parse_json(text_of(read_file(file)))
     except Unreadable as error:
-        raise LiteratureError(f"The findings file {file} cannot be read: {error}.", _EXAMPLE) from None
+        raise LiteratureError(f"The findings file {file} cannot be read: {error}.", _FINDINGS_EXAMPLE) from None
     if not isinstance(entries, list):
-        raise LiteratureError(f"{file} holds no list.", _EXAMPLE)
+        raise LiteratureError(f"{file} holds no list.", _FINDINGS_EXAMPLE)
     findings: dict[str, Finding] = {}
     for number, entry in enumerate(entries, start=1):
         try:
             finding = Finding.model_validate(entry)
         except ValidationError as error:
-            raise LiteratureError(f"{file}, entry {number}: {first_fault(error)}.", _EXAMPLE) from None
+            raise LiteratureError(f"{file}, entry {number}: {first_fault(error)}.", _FINDINGS_EXAMPLE) from None
         if findings.setdefault(finding.id, finding) is not finding:
             raise LiteratureError(f"{file}: the id {finding.id!r} is given twice;", "each finding needs its own.")
     return tuple(findings.values())

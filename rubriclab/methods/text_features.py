@@ -53,7 +53,7 @@ async def learn(
     """
     texts, labels = training_input.in_order, training_input.label_array
     rows = [_measured(text) for text in texts]
-    rated = {entry: [_rated(entry, row, text) for row, text in zip(rows, texts, strict=True)] for entry in CATALOGUE}
+    rated = {entry: [_measurement(entry, row, text) for row, text in zip(rows, texts, strict=True)] for entry in CATALOGUE}
     varying = {entry: column for entry, column in rated.items() if _varies(column)}
     if not varying:
         raise DataError(f"No text feature varies over the {len(texts)} labelled texts.", "Give more texts.")
@@ -82,7 +82,7 @@ async def score(
         DataError: if a criterion is not a known text feature.
     """
     features = _measured(example)
-    return None, tuple(_rated(_entry(criterion.id), features, example) for criterion in part.criteria)
+    return None, tuple(_measurement(_entry(criterion.id), features, example) for criterion in part.criteria)
 
 
 def _entry(name: str) -> TextFeature:
@@ -103,7 +103,7 @@ def _varies(rated: Sequence[CriterionRating]) -> bool:
     return None not in values and len(values) > 1
 
 
-def _rated(entry: TextFeature, features: Mapping[str, float], example: Example) -> CriterionRating:
+def _measurement(entry: TextFeature, features: Mapping[str, float], example: Example) -> CriterionRating:
     value = features[entry.name]
     if math.isnan(value):
         lacking = [need for need in sorted(entry.needs) if not getattr(example, need)]

@@ -29,7 +29,7 @@ Sign = Literal[1, -1]
 _SIGNS: Mapping[str, Sign] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
 
 
-def _worded(reason: str) -> str:
+def _require_words(reason: str) -> str:
     if not any(character.isalnum() for character in reason):
         raise ValueError(f"a reason in words was expected; got {reason!r:.60}")
     return reason
@@ -47,7 +47,7 @@ def _sign(value: Any) -> Sign:
 class Reason(BaseModel):
     """Why a sentence is or is not consistent."""
 
-    reason: Annotated[Words, AfterValidator(_worded)]
+    reason: Annotated[Words, AfterValidator(_require_words)]
 
 
 class SentenceVerdict(Reason):

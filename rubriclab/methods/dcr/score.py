@@ -60,7 +60,7 @@ def make_criterion(checklist: Checklist, material: Material, assignment: Assignm
         id="score",
         kind="score",
         trait=assignment.aspect.name,
-        statement="\n".join([heading, *(_CHECK + _worded(question) for question in checklist.questions)]),
+        statement="\n".join([heading, *(_CHECK + _check_line(question) for question in checklist.questions)]),
         evidence=Evidence(origin="written by hand"),
     )
 
@@ -86,7 +86,7 @@ def reference_field(units: Units | None) -> Material:
     return units.beside[0]
 
 
-def _worded(question: SeedQuestion) -> str:
+def _check_line(question: SeedQuestion) -> str:
     """Return the question on one line, with the good answer where that is not yes."""
     text = " ".join(question.text.split())
     return text if question.better == "yes" else f"{text} (No is the good answer.)"

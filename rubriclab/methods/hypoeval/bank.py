@@ -24,7 +24,7 @@ from rubriclab.stats.intervals import DIGITS
 PAPER_WIDTH = 4.0
 
 # Share of the top k that must be wrong at the end of training for a text to enter the bank of wrong examples.
-WRONG_SHARE = 0.8
+FINAL_WRONG_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def wrong_needed(top: int, step: int, total: int) -> float:
 
     The paper leaves it open; in the published code it rises with the 0-based number of the text out of `total`.
     """
-    return top * WRONG_SHARE * (step - 1) / total
+    return top * FINAL_WRONG_SHARE * (step - 1) / total
 
 
 def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:

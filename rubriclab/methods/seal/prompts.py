@@ -144,7 +144,7 @@ def _prompt(
     fields = {
         **plan.assignment.fields(),
         "kind": verification.kind,
-        "units": [_shown(unit) for unit in units],
+        "units": [_unit_fields(unit) for unit in units],
         "questions": [_question(question, plan.dimensions) for question in questions],
         **_compared_fields(verification, material),
         "output": verification.output,
@@ -172,7 +172,7 @@ def _weighing(prompt: Prompt[KeyedReply]) -> Prompt[KeyedReply]:
     return replace(prompt, fields=fields, reply=unit_form(prompt.name, fields), max_tokens=longest)
 
 
-def _shown(unit: Unit) -> dict[str, str]:
+def _unit_fields(unit: Unit) -> dict[str, str]:
     if unit.second is None:
         return {"id": unit.id, "text": unit.text}
     return {"id": unit.id, "first": unit.text, "second": unit.second}

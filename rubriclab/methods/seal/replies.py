@@ -47,7 +47,7 @@ class UnitVerdict(BaseModel):
     answer: YesOrNo
 
 
-def _shown(facts: list[str], info: ValidationInfo) -> list[str]:
+def _known_facts(facts: list[str], info: ValidationInfo) -> list[str]:
     known = list(shown_facts(info.context or {"facts": ()}))
     if not is_salvage(info) and (unknown := [name for name in facts if name not in known]):
         raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known[0]} to {known[-1]}")
@@ -55,7 +55,7 @@ def _shown(facts: list[str], info: ValidationInfo) -> list[str]:
 
 
 # The ids of facts, all of them among those shown.
-ShownFacts = Annotated[list[Annotated[str, BeforeValidator(_as_fact)]], AfterValidator(_shown)]
+ShownFacts = Annotated[list[Annotated[str, BeforeValidator(_as_fact)]], AfterValidator(_known_facts)]
 
 
 class UnitSupport(BaseModel):

@@ -3,7 +3,7 @@
 from rubriclab.methods.single_call.judge import judge_all, ratings_in
 from rubriclab.methods.single_call.prompt import TEMPLATE, can_join, divided, joins, judge_prompt
 from rubriclab.methods.single_call.rivals import (
-    TEMPLATE as RIVALS_TEMPLATE,
+    RIVALS_TEMPLATE,
     judge_rivals,
     rival_calls,
     rivals_key,

@@ -26,14 +26,14 @@ from rubriclab.models.text import Assignment, Example, text_digest
 from rubriclab.prompts import Message, Prompt, render
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 
-TEMPLATE = "single_call/judge_rivals"
+RIVALS_TEMPLATE = "single_call/judge_rivals"
 
 # The most tokens of a call, prompt and longest reply together.
 MOST_TOKENS = 20_000
 # Longest entries, in tokens; reasons are shorter than where a text is judged by itself.
 TOKENS_PER_ITEM = 80
 TOKENS_PER_TEXT = 32
-TOKENS_AROUND = 128
+TOKENS_AROUND_GROUP = 128
 
 
 def rival_calls(
@@ -66,7 +66,7 @@ async def judge_rivals(
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
     together, rest = await asyncio.gather(
-        _together(examples, [part for part in parts if can_join(part)], assignment, judge),
+        _rate_group(examples, [part for part in parts if can_join(part)], assignment, judge),
         asyncio.gather(*(alone(example, parts, assignment, judge) for example in examples)),
     )
     return [in_order(parts, joint, others) for joint, others in zip(together, rest, strict=True)]
@@ -88,11 +88,11 @@ def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment
         **shown_criteria(parts),
         "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
     }
-    longest = TOKENS_AROUND + len(examples) * _longest(parts)
-    return Prompt(TEMPLATE, fields, rivals_form(fields), max_tokens=longest)
+    longest = TOKENS_AROUND_GROUP + len(examples) * _longest_entry(parts)
+    return Prompt(RIVALS_TEMPLATE, fields, rivals_form(fields), max_tokens=longest)
 
 
-async def _together(
+async def _rate_group(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[Mapping[str, CriterionRating]]:
     if not parts:
@@ -159,11 +159,11 @@ def _sizes(examples: Sequence[Example], parts: Sequence[Part], assignment: Assig
     """Return upper estimates of the tokens of a call without its texts, and of what each text adds to it."""
     prompt = rivals_prompt(examples[:1], parts, assignment)
     first = estimated_tokens(render(prompt)) + prompt.max_tokens
-    own = [estimated_tokens([Message(role="user", content=example.output)]) + _longest(parts) for example in examples]
+    own = [estimated_tokens([Message(role="user", content=example.output)]) + _longest_entry(parts) for example in examples]
     return first - own[0], own
 
 
-def _longest(parts: Sequence[Part]) -> int:
+def _longest_entry(parts: Sequence[Part]) -> int:
     kinds = [criterion.kind for part in parts for criterion in part.criteria]
     return TOKENS_PER_TEXT + sum(TOKENS_PER_ANSWER if kind == "question" else TOKENS_PER_ITEM for kind in kinds)
 
