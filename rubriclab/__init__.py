@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.evaluate import Evaluation as Evaluation
     from rubriclab.ops.scores import Scores as Scores
     from rubriclab.ops.text_scorer import TextScorer as TextScorer
-    from rubriclab.prompts import Prompt as Prompt
+    from rubriclab.prompts.prompt import Prompt as Prompt
 
 _HOMES = {
     "data": ("read",),

@@ -16,10 +16,10 @@ from single_call_scripts import sound
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.method import TrainingInput, silent
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.text import Example
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 TEXTS = tuple(
     replace(text, source=f"Source {text.group}.", output=f"{text.output} {'And more. ' * (place % 5)}".strip())

@@ -9,13 +9,13 @@ from typing import Any
 from hypoeval_scripts import ASPECT, assignment, words  # noqa: F401
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.augment import QuestionPool
-from rubriclab.methods.checklist import Checklist, SubDimension
+from rubriclab.methods.checkeval.learn import QuestionPool
 from rubriclab.methods.questions import make_question
+from rubriclab.methods.sources import Checklist, SubDimension
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 Said = Mapping[str, Any] | str
 AnswerOf = Callable[[str, str, str], str]

@@ -23,7 +23,7 @@ from rubriclab import Lab
 from rubriclab.judges import Reply, close_connections
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.schema_probe import SchemaProbed
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
 
 # A run of the tests says the same about the same code every time; a test that has need of more examples says so.

@@ -8,12 +8,11 @@ from typing import Any
 from hypoeval_scripts import assignment
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checklist import Checklist
-from rubriclab.methods.dcr import DCRSettings
-from rubriclab.methods.dcr.score import make_criterion
+from rubriclab.methods.dcr import DCRSettings, make_criterion
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Example, Units
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 Said = Mapping[str, Any] | str
 SOURCE = "Ann met Bo in Ulm. They spoke of rain."

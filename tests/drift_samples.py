@@ -16,7 +16,7 @@ from rubriclab.learning.paired_scores import (
     paired_rubrics,
 )
 from rubriclab.learning.scoring import CriterionScore, Score
-from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.models.aggregation import (
     Aggregation,
     Calibration,

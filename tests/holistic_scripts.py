@@ -18,7 +18,8 @@ from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.models.text import Example, Scale
-from rubriclab.prompts import Prompt, render
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
 
 Said = Mapping[str, Any] | str | Reply
 Script = Callable[[Prompt[Any]], Said]

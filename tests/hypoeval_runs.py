@@ -13,8 +13,8 @@ from hypoeval_scripts import (
 )
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import learn
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.models.text import Example
 

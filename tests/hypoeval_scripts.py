@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.literature import Finding
 from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.sources import Finding
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Level
 from rubriclab.models.text import (
@@ -18,7 +18,7 @@ from rubriclab.models.text import (
     find_aspect,
     task_words,
 )
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
 ASPECT = "coherence"

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rubriclab.methods.checklist import SubDimension
-from rubriclab.methods.deduplication import Noun
-from rubriclab.methods.questions import make_question
+from rubriclab.methods.questions import Noun, make_question
+from rubriclab.methods.sources import SubDimension
 from rubriclab.models.rubric import Criterion, Evidence, Level
 from rubriclab.models.text import (
     Assignment,

@@ -11,7 +11,7 @@ from single_call_scripts import sound
 
 from rubriclab.judges import FakeJudge
 from rubriclab.models.text import Example
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 Entries = dict[str, dict[str, Any]]
 

@@ -9,14 +9,13 @@ from typing import Any
 from hypoeval_scripts import ASPECT, assignment, words
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.seal.learn import pack_questions
-from rubriclab.methods.seal.prompts import VerificationPlan
-from rubriclab.methods.seal.settings import UNPACKED, SealSettings
+from rubriclab.methods.seal.score import UNPACKED, SealSettings, VerificationPlan
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Example, split_sentences
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 Said = Mapping[str, Any] | str
 Says = Callable[[str, str, str], bool]

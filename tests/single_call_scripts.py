@@ -18,7 +18,7 @@ from rubriclab.models.aggregation import (
     Term,
 )
 from rubriclab.models.rubric import Criterion, Part, Rubric
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 QUESTIONS = (question("q1"), question("q2", "Side 2"), question("q3", better="no"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rubriclab.errors import ChecklistError
-from rubriclab.methods.checklist import (
+from rubriclab.methods.sources import (
     Folder,
     load_checklist,
     parse_checklist,

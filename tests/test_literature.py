@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rubriclab.errors import LiteratureError
-from rubriclab.methods.literature import (
+from rubriclab.methods.sources import (
     Finding,
     benchmark_name,
     load_findings,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rubriclab
-from rubriclab.methods.checklist import load_checklist, shipped_checklists
+from rubriclab.methods.sources import load_checklist, shipped_checklists
 
 PACKAGE = Path(rubriclab.__file__).parent
 FOLDERS = [PACKAGE / "judges" / "embedded", PACKAGE / "text_features"]

@@ -7,7 +7,7 @@ import pytest
 from hypoeval_scripts import assignment, criterion
 from pydantic import ValidationError
 
-from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.models.rubric import (
     Criterion,
     Demonstration,

@@ -27,7 +27,7 @@ from rubriclab.learning.candidates import Candidates, find_candidates
 from rubriclab.learning.fitting import JointSettings, fit, held_out
 from rubriclab.learning.gate import validation
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.methods.names import JOINT
+from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.version import Validation
 from rubriclab.stats.correlation import FloatArray
 

@@ -41,8 +41,7 @@ from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_stream
 from rubriclab.learning.train import Trained, train_joint, train_method
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checklist import seed_questions, shipped_checklists
-from rubriclab.methods.literature import load_findings
+from rubriclab.methods.sources import load_findings, seed_questions, shipped_checklists
 from rubriclab.ops.evaluate import Evaluator
 from rubriclab.ops.learn import resolve_settings
 

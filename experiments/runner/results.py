@@ -16,8 +16,7 @@ from rubriclab import DataError, Judge
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.models.base import FrozenModel, Unreadable, read_file
-from rubriclab.prompts import prompts_digest
-from rubriclab.prompts.render import FOLDER
+from rubriclab.prompts.render import FOLDER, prompts_digest
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats.agreement import ConstantRule, Level
 from rubriclab.stats.intervals import Interval

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from experiments import STUDIES
 from rubriclab import SettingsError
-from rubriclab.methods.names import DEFAULT_METHODS, has_settings, settings_names
+from rubriclab.methods.catalogue import DEFAULT_METHODS, has_settings, settings_names
 from rubriclab.models.base import FrozenModel, Unreadable, digest, parse_toml, read_file
 from rubriclab.models.text import Words
 from rubriclab.pydantic_errors import first_fault

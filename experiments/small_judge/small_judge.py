@@ -26,7 +26,7 @@ from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.fitting import JointSettings, fit
 from rubriclab.learning.matrix import candidate_table
 from rubriclab.learning.scoring import ratings_of
-from rubriclab.methods.baselines import whole_aspect
+from rubriclab.methods.holistic import whole_aspect
 from rubriclab.models.aggregation import Ask
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.models.version import Candidate

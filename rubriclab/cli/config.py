@@ -27,7 +27,7 @@ import click
 from rubriclab.cli.options import FromFound, SectionOption
 from rubriclab.cli.places import PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError
-from rubriclab.methods.names import has_settings, settings_names
+from rubriclab.methods.catalogue import has_settings, settings_names
 from rubriclab.models.base import (
     MOST_TOML_BYTES,
     Unreadable,

@@ -19,7 +19,7 @@ from rubriclab.cli.options import (
 )
 from rubriclab.cli.places import FILE, JUDGE
 from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
-from rubriclab.methods.names import DEFAULT_METHODS, METHOD_NAMES
+from rubriclab.methods.catalogue import DEFAULT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
     from rubriclab.models.rubric import Rubric

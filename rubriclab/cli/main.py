@@ -38,7 +38,7 @@ from rubriclab.cli.options import SectionGroup
 from rubriclab.cli.places import OUTPUT
 from rubriclab.cli.printing import flags, note
 from rubriclab.errors import RubriclabError
-from rubriclab.methods.names import settings_names
+from rubriclab.methods.catalogue import settings_names
 from rubriclab.models.characters import plain
 from rubriclab.option_names import reader_of_commands
 

@@ -16,8 +16,7 @@ from pydantic import BaseModel, ValidationError
 from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.json_objects import FoundObject, json_objects, without_reasoning
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
-from rubriclab.prompts import Prompt
-from rubriclab.prompts.keyed import REASONS, KeyedReply, known_keys
+from rubriclab.prompts.prompt import REASONS, KeyedReply, Prompt, known_keys
 from rubriclab.pydantic_errors import faults
 
 R = TypeVar("R", bound=BaseModel)

@@ -24,7 +24,7 @@ from rubriclab.judges.providers import load_litellm, provider_of
 from rubriclab.judges.reply_size import FRAME_BYTES, RECEPTION, Reception, text_limit
 from rubriclab.judges.response_body import readable, stated_status
 from rubriclab.option_names import option
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 # Providers whose batches litellm makes, polls and returns in OpenAI's form.
 PROVIDERS = ("openai", "azure", "vertex_ai")

@@ -31,7 +31,7 @@ from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.judges.retry import PATIENCE
 from rubriclab.models.base import PREFIX, digest
 from rubriclab.option_names import RUN_AGAIN, option
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.answers import OpenBatch
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, ReplyAfterCancell
 from rubriclab.judges.price import Price, most_tokens
 from rubriclab.judges.request import messages_of
 from rubriclab.option_names import RUN_AGAIN, option
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 CONTINUE = f"{RUN_AGAIN} with a higher cap: answers so far are cached and not requested again."
 

@@ -13,7 +13,7 @@ from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, ReplyAfterCancellation
 from rubriclab.judges.reply_size import DEFAULT_BYTES
 from rubriclab.judges.request import read_back, request_digest, written
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 T = TypeVar("T")
 

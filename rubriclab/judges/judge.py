@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected, ReplyTooLarge
-from rubriclab.prompts import Prompt, render
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
 
 
 @dataclass(frozen=True, slots=True)

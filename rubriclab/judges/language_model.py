@@ -36,8 +36,7 @@ from rubriclab.judges.request import messages_of, turns_of
 from rubriclab.judges.response_body import clean, reported_name, token_count, tokens_without_keys, why_empty
 from rubriclab.judges.schema import response_format
 from rubriclab.option_names import did_you_mean
-from rubriclab.prompts import Prompt
-from rubriclab.prompts.prompt import UntoldReply
+from rubriclab.prompts.prompt import Prompt, UntoldReply
 
 Structured = Literal["auto", "schema", "text"]
 

@@ -10,7 +10,7 @@ from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage
 from rubriclab.models.version import Effort
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 # What can become of a text, for `Ledger.texts`.
 SCORED, FAULTY_ROW, RATINGS_MISSING = "scored", "faulty_row", "ratings_missing"

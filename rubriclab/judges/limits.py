@@ -14,7 +14,7 @@ from rubriclab.judges.price import estimated_tokens
 from rubriclab.judges.request import messages_of
 from rubriclab.judges.retry import PATIENCE
 from rubriclab.models.waits import log_wait
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 # Seconds' worth of the rate that may be sent at once: smooth, but negligible within a minute.
 BURST = 1.0

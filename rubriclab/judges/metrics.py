@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 from rubriclab.errors import RubriclabError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.ledger import SCORED, Ledger
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 # Seconds: a short reply of a small model takes a few tenths, hidden reasoning minutes.
 BUCKETS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300)

@@ -21,7 +21,7 @@ from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.provider_errors import provider_fault
 from rubriclab.option_names import by_reader
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 from rubriclab.pydantic_errors import first_fault
 
 JUDGES = "rubriclab.judges"

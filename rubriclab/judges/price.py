@@ -11,7 +11,7 @@ from typing import Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.providers import load_litellm
-from rubriclab.prompts import Message
+from rubriclab.prompts.render import Message
 
 # English has four to five bytes per token, Chinese and Japanese about three; rare scripts, emoji and base64 have fewer.
 BYTES_PER_TOKEN = 3

@@ -16,7 +16,7 @@ from typing import Any
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.judges.providers import load_litellm
 from rubriclab.models.base import digest_text
-from rubriclab.prompts import Message, Turn
+from rubriclab.prompts.render import Message, Turn
 
 # Beginnings that are remembered, the latest ones: enough for the texts under way and the inputs before them.
 REMEMBERED = 4096

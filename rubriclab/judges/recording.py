@@ -24,7 +24,7 @@ from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.models.base import Unreadable, check_regular
 from rubriclab.option_names import option
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
 PREFIX = "recorded:"

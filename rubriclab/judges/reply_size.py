@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rubriclab.errors import JudgeError, ReplyTooLarge
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 DEFAULT_BYTES = 1_000_000
 # Text has about four bytes per token; JSON escapes take at most six bytes for one, and twelve for four.

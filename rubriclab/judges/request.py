@@ -10,7 +10,8 @@ from pydantic import BaseModel, TypeAdapter
 
 from rubriclab.judges.judge import Reply, Token
 from rubriclab.models.base import cached_by_size, digest
-from rubriclab.prompts import Message, Prompt, Turn, render_turns
+from rubriclab.prompts.prompt import Prompt
+from rubriclab.prompts.render import Message, Turn, render_turns
 
 # Characters of rendered prompts: enough for those in flight, of up to four bytes each. A longer one is rendered again.
 RENDERED = 2**23

@@ -12,7 +12,7 @@ from rubriclab.errors import JudgeError, JudgeUnavailable, PromptRejected, Provi
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.models.waits import log_wait
 from rubriclab.option_names import RUN_AGAIN
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 # Seconds: longer than any rate-limit window that providers publish per minute.
 PATIENCE = 300.0

@@ -13,8 +13,7 @@ from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.language_model import LanguageModel
-from rubriclab.prompts import Prompt
-from rubriclab.prompts.prompt import UntoldReply
+from rubriclab.prompts.prompt import Prompt, UntoldReply
 
 
 class OddWord(UntoldReply):

@@ -49,7 +49,7 @@ from rubriclab.ops.versions import (
 from rubriclab.ops.workspace import ref_of
 
 if TYPE_CHECKING:
-    from rubriclab.methods.checklist import Checklist
+    from rubriclab.methods.sources import Checklist
     from rubriclab.models.version import TrainingRecord, Version
     from rubriclab.ops.versions import GateResult, VerifyResult
     from rubriclab.store import VersionDiff

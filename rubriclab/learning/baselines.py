@@ -14,8 +14,7 @@ import numpy as np
 from rubriclab.errors import DataError
 from rubriclab.learning.fitting import significant
 from rubriclab.learning.matrix import centers_and_spreads, standardised
-from rubriclab.methods.baselines import BaselineSettings, whole_aspect
-from rubriclab.methods.text_features import TextFeatureSettings, feature_criterion
+from rubriclab.methods.holistic import BaselineSettings, TextFeatureSettings, feature_criterion, whole_aspect
 from rubriclab.models.aggregation import Aggregation, Calibration, Term
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example

@@ -35,7 +35,14 @@ from rubriclab.learning.scoring import ratings_of_texts
 from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Method, Progress, TrainingInput, silent
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.single_call import can_join, divided, joins, judge_prompt, ratings_in, rival_calls
+from rubriclab.methods.single_call import (
+    can_join,
+    divided,
+    joins,
+    judge_prompt,
+    ratings_in,
+    rival_calls,
+)
 from rubriclab.models.aggregation import (
     Ask,
     Bounds,
@@ -48,7 +55,7 @@ from rubriclab.models.text_features import prior_directions
 from rubriclab.models.version import DIRECT, Candidate, Cell
 from rubriclab.option_names import option
 from rubriclab.prompts import render
-from rubriclab.prompts.keyed import KeyedReply
+from rubriclab.prompts.prompt import KeyedReply
 from rubriclab.stats.correlation import FloatArray, float_table, label_correlations
 from rubriclab.stats.intervals import rounded
 

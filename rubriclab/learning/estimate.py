@@ -37,15 +37,15 @@ from rubriclab.learning.scoring import (
     row_key,
     score_text,
 )
-from rubriclab.methods.baselines import whole_aspect
-from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt
+from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
 from rubriclab.methods.method import LearningCalls
 from rubriclab.methods.single_call import judge_rivals, rival_calls
 from rubriclab.models.aggregation import Ask, CallForm, RivalLimits
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
 from rubriclab.option_names import option
-from rubriclab.prompts import Prompt, render
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

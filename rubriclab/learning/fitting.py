@@ -39,7 +39,7 @@ from rubriclab.learning.weighting import (
     shrunken_correlations,
     within_rounding,
 )
-from rubriclab.methods.replies import Whole
+from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MOST_MISSING, Ask, Calibration, RivalLimits
 from rubriclab.models.text import Scale
 from rubriclab.option_names import option

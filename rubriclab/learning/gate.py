@@ -37,7 +37,7 @@ from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.calibration import linear, logistic
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import VerdictStatistic, verdict_statistic
-from rubriclab.methods.names import JOINT
+from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.text import Example, Scale, named_annotations
 from rubriclab.models.version import (
     CALIBRATED,

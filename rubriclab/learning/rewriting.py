@@ -20,12 +20,11 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.scoring import CriterionScore, Score, assignment_of
 from rubriclab.methods.holistic import STRIDE
-from rubriclab.methods.replies import Whole, keep_valid
+from rubriclab.methods.prompting import Whole, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, sentence_spans, split_sentences
 from rubriclab.option_names import option
-from rubriclab.prompts import Prompt
-from rubriclab.prompts.prompt import is_salvage
+from rubriclab.prompts.prompt import Prompt, is_salvage
 
 
 @dataclass(frozen=True, slots=True)

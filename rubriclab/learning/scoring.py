@@ -22,7 +22,13 @@ from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_t
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import gathered
-from rubriclab.methods.single_call import can_join, judge_all, judge_rivals, rival_calls, rivals_key
+from rubriclab.methods.single_call import (
+    can_join,
+    judge_all,
+    judge_rivals,
+    rival_calls,
+    rivals_key,
+)
 from rubriclab.models.aggregation import (
     Aggregation,
     Ask,
@@ -40,7 +46,7 @@ from rubriclab.models.text import (
     task_words,
 )
 from rubriclab.option_names import option
-from rubriclab.prompts.inert import inert
+from rubriclab.prompts.render import inert
 from rubriclab.stats.correlation import FloatArray, floats, spearman
 from rubriclab.stats.intervals import rounded
 

@@ -58,8 +58,8 @@ from rubriclab.learning.verdicts import (
     verdict_agreement,
     verdicts_of,
 )
+from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import Learned, LearningCalls, Method, Progress, TrainingInput, silent
-from rubriclab.methods.names import JOINT
 from rubriclab.methods.single_call import RIVALS_TEMPLATE, TEMPLATE, rivals_key
 from rubriclab.models.aggregation import (
     Aggregation,
@@ -91,7 +91,7 @@ from rubriclab.models.version import (
     VerdictAgreement,
 )
 from rubriclab.option_names import option
-from rubriclab.prompts import prompts_digest
+from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import Agreement, Level
 from rubriclab.stats.correlation import FloatArray

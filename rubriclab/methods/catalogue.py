@@ -2,23 +2,53 @@
 
 A package offers a method through the entry-point group `rubriclab.methods`: the name is the method's, the object is a
 `Method`. A name that is built in cannot be replaced.
+
+Methods and what they need are imported inside the functions: the command line needs the names for its help.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import UnknownMethod
-from rubriclab.judges.plug_ins import PlugIn, loaded
-from rubriclab.methods.method import Method
-from rubriclab.methods.names import BUILT_IN
 
+if TYPE_CHECKING:
+    from rubriclab.judges.judge import Judge
+    from rubriclab.judges.plug_ins import PlugIn
+    from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput
+    from rubriclab.models.rubric import Part
+    from rubriclab.models.text import Assignment, Example
+
+# The entry-point group of methods of other packages.
 PLUG_INS = "rubriclab.methods"
 
+# Where each built-in method is, as `module:attribute`.
+BUILT_IN: Mapping[str, str] = {
+    "hypoeval": "rubriclab.methods.hypoeval:HYPOEVAL",
+    "checkeval": "rubriclab.methods.checkeval:CHECKEVAL",
+    "seeval": "rubriclab.methods.seeval:SEEVAL",
+    "seal": "rubriclab.methods.seal:SEAL",
+    "dcr": "rubriclab.methods.dcr:DCR",
+    "direct": "rubriclab.methods.holistic:DIRECT",
+    "few_shot": "rubriclab.methods.holistic:FEW_SHOT",
+    "geval": "rubriclab.methods.holistic:GEVAL",
+    "analyze_rate": "rubriclab.methods.holistic:ANALYZE_RATE",
+    "text_features": "rubriclab.methods.holistic:TEXT_FEATURES",
+}
+# `text_features` costs nothing and can be part of a rubric, but is not an evaluator by itself.
+METHOD_NAMES: tuple[str, ...] = tuple(name for name in BUILT_IN if name != "text_features")
+BASELINE_NAMES: tuple[str, ...] = ("direct", "few_shot", "geval", "analyze_rate")
+# The methods of a rubric unless the user chooses others.
+DEFAULT_METHODS: tuple[str, ...] = ("hypoeval", "checkeval", "seeval", "direct")
+# The name of joint training as a whole, which has settings too.
+JOINT = "joint"
 
-class MethodCatalogue(Mapping[str, Method]):
+
+class MethodCatalogue(Mapping[str, "Method"]):
     """Methods by name, each imported when it is first used."""
 
     def __init__(self) -> None:
@@ -32,7 +62,11 @@ class MethodCatalogue(Mapping[str, Method]):
             PlugInError: if the package that offers it cannot be used.
         """
         if name not in self._loaded:
-            self._loaded[name] = _built_in(name) if name in BUILT_IN else _plug_in(name)
+            if name in BUILT_IN:
+                module, _, attribute = BUILT_IN[name].partition(":")
+                self._loaded[name] = getattr(importlib.import_module(module), attribute)
+            else:
+                self._loaded[name] = _load_plug_in(name)
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -53,19 +87,27 @@ def plug_in_names() -> tuple[str, ...]:
     return tuple(sorted({point.name for point in entry_points(group=PLUG_INS)} - set(BUILT_IN)))
 
 
-def _built_in(name: str) -> Method:
-    module, _, attribute = BUILT_IN[name].partition(":")
-    method: Method = getattr(importlib.import_module(module), attribute)
-    return method
+def has_settings(name: str) -> bool:
+    """Return whether `name` is joint training or a method, built in or offered by an installed package."""
+    return name == JOINT or name in METHOD_NAMES or name in plug_in_names()
+
+
+def settings_names() -> tuple[str, ...]:
+    """Return the names of whatever has settings, for messages."""
+    return (*METHOD_NAMES, *plug_in_names(), JOINT)
 
 
 def plug_in_of(name: str) -> PlugIn | None:
     """Return the plug-in that offers the method called `name`; `None` if it is built in or not installed."""
+    from rubriclab.judges.plug_ins import loaded
+
     points = () if name in BUILT_IN else tuple(entry_points(group=PLUG_INS, name=name))
     return loaded("method", points)[0] if points else None
 
 
-def _plug_in(name: str) -> Method:
+def _load_plug_in(name: str) -> Method:
+    from rubriclab.judges.plug_ins import loaded
+
     points = tuple(entry_points(group=PLUG_INS, name=name))
     if not points:
         raise UnknownMethod(
@@ -73,7 +115,38 @@ def _plug_in(name: str) -> Method:
             f"Built in are: {', '.join(BUILT_IN)}; install the package that offers it (entry point {PLUG_INS}).",
         )
     plug_in, method = loaded("method", points)
-    # Imported here: the built-in methods, which every command lists, need none of it.
-    from rubriclab.methods.plug_ins import guarded
-
     return guarded(method, plug_in)
+
+
+def guarded(method: object, plug_in: PlugIn) -> Method:
+    """Return the method with what it raises translated to errors that name its package.
+
+    Raises:
+        PlugInError: if `method` is no `Method` of that name.
+    """
+    from pydantic import ConfigDict, TypeAdapter
+
+    from rubriclab.methods.holistic import require_scores
+    from rubriclab.methods.method import CriterionRating, Method
+
+    if not isinstance(method, Method) or method.name != plug_in.name:
+        raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
+    # Numbers of numpy become plain ones.
+    scored: TypeAdapter[tuple[float | None, tuple[CriterionRating, ...]]] = TypeAdapter(
+        tuple[float | None, tuple[CriterionRating, ...]],
+        config=ConfigDict(revalidate_instances="always", allow_inf_nan=False),
+    )
+
+    async def score(
+        example: Example, part: Part, assignment: Assignment, judge: Judge, /
+    ) -> tuple[float | None, tuple[CriterionRating, ...]]:
+        with plug_in.errors_named():
+            return scored.validate_python(await method.score(example, part, assignment, judge))
+
+    async def learn(training_input: TrainingInput, settings: Any, **options: Any) -> Learned:
+        with plug_in.errors_named():
+            learned = await method.learn(training_input, settings, **options)
+        require_scores([rating for row in learned.ratings for rating in row])
+        return learned
+
+    return replace(method, learn=learn, score=score)

@@ -11,8 +11,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.checklist import Checklist, Folder
-from rubriclab.methods.literature import Finding
+from rubriclab.methods.sources import Checklist, Finding, Folder
 from rubriclab.models.rubric import CriterionKind, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.stats.correlation import FloatArray, float_table

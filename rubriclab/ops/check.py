@@ -41,7 +41,7 @@ from rubriclab.data.rows import RowError, check_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import ratings
-from rubriclab.methods.checklist import Checklist, parse_checklist, read_checklist
+from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
 from rubriclab.models.base import Unreadable, read_stdin
 from rubriclab.models.characters import describe
 from rubriclab.models.text import (

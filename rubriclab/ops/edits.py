@@ -33,8 +33,7 @@ from rubriclab.learning.scoring import assignment_of
 from rubriclab.learning.train import Study
 from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REPEATED, design
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.names import JOINT
+from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models.aggregation import (
     Aggregation,
     Ask,

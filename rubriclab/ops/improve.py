@@ -44,7 +44,7 @@ from rubriclab.learning.scoring import (
     score_text,
     stream,
 )
-from rubriclab.methods.replies import Number, Whole
+from rubriclab.methods.prompting import Number, Whole
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, show, split_sentences
 from rubriclab.models.version import Effort, Version

@@ -29,10 +29,15 @@ from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_learning
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checklist import Checklist, seed_questions
+from rubriclab.methods.catalogue import (
+    DEFAULT_METHODS,
+    JOINT,
+    METHODS,
+    has_settings,
+    settings_names,
+)
 from rubriclab.methods.method import Method, Progress, TrainingInput, chosen_settings, silent
-from rubriclab.methods.names import DEFAULT_METHODS, JOINT, has_settings, settings_names
+from rubriclab.methods.sources import Checklist, seed_questions
 from rubriclab.models.text import (
     Assignment,
     Example,

@@ -22,15 +22,21 @@ from rubriclab.errors import JudgeError, LiteratureError, SettingsError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_prompts
-from rubriclab.methods.literature import (
+from rubriclab.methods.prompting import (
+    NewName,
+    Whole,
+    Wording,
+    at_most,
+    for_each,
+    keep_valid,
+)
+from rubriclab.methods.sources import (
     Finding,
     benchmark_name,
     load_findings,
     read_findings,
     write_findings,
 )
-from rubriclab.methods.prompting import for_each
-from rubriclab.methods.replies import NewName, Whole, Wording, at_most, keep_valid
 from rubriclab.models.base import (
     LONGEST_WORDING,
     Unreadable,
@@ -48,7 +54,7 @@ from rubriclab.models.text import (
 from rubriclab.models.version import Effort
 from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Notify, Workspace
 from rubriclab.option_names import close_match, did_you_mean, option
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 if TYPE_CHECKING:
     from rubriclab.ops.learn import LearnOptions

@@ -54,11 +54,9 @@ from rubriclab.learning.train import (
     training_agreement,
 )
 from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checklist import seed_questions
-from rubriclab.methods.literature import Finding, load_findings
+from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import Progress, TrainingInput, silent
-from rubriclab.methods.names import JOINT
+from rubriclab.methods.sources import Finding, load_findings, seed_questions
 from rubriclab.models.aggregation import raw_value, threshold_by_hand
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Rubric

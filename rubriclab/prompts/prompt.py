@@ -6,11 +6,25 @@ it and a fake answers it, independently of one another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ValidationInfo
+from pydantic import (
+    BaseModel,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    create_model,
+    model_validator,
+)
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -82,3 +96,324 @@ def _quoted(reply: str) -> str:
         return reply
     half = LONGEST_QUOTED // 2
     return f"{reply[:half]}\n[… {left_out:,} characters are left out here …]\n{reply[-half:]}"
+
+
+ReadBy = Literal["id", "name", "order"]
+
+# Fields with explanations: in salvage mode they may be missing, and two entries may differ in them.
+REASONS = frozenset({"reason", "reasoning", "thought"})
+# The fields by which an entry of a list says what it is about.
+_ID_FIELDS = ("id", "name", "criterion", "question", "sentence", "text")
+# A model may copy an id with its brackets or markers, or format it like the beginning of a line.
+_AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:#"
+_AFTER_ID = re.compile(r"[\]:,]")
+_NUMBERED = re.compile(r"(\D*)(\d{1,6})")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedEntry:
+    """Something that a prompt asks about.
+
+    Attributes:
+        form: the type of its entry: a model, or a single value.
+        kind: entries are read by their places only among those of one kind.
+        names: what a judge may call it instead of its id.
+    """
+
+    id: str
+    form: Any
+    kind: str = ""
+    names: tuple[str, ...] = ()
+
+
+class KeyedReply(BaseModel):
+    """One entry for each id, in the order given."""
+
+    asked: ClassVar[tuple[AskedEntry, ...]] = ()
+    of_text: ClassVar[bool] = False
+    _read_by: ReadBy = PrivateAttr(default="id")
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The entries by id, in the order asked; only the usable ones in salvage mode."""
+        values = ((each.id, getattr(self, name)) for each, name in zip(self.asked, _names(self.asked), strict=True))
+        return {id_: value for id_, value in values if value is not None}
+
+    @property
+    def read_by(self) -> ReadBy:
+        """How entries were recognised: the least certain way that was needed for any of them."""
+        inner = [each.read_by for each in self.entries.values() if isinstance(each, KeyedReply)]
+        return max((self._read_by, *inner), key=("id", "name", "order").index)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _recognised(cls, raw: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        if isinstance(raw, list):
+            raw = {"": raw}
+        if not isinstance(raw, dict):
+            return handler(raw)
+        read_by: ReadBy = "id"
+        if raw.keys() == {each.id for each in cls.asked}:
+            found = {id_: _Given((value,)) for id_, value in raw.items()}
+        else:
+            found, read_by = _Recognition(cls.asked, raw).entries()
+        salvage = is_salvage(info)
+        reply = handler({**dict.fromkeys(each.id for each in cls.asked), **found} if salvage else found)
+        if salvage and not reply.entries:
+            raise ValueError("no entry is usable")
+        reply._read_by = read_by
+        return reply
+
+
+@functools.lru_cache(maxsize=512)
+def keyed_reply(
+    asked: tuple[AskedEntry, ...], *, of_text: bool = False, base: type[KeyedReply] = KeyedReply
+) -> type[KeyedReply]:
+    """Return the reply model with an entry for each of `asked`.
+
+    Args:
+        of_text: whether the ids depend on the text that is judged; the form is then shown after it.
+    """
+    fields: dict[str, Any] = {
+        name: (Annotated[each.form, WrapValidator(functools.partial(_usable, form=each.form))], Field(alias=each.id))
+        for name, each in zip(_names(asked), asked, strict=True)
+    }
+    model = create_model("Reply", __base__=base, __doc__=None, **fields)
+    model.asked, model.of_text = asked, of_text
+    return model
+
+
+def known_keys(reply: type[BaseModel]) -> Iterator[str]:
+    """Yield the keys of a reply and of its entries, and the names that are read like ids."""
+    for name, field in reply.model_fields.items():
+        yield field.alias or name
+    for each in reply.asked if issubclass(reply, KeyedReply) else ():
+        yield from each.names
+        if _is_model(each.form):
+            yield from known_keys(each.form)
+
+
+def shown_form(reply: type[KeyedReply]) -> str:
+    """Return the form of the reply as a prompt shows it: its keys, with what belongs in the place of each value."""
+    schema = reply.model_json_schema()
+    return _shown(schema, schema.get("$defs", {}))
+
+
+def _names(asked: Sequence[AskedEntry]) -> list[str]:
+    return [f"entry_{number}" for number in range(len(asked))]
+
+
+def _is_model(form: Any) -> bool:
+    return isinstance(form, type) and issubclass(form, BaseModel)
+
+
+def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        return _shown(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+    if "properties" in schema:
+        shown, members = set[str](), []
+        for key, value in schema["properties"].items():
+            inner = _shown(value, definitions)
+            # Of objects in objects that are alike, as for several texts, the first shows the form of all.
+            members.append(f"{json.dumps(key, ensure_ascii=False)}: {'{...}' if inner in shown else inner}")
+            shown |= {inner} if inner.count("{") > 1 else set()
+        return f"{{{', '.join(members)}}}"
+    if "enum" in schema:
+        return f'"{" | ".join(map(str, schema["enum"]))}"'
+    match schema.get("type"):
+        case "array":
+            return f"[{_shown(schema['items'], definitions)}, ...]"
+        case "integer" | "number":
+            ends = [schema[name] for name in ("minimum", "maximum") if name in schema]
+            return f"<{' to '.join(f'{end:g}' for end in ends)}>" if len(ends) > 1 else "<number>"
+        case _:
+            return '"..."'
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a reply says about one thing: usually one entry."""
+
+    values: tuple[Any, ...]
+
+
+def _usable(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo, *, form: Any) -> Any:
+    """Return the entry; in salvage mode `None` if it is not valid or another one about the same thing differs."""
+    given = value.values if isinstance(value, _Given) else ()
+    if not is_salvage(info):
+        if len(given) > 1:
+            raise ValueError(f"one entry was expected; got {len(given)}")
+        return handler(_fitted(given[0], form))
+    try:
+        entries = [handler(_completed(_fitted(each, form), form)) for each in given]
+    except ValidationError:
+        return None
+    contents = [_verdict(each) for each in entries]
+    return entries[0] if entries and all(content == contents[0] for content in contents) else None
+
+
+def _verdict(entry: Any) -> Any:
+    """Return what an entry says, apart from its reason if it says anything else."""
+    if not isinstance(entry, BaseModel):
+        return entry
+    return entry.model_dump(exclude=set(REASONS)) or entry.model_dump()
+
+
+def _fitted(item: Any, form: Any) -> Any:
+    """Return an entry; where a single value is wanted, the only one beside the id and the reason."""
+    if not isinstance(item, dict) or _is_model(form):
+        return item
+    values = [value for key, value in item.items() if key not in REASONS and key not in _ID_FIELDS]
+    return values[0] if len(values) == 1 else item
+
+
+def _completed(item: Any, form: Any) -> Any:
+    """Return an entry with empty reasons where it has none; a single value is that of the only other field."""
+    if not _is_model(form) or issubclass(form, KeyedReply):
+        return item
+    verdicts = [name for name in form.model_fields if name not in REASONS]
+    if not isinstance(item, dict | list) and len(verdicts) == 1:
+        item = {verdicts[0]: item}
+    if not isinstance(item, dict):
+        return item
+    return {name: "" for name in form.model_fields if name in REASONS} | {
+        name: value for name, value in item.items() if value is not None
+    }
+
+
+# In place of an entry that is recognised.
+_KNOWN = object()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of a reply: the key or id that it has, if any, its value, and the list or object that it stands in."""
+
+    key: str | None
+    value: Any
+    group: int
+
+
+class _Recognition:
+    """Finds out which entry of a reply is about which of the things asked."""
+
+    def __init__(self, asked: Sequence[AskedEntry], raw: Mapping[Any, Any]) -> None:
+        self._asked = asked
+        self._by_id = _unique((_plain(each.id), each.id) for each in asked)
+        self._by_name = _unique((_plain(name), each.id) for each in asked for name in each.names)
+        self._listed = list(self._entries_in(raw))
+
+    def entries(self) -> tuple[dict[str, _Given], ReadBy]:
+        """Return what the reply says about each id, and the least certain way in which an entry was recognised."""
+        found: dict[str, list[Any]] = {}
+        read_by: ReadBy = "id"
+        groups: dict[int, list[Any]] = {}
+        at_top = set[str]()
+        shifted = self._shifted()
+        for entry in self._listed:
+            id_, how = self._find(entry.key)
+            if entry.key is not None and _prefix(entry.key) in shifted:
+                continue
+            groups.setdefault(entry.group, []).append(_KNOWN if id_ else entry.value)
+            if id_:
+                found.setdefault(id_, []).append(entry.value)
+                at_top |= {id_} if entry.group == 0 else set()
+                read_by = "name" if how == "name" else read_by
+        if at_top:
+            # What else the reply holds, such as a verdict that it quotes, may contradict its own but fills no gap.
+            return {id_: _Given(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
+        unknown = [values for values in groups.values() if _KNOWN not in values]
+        if not shifted and (placed := self._by_place(found, unknown)):
+            found |= {id_: [value] for id_, value in placed.items()}
+            read_by = "order"
+        return {id_: _Given(tuple(values)) for id_, values in found.items()}, read_by
+
+    def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
+        flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._asked)
+        for group, (key, value) in enumerate(raw.items(), 1):
+            if self._find(key)[0] is not None:
+                yield _Entry(key, value, 0)
+            elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+                yield from (_Entry(_id_in(item), item, group) for item in value if isinstance(item, dict))
+            elif isinstance(value, dict) and (
+                (flat and _holds_entries(value)) or any(self._find(inner)[0] is not None for inner in value)
+            ):
+                yield from (_Entry(inner, item, group) for inner, item in value.items())
+            else:
+                yield _Entry(key, value, 0)
+
+    def _find(self, key: Any) -> tuple[str | None, ReadBy]:
+        if not isinstance(key, str):
+            return None, "id"
+        if any(key == each.id for each in self._asked):
+            return key, "id"
+        plain = _plain(key)
+        id_ = self._by_id.get(plain) or self._by_id.get(_plain(_AFTER_ID.split(key.strip(_AROUND_ID))[0]))
+        return (id_, "id") if id_ else (self._by_name.get(plain), "name")
+
+    def _shifted(self) -> set[str]:
+        """Return the beginnings of keys whose numbers are those asked, all higher or all lower by the same amount.
+
+        Each such entry is about something else.
+        """
+        got = _numbers(entry.key for entry in self._listed if entry.key is not None)
+        wanted = _numbers(key for each in self._asked for key in (each.id, *each.names))
+        return {
+            prefix
+            for prefix, numbers in got.items()
+            if len(numbers) == len(wanted.get(prefix, ()))
+            and len(steps := {a - b for a, b in zip(sorted(numbers), sorted(wanted[prefix]), strict=True)}) == 1
+            and 0 not in steps
+        }
+
+    def _by_place(self, found: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """Return the entries by id, of lists or objects of which none is recognised, if their number agrees."""
+        kinds: dict[str, list[AskedEntry]] = {}
+        for each in self._asked:
+            kinds.setdefault(each.kind, []).append(each)
+        unseen = [asked for asked in kinds.values() if not any(each.id in found for each in asked)]
+        if any(_is_model(each.form) for each in self._asked):
+            groups = [[value for value in values if isinstance(value, dict)] for values in groups]
+        groups = [values for values in groups if values]
+        if list(map(len, groups)) != list(map(len, unseen)):
+            return {}
+        return {
+            each.id: value
+            for asked, values in zip(unseen, groups, strict=True)
+            for each, value in zip(asked, values, strict=True)
+        }
+
+
+def _holds_entries(value: Mapping[Any, Any]) -> bool:
+    return bool(value) and all(isinstance(inner, dict) for inner in value.values())
+
+
+def _plain(key: str) -> str:
+    return " ".join(key.strip(_AROUND_ID).casefold().split())
+
+
+def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the ids by their plain forms, without those that several ids share."""
+    ids: dict[str, set[str]] = {}
+    for plain, id_ in pairs:
+        ids.setdefault(plain, set()).add(id_)
+    return {plain: next(iter(those)) for plain, those in ids.items() if len(those) == 1 and plain}
+
+
+def _id_in(item: Mapping[str, Any]) -> str | None:
+    values = (item[name] for name in _ID_FIELDS if name in item)
+    return next((str(value) for value in values if type(value) in (str, int)), None)
+
+
+def _prefix(key: str) -> str | None:
+    numbered = _NUMBERED.fullmatch(_plain(key))
+    return numbered[1] if numbered else None
+
+
+def _numbers(keys: Iterable[str]) -> dict[str, set[int]]:
+    """Return the numbers at the ends of keys, by what stands before them."""
+    numbers: dict[str, set[int]] = {}
+    for key in keys:
+        if numbered := _NUMBERED.fullmatch(_plain(key)):
+            numbers.setdefault(numbered[1], set()).add(int(numbered[2]))
+    return numbers

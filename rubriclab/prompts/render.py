@@ -26,12 +26,11 @@ from pydantic import BaseModel
 
 from rubriclab.models.base import digest, digest_text
 from rubriclab.models.text import show
-from rubriclab.prompts.inert import inert
-from rubriclab.prompts.keyed import KeyedReply, shown_form
-from rubriclab.prompts.prompt import Prompt, UntoldReply
+from rubriclab.prompts.prompt import KeyedReply, Prompt, UntoldReply, shown_form
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
 
 FOLDER = Path(__file__).parent
 _INCLUDE = re.compile(r'\{% include "(shared/[\w.]+)" %\}')
@@ -252,3 +251,52 @@ def _environment() -> Environment:
     environment.filters["fenced"] = fenced
     environment.filters["show"] = show
     return environment
+
+
+_CONTROL = re.compile(
+    # <|im_start|>, <|eot_id|>, <|channel|>, <|turn>, <turn|>; some models write the bar as U+FF5C.
+    r"<(?=[|\uff5c][^\s<>|\uff5c]{1,64}[|\uff5c]?>|[^\s<>|\uff5c]{1,64}[|\uff5c]>"
+    # <start_of_turn>, <end_of_text>
+    r"|(?:start|begin|end)_of_\w{1,32}>"
+    r"|/?(?:s|bos|eos|pad|unk|think|tool_call|tool_response)>"
+    r"|</?SYS>>"
+    # The markers around quoted text; see `fenced`.
+    r"|<<[^<>\n]* [0-9a-f]{16}>>>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+)
+
+# Tag characters repeat ASCII invisibly. Their only use is in the flags of England, Scotland and Wales.
+_FLAGS = "|".join(
+    "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
+    for region in ("gbeng", "gbsct", "gbwls")
+)
+# One variation selector chooses the form of the character before it; a run of them can only hold bytes.
+_HIDDEN = re.compile(
+    f"{_FLAGS}|(?P<tags>[\U000e0000-\U000e007f]+)|(?P<bytes>[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}})"
+)
+
+# Searching for one kind of character takes a tenth of the time, and most texts have none.
+_MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
+
+
+def inert(text: str) -> str:
+    """Return `text` without control tokens of chat templates, markers of quotations and text in invisible characters.
+
+    Each is replaced by visible characters that say what it was.
+    """
+    if not text.isascii() and _MAY_HIDE.search(text):
+        text = _HIDDEN.sub(_written_out, text)
+    return _CONTROL.sub(lambda found: f"{found[0]} ", text) if "<" in text or "[" in text else text
+
+
+def _written_out(found: re.Match[str]) -> str:
+    if found["tags"]:
+        hidden = "".join(chr(ord(character) - 0xE0000) for character in found["tags"])
+    elif found["bytes"]:
+        codes = map(ord, found["bytes"])
+        hidden = bytes(code - 0xFE00 if code < 0xE0100 else code - 0xE0100 + 16 for code in codes).decode(
+            "utf-8", "replace"
+        )
+    else:
+        return found[0]
+    return f"[hidden text: {''.join(filter(str.isprintable, hidden))}]"

@@ -29,7 +29,7 @@ from rubriclab.report.wording import BLOCKS, byte_count, count, estimate, excerp
 
 if TYPE_CHECKING:
     from rubriclab.learning.scoring import Score
-    from rubriclab.methods.literature import Finding
+    from rubriclab.methods.sources import Finding
     from rubriclab.models.judgment import Consistency, RaterAgreement, RaterProgress
     from rubriclab.models.rubric import Rubric
     from rubriclab.models.version import Version

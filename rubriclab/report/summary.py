@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from rubriclab.methods.names import BASELINE_NAMES
+from rubriclab.methods.catalogue import BASELINE_NAMES
 from rubriclab.ops.evaluate import Evaluator, Result
 from rubriclab.report import wording
 from rubriclab.report.texts import JudgedText, human_scores, rubric_scores

@@ -16,7 +16,7 @@ from rubriclab.learning.verdicts import (
     verdict_statistic,
     verdicts_of,
 )
-from rubriclab.methods.names import JOINT
+from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
 from rubriclab.models.version import VerdictAgreement

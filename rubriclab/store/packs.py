@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from rubriclab.errors import PackError, SettingsError, StoreError
 from rubriclab.judges.address import check_address
-from rubriclab.methods.names import JOINT
+from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.base import FrozenModel, Moment, Unreadable, first_bounds_fault, parse_json
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Part, Rubric

@@ -18,7 +18,7 @@ from server import RunningServer
 
 from rubriclab import Lab
 from rubriclab.errors import JudgeError, UserError
-from rubriclab.methods.literature import load_findings
+from rubriclab.methods.sources import load_findings
 from rubriclab.ops.literature import LiteratureAdded
 
 ADD = ("literature", "add", "paper.txt", "--task", "summarization", "--folder", "found", "--judge", "openai/fake")

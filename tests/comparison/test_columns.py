@@ -22,7 +22,7 @@ from rubriclab.learning.paired_scores import (
 )
 from rubriclab.models.text import Example
 from rubriclab.models.version import Version
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 NAMES = ("a", "b", "c")
 BEFORE = version({"a": 2, "b": 1})

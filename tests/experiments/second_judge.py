@@ -22,7 +22,7 @@ from rubriclab.judges import Recording
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.request import request_digest
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 TURNED: Mapping[str, str] = {"yes": "no", "no": "yes"}
 # The scores in these replies are the levels of a scale, and mirrored ones would make them unusable.

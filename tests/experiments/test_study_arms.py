@@ -12,9 +12,9 @@ from rubriclab.errors import BudgetReached, ChecklistError, JudgeRefused, Provid
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply, Usage
-from rubriclab.methods.literature import load_findings
-from rubriclab.methods.names import METHOD_NAMES
-from rubriclab.prompts import Prompt
+from rubriclab.methods.catalogue import METHOD_NAMES
+from rubriclab.methods.sources import load_findings
+from rubriclab.prompts.prompt import Prompt
 
 
 def texts_of(sets: Sets, name: str = "summeval", aspect: str = "consistency") -> Material:

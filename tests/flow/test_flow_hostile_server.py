@@ -45,8 +45,8 @@ from hostile_server import (
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges import Judge, JudgeOptions, LanguageModel, Ledger, MemoryAnswers, ask, close_connections, connect
 from rubriclab.judges.ask import FILTERED
-from rubriclab.methods.replies import Rating
-from rubriclab.prompts import Prompt
+from rubriclab.methods.prompting import Rating
+from rubriclab.prompts.prompt import Prompt
 
 ANSWERED, UNUSABLE, MISSING, REJECTED, REFUSED = "answered", "unusable", "missing", "rejected", "refused"
 WITHHELD = "withheld"

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ValidationInfo, model_validator
 
 from rubriclab.judges import Reply, Usage
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 
 class Rating(BaseModel):

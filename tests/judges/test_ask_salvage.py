@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges import Reply, ask
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 
 class Numbers(BaseModel):

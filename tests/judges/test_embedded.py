@@ -18,10 +18,11 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.judges.embedded.reading import Reading, learned_readings, measure, own_readings, readings, worded
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checklist import load_checklist, shipped_checklists
 from rubriclab.methods.dcr import DCR
-from rubriclab.methods.seal import SEAL, SealSettings
+from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seal.learn import pack_questions
+from rubriclab.methods.seal.score import SealSettings
+from rubriclab.methods.sources import load_checklist, shipped_checklists
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import (
     Aspect,
@@ -32,7 +33,7 @@ from rubriclab.models.text import (
     task_words,
 )
 from rubriclab.models.text_features import CATALOGUE, Features
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import pearson
 
 JUDGE = EmbeddedJudge()

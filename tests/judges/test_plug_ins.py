@@ -13,7 +13,7 @@ from judge_questions import GOOD, rate
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PlugInError, PromptRejected, SettingsError
 from rubriclab.judges import Judge, JudgeOptions, Ledger, MemoryAnswers, Price, Reply, connect as connect_function
 from rubriclab.judges.retry import Retried
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 MODULE = __name__
 RETRIES = Retried.__init__.__kwdefaults__

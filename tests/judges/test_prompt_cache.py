@@ -15,7 +15,9 @@ from rubriclab.judges import LanguageModel, Ledger, Metered, Price, close_connec
 from rubriclab.judges.prompt_cache import CacheMarks, needs_marks
 from rubriclab.judges.request import read_back, written
 from rubriclab.ops.progress import spent
-from rubriclab.prompts import Prompt, Turn, render
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
+from rubriclab.prompts.render import Turn
 from rubriclab.report.wording import effort
 
 CLAUDE = "anthropic/claude-sonnet-4-5"

@@ -18,8 +18,8 @@ from pydantic import BaseModel, Field
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges import Judge, LanguageModel, Retried, ask, close_connections
 from rubriclab.judges.json_objects import without_reasoning
-from rubriclab.methods.replies import OnScale
-from rubriclab.prompts import Prompt
+from rubriclab.methods.prompting import OnScale
+from rubriclab.prompts.prompt import Prompt
 
 Answer = Callable[[Request], bytes]
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from rubriclab.judges import Reply, Token, Usage, messages_of, request_digest
 from rubriclab.judges.request import read_back, written
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 JUDGE = {"model": "m"}
 

@@ -16,9 +16,8 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.schema_probe import SchemaProbed
-from rubriclab.methods.replies import score_entry
-from rubriclab.prompts import Prompt
-from rubriclab.prompts.keyed import AskedEntry, keyed_reply
+from rubriclab.methods.prompting import score_entry
+from rubriclab.prompts.prompt import AskedEntry, Prompt, keyed_reply
 from rubriclab.prompts.render import FOLDER
 
 SCALE = {"text": "1 to 5", "low": 1, "high": 5, "whole": True, "between": False}

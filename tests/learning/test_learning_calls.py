@@ -21,7 +21,8 @@ from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.train import learning_calls, train_joint
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput
-from rubriclab.prompts import Prompt, render
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
 
 # In words, as language models and the public sets have them: 500 in a source, 60 in a summary, 90 in the levels of a
 # hypothesis, 17 in a question, 340 in an explanation.

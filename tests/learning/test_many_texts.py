@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rubriclab.methods.hypoeval.bank import Arm
+from rubriclab.methods.hypoeval.learn import Arm
 from rubriclab.methods.method import MOST_FOLDS, cross_validated
 from rubriclab.models.version import Cell, RecordedText, TrainingRecord
 from rubriclab.ops.plan import select_texts

@@ -18,10 +18,11 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.train import Trained, train_method
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
-from rubriclab.methods.hypoeval.bank import predictions, reselected, select
-from rubriclab.methods.literature import load_findings
+from rubriclab.methods.hypoeval import HYPOEVAL
+from rubriclab.methods.hypoeval.learn import predictions, reselected, select
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.sources import load_findings
 from rubriclab.models.text import (
     Assignment,
     Scale,
@@ -30,7 +31,7 @@ from rubriclab.models.text import (
     task_words,
     text_digest,
 )
-from rubriclab.prompts import prompts_digest
+from rubriclab.prompts.render import prompts_digest
 
 TEXTS = examples(14)
 FINDINGS = findings()

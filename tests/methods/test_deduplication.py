@@ -14,7 +14,12 @@ from planted import Bank, banks, replies
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.methods.deduplication import Noun, blocks, find_redundant, wording as plain
+from rubriclab.methods.questions import (
+    Noun,
+    blocks,
+    find_redundant,
+    wording as plain,
+)
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Assignment
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings, strategies as st
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge, request_digest
-from rubriclab.methods.baselines import Analysis
 from rubriclab.methods.holistic import (
+    Analysis,
     BareScore,
     HolisticSettings,
     ScoreFormat,

@@ -15,10 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.answers import ANSWERS
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checklist import load_checklist
+from rubriclab.methods.catalogue import BUILT_IN, METHOD_NAMES, METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings, cross_validated, silent
-from rubriclab.methods.names import BUILT_IN, METHOD_NAMES
+from rubriclab.methods.sources import load_checklist
 from rubriclab.models.text import find_aspect
 from rubriclab.prompts.render import FOLDER
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PlugInError, RubriclabError
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.plug_ins import PlugIn
+from rubriclab.methods.catalogue import guarded
 from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, silent
-from rubriclab.methods.plug_ins import guarded
 from rubriclab.models.rubric import Criterion, Evidence, Part
 
 PLUG_IN = PlugIn("method", "toy", "the package toy 1.0")

@@ -9,7 +9,12 @@ from checkeval_scripts import question
 from hypothesis import given, settings as trying, strategies as st
 from scipy.stats import pearsonr
 
-from rubriclab.methods.questions import AnswerMatrix, SelectedQuestions, p_below, select_questions
+from rubriclab.methods.questions import (
+    AnswerMatrix,
+    SelectedQuestions,
+    p_below,
+    select_questions,
+)
 from rubriclab.models.rubric import Criterion
 
 N = 30

@@ -17,17 +17,28 @@ from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import Plan, find_candidates
 from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checkeval.augment import MOST_EXPLAINED, augment, diversify_prompt, explained_texts
-from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.hypoeval.propose import ProposalContext, propose, propose_prompt, refine
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.checkeval.learn import (
+    MOST_EXPLAINED,
+    augment,
+    diversify_prompt,
+    explained_texts,
+)
+from rubriclab.methods.checkeval.score import CheckEvalSettings
+from rubriclab.methods.hypoeval.learn import (
+    ProposalContext,
+    learn,
+    propose,
+    propose_prompt,
+    refine,
+)
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.reasons import MOST_PER_TEXT, _numbers, numbered_reasons
-from rubriclab.methods.seeval.explain import Mistake, refine as rewrite, refine_prompt
+from rubriclab.methods.prompting import MOST_PER_TEXT, _numbers, numbered_reasons
+from rubriclab.methods.seeval import Mistake, refine as rewrite, refine_prompt
 from rubriclab.models.rubric import CitedReason, Evidence
 from rubriclab.models.text import Example
-from rubriclab.prompts import Prompt, render
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
 
 FENCE = re.compile(r"<<<(reason \d+) ([0-9a-f]{16})>>>\n(.*?)\n<<<end of \1 \2>>>", re.DOTALL)
 HOSTILE = [

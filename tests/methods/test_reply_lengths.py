@@ -11,15 +11,15 @@ from pydantic import BaseModel
 
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Reply
-from rubriclab.methods.baselines import Steps
-from rubriclab.methods.checkeval.replies import PlainElaboration, QuestionVerdict, WrittenSeeds
-from rubriclab.methods.deduplication import Groups
-from rubriclab.methods.hypoeval.propose import HypothesisProposal, ProposalContext, propose
-from rubriclab.methods.replies import LONGEST_REASON
+from rubriclab.methods.checkeval.score import PlainElaboration, QuestionVerdict, WrittenSeeds
+from rubriclab.methods.holistic import Steps
+from rubriclab.methods.hypoeval.learn import HypothesisProposal, ProposalContext, propose
+from rubriclab.methods.prompting import LONGEST_REASON
+from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
-from rubriclab.methods.seeval.explain import Explanation, Refined
+from rubriclab.methods.seeval import Explanation, Refined
 from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 LEVELS = [{"score": 1, "description": "Low."}]
 HYPOTHESIS = {"trait": "t", "statement": "s", "levels": LEVELS}

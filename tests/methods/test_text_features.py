@@ -11,8 +11,8 @@ from scipy.stats import pearsonr
 
 from rubriclab.errors import DataError
 from rubriclab.judges import FakeJudge
+from rubriclab.methods.holistic import TEXT_FEATURES, TextFeatureSettings
 from rubriclab.methods.method import Learned, TrainingInput
-from rubriclab.methods.text_features import TEXT_FEATURES, TextFeatureSettings
 from rubriclab.models.text_features import CATALOGUE, Features
 
 SOURCE = "A dog barked at the mill. The miller came out, and the dog ran home to its barn."

@@ -52,7 +52,7 @@ def test_the_wheel_installs_no_other_package(wheel: Path) -> None:
 def test_the_command_works_from_the_unpacked_wheel(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     code = (
-        "import rubriclab; from rubriclab import find_aspect; from rubriclab.methods.literature import load_findings;"
+        "import rubriclab; from rubriclab import find_aspect; from rubriclab.methods.sources import load_findings;"
         "print(rubriclab.__file__, find_aspect('summarization', 'coherence').name, len(load_findings('story')))"
     )
     environment = {"PYTHONPATH": str(tmp_path / "site"), "PATH": ""}

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.models.text import Example
-from rubriclab.prompts import render_turns
+from rubriclab.prompts.render import render_turns
 
 BLOCK = re.compile(r"<<<(?P<label>[^>\n]+) (?P<tag>[0-9a-f]{16})>>>\n.*?\n<<<end of (?P=label) (?P=tag)>>>", re.DOTALL)
 MARKER = re.compile(r"<<<((?:end of )?[^<>\n]+ [0-9a-f]{16})>>>")

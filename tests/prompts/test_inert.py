@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.ops.literature import PaperPage, find_quotation
 from rubriclab.prompts import render
-from rubriclab.prompts.inert import inert
+from rubriclab.prompts.render import inert
 
 TOKENS = [
     "<|im_start|>",

@@ -20,14 +20,11 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.ask import read
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checklist import load_checklist, seed_questions
-from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.hypoeval.propose import ProposalContext, propose_prompt
-from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
+from rubriclab.methods.hypoeval.learn import ProposalContext, learn, propose_prompt
+from rubriclab.methods.hypoeval.score import HypoEvalSettings, rate_prompt, rate_together_prompt
 from rubriclab.methods.method import TrainingInput, chosen_settings, silent
-from rubriclab.methods.single_call.prompt import judge_prompt
-from rubriclab.methods.single_call.rivals import rivals_prompt
+from rubriclab.methods.single_call import judge_prompt, rivals_prompt
+from rubriclab.methods.sources import load_checklist, seed_questions
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Assignment,
@@ -37,8 +34,9 @@ from rubriclab.models.text import (
 )
 from rubriclab.ops.improve import improve_stream
 from rubriclab.ops.literature import LiteratureAddOptions, Paper, PaperPage, findings_prompts
-from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
-from rubriclab.prompts.keyed import KeyedReply
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import KeyedReply, Prompt, Repair
+from rubriclab.prompts.render import prompts_digest, render_turns
 
 # The package's function `render` hides the module of the same name.
 MODULE = sys.modules["rubriclab.prompts.render"]

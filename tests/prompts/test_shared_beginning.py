@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from test_render import FENCE, real  # noqa: F401
 
-from rubriclab.prompts import Prompt, render
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
 
 # Asked once for every text that is scored.
 SCORING = (

@@ -16,7 +16,7 @@ from rubriclab.models.rubric import (
 )
 from rubriclab.models.text import Example, Material, Units
 from rubriclab.ops.improve import Improvement, improve_stream
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 TEXT = Example(
     id="t1",

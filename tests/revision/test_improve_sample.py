@@ -11,8 +11,8 @@ from revision_scripts import improve_text
 from rubriclab.data.readers import read
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checklist import load_checklist
 from rubriclab.methods.method import TrainingInput, silent
+from rubriclab.methods.sources import load_checklist
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Assignment,

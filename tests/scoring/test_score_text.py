@@ -8,7 +8,7 @@ from hypoeval_scripts import assignment, criterion, example, rating, scripted
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.scoring import CriterionScore, Score, assignment_of, score_text
-from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import UnitVerdict
 from rubriclab.models.aggregation import (
     Aggregation,

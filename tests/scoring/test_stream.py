@@ -11,7 +11,7 @@ from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, DataError, JudgeRefused, SettingsError
 from rubriclab.judges import Reply
 from rubriclab.learning.scoring import score_stream
-from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.models.rubric import Part, Rubric
 
 REF = "r@1"

@@ -15,9 +15,8 @@ from pydantic import BaseModel
 
 from rubriclab import Lab
 from rubriclab.errors import SettingsError
-from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.catalogue import METHOD_NAMES, METHODS
 from rubriclab.methods.method import Method
-from rubriclab.methods.names import METHOD_NAMES
 from rubriclab.ops.learn import parse_settings, resolve_settings
 
 SEEVAL, FEW_SHOT, HYPOEVAL = METHODS["seeval"], METHODS["few_shot"], METHODS["hypoeval"]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from drift_samples import COHERENCE, ONE_TO_FIVE, version
 
-from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.methods.literature import load_findings
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
+from rubriclab.methods.sources import load_findings
 from rubriclab.ops.transfer import TargetTexts, training_like
 from rubriclab.ops.workspace import Workspace
 

@@ -15,7 +15,7 @@ from rubriclab.data.readers import read
 from rubriclab.judges import Recording, Reply
 from rubriclab.learning.adaptation import rate
 from rubriclab.models.text import Example
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
 
 OTHER = "recorded:other.jsonl"

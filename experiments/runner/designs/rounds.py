@@ -24,8 +24,7 @@ from experiments.runner.results import Outcome, Row
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
 from rubriclab import Assignment, Example, Judge, Part, Rubric, SettingsError, __version__
-from rubriclab.methods.dcr import DCRSettings
-from rubriclab.methods.dcr.learn import learning_criterion
+from rubriclab.methods.dcr import DCRSettings, learning_criterion
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Units
 from rubriclab.ops.improve import Improvement, ImproveSettings, improve_stream

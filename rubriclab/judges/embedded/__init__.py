@@ -18,7 +18,7 @@ from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.judges.judge import Reply, Usage
 from rubriclab.models import text_features
 from rubriclab.models.base import digest_text
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 
 
 @functools.cache

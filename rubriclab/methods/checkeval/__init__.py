@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rubriclab.methods.checkeval.answer import score
 from rubriclab.methods.checkeval.learn import learn, learning_calls
-from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalScoringSettings, CheckEvalSettings
+from rubriclab.methods.checkeval.score import PRESETS, CheckEvalScoringSettings, CheckEvalSettings, score
 from rubriclab.methods.method import Method
 
 

@@ -1,9 +1,7 @@
 """HypoEval: hypotheses about what raters reward, learned from a few labels and literature; each rates a text."""
 
-from rubriclab.methods.hypoeval.learn import learn, learning_calls
-from rubriclab.methods.hypoeval.propose import extend
-from rubriclab.methods.hypoeval.score import score
-from rubriclab.methods.hypoeval.settings import PRESETS, HypoEvalScoringSettings, HypoEvalSettings
+from rubriclab.methods.hypoeval.learn import extend, learn, learning_calls
+from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalScoringSettings, HypoEvalSettings, score
 from rubriclab.methods.method import Method
 
 HYPOEVAL = Method(

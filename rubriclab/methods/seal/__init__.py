@@ -2,8 +2,7 @@
 
 from rubriclab.methods.method import Method
 from rubriclab.methods.seal.learn import learn, learning_calls
-from rubriclab.methods.seal.score import score
-from rubriclab.methods.seal.settings import PRESETS, SealSettings
+from rubriclab.methods.seal.score import PRESETS, SealSettings, score
 
 SEAL = Method(
     name="seal",

@@ -21,9 +21,8 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, scores_of, silent
-from rubriclab.methods.prompting import first_usable, for_each, shown_once
+from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, shown_once
 from rubriclab.methods.questions import (
     FEWEST_ANSWERS,
     AnswerMatrix,
@@ -33,12 +32,17 @@ from rubriclab.methods.questions import (
     reselected_scores,
     select_questions,
 )
-from rubriclab.methods.replies import NewName, Wording
-from rubriclab.methods.seal.prompts import VerificationPlan
-from rubriclab.methods.seal.score import rate_questions, score_verdicts
-from rubriclab.methods.seal.settings import UNPACKED, SealSettings
-from rubriclab.methods.seal.units import split_by_judge
-from rubriclab.methods.seal.verify import TextVerdicts, judge_text
+from rubriclab.methods.seal.score import (
+    UNPACKED,
+    SealSettings,
+    TextVerdicts,
+    VerificationPlan,
+    judge_text,
+    rate_questions,
+    score_verdicts,
+    split_by_judge,
+)
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import (
     Criterion,
     Evidence,
@@ -47,7 +51,7 @@ from rubriclab.models.rubric import (
 )
 from rubriclab.models.text import Assignment, Example, split_sentences
 from rubriclab.option_names import option
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import rounded
 

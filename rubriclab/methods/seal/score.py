@@ -1,26 +1,767 @@
-"""A text's score from the verdicts on its units, and each question's share of it (SEAL, section 3.5, equations 5 to 7).
-
-Verdicts are arrays of shape (units, questions): 1 for the good answer, 0 for the other, a share of the scale if the
-unit was rated, NaN without a usable verdict. A mean is over the verdicts that are present, and missing if half of them
-or more are missing.
-"""
+"""SEAL's hyperparameters, and the setting of its paper."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import asyncio
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
+from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import MISSING_SHARE, CriterionRating, UnitVerdict
-from rubriclab.methods.seal.prompts import VerificationPlan
-from rubriclab.methods.seal.settings import UNPACKED, SealScoringSettings
-from rubriclab.methods.seal.verify import TextVerdicts, judge_text
+from rubriclab.judges.price import BYTES_PER_TOKEN
+from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, UnitVerdict
+from rubriclab.methods.prompting import Number, ScoreEntry, Whole, bare_score, chunks, score_entry, why_missing
+from rubriclab.methods.questions import YesOrNo, question_of
 from rubriclab.models.rubric import Criterion, Part
-from rubriclab.models.text import Assignment, Example, Scale
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Material,
+    Scale,
+    Sentence,
+    TaskWords,
+    UnitKind,
+    Units,
+    Words,
+    locate_sentences,
+    split_sentences,
+)
+from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
+
+# Sections 3.3 to 3.5 and 4, table 19 and appendix D: sub-dimensions written by hand, no labels, the model splits texts
+# into sentences, one call for all verdicts, and one for the facts of all texts. No prompt asks for reasons.
+PRESETS: Presets = {
+    "paper": {
+        "sentences": "judge",
+        "facts": "one call",
+        "answers": "bare",
+        "proposed": 0,
+        "filter": "off",
+        "most_per_call": 200,
+    }
+}
+
+# Without a pack, a text is judged whole, like a response.
+UNPACKED = Units(kind="response", beside=("source", "context"))
+
+
+class SealScoringSettings(BaseModel):
+    """The stored settings that scoring needs; others are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    most_per_call: Whole = Field(default=40, ge=1, le=200)
+    """Most verdicts in one call; more need further calls. The paper has all in one."""
+
+    whole_below_sentences: Whole = Field(default=3, ge=2, le=100)
+    """Number of sentences below which a text is rated whole on the scale, if units are sentences or pairs of them. The
+    paper tries 2 to 5 and finds 3 best (table 19). A single sentence is always rated whole."""
+
+    whole_below_facts: Whole = Field(default=6, ge=1, le=100)
+    """Number of facts below which a text is rated whole on the scale, if units are facts. The paper tries 5 to 8 and
+    finds 6 best (table 19); with 1, texts are never rated whole."""
+
+    sentences: Literal["rules", "judge"] = "rules"
+    """What splits a text into sentences, if units are sentences or pairs of them: rules, at no cost, or the judge in a
+    separate call (paper). Facts are always extracted by the judge."""
+
+    facts: Literal["by text", "one call"] = "by text"
+    """How facts are extracted, if units are facts: text by text, in portions, so that those of a source are extracted
+    once for all its outputs; or those of the output and of all that it is compared with in one call (paper)."""
+
+    answers: Literal["with reasons", "bare"] = "with reasons"
+    """What a verdict contains: a reason and then the answer, the supporting facts or the score; or these alone
+    (paper)."""
+
+    decompose: bool = True
+    """Whether texts are decomposed into units; if not, each is verified whole (the paper's ablation w/o SD)."""
+
+    verify: bool = True
+    """Whether units are judged by yes and no; if not, they are rated on the scale (the paper's ablation w/o SV)."""
+
+    weights: Literal["as packed", "judge", "equal"] = "as packed"
+    """The weights of questions: those of the pack; those that the judge gives for each text (paper, for dialogue and
+    QAGS); or equal weights (its ablation w/o weights)."""
+
+
+class SealSettings(SealScoringSettings):
+    """Hyperparameters of SEAL; part of the digest of a version."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    proposed: Whole = Field(default=4, ge=0, le=20)
+    """New sub-dimensions requested, each with its question; 0 requests none (paper)."""
+
+    filter: Literal["labels", "off"] = "labels"
+    """What drops questions: the training labels, or nothing (paper). Without labelled texts all are kept."""
+
+
+def judge_weighs(units: Units, settings: SealScoringSettings) -> bool:
+    """Return whether the judge gives weights for each text."""
+    return settings.weights == "judge" or (settings.weights == "as packed" and units.weights == "judge")
+
+
+_FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
+
+# The key of the questions' weights beside the units.
+WEIGHTS = "weights"
+
+
+def asked_units(fields: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the units that a prompt's fields show, in their order."""
+    return [unit["id"] for unit in fields["units"]]
+
+
+def asked_questions(fields: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the questions that a prompt's fields show, in their order."""
+    return [question["id"] for question in fields["questions"]]
+
+
+def shown_facts(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts that a prompt's fields show, by id."""
+    return {fact["id"]: fact["text"] for fact in fields["facts"]}
+
+
+def _as_fact(value: Any) -> Any:
+    """Return the id of a fact, also where its words were copied with it."""
+    match = _FACT_ID.match(value) if isinstance(value, str) else None
+    return match[1].lower() if match else value
+
+
+class UnitAnswer(BaseModel):
+    """A question's answer for a unit."""
+
+    reason: str
+    answer: YesOrNo
+
+
+def _known_facts(facts: list[str], info: ValidationInfo) -> list[str]:
+    known = list(shown_facts(info.context or {"facts": ()}))
+    if not is_salvage(info) and (unknown := [name for name in facts if name not in known]):
+        raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known[0]} to {known[-1]}")
+    return facts
+
+
+# The ids of facts, all of them among those shown.
+ShownFacts = Annotated[list[Annotated[str, BeforeValidator(_as_fact)]], AfterValidator(_known_facts)]
+
+
+class UnitSupport(BaseModel):
+    """The facts that bear a unit out."""
+
+    reason: str
+    facts: ShownFacts
+
+
+class Weights(KeyedReply):
+    """What each question counts for in one text; they need not sum to anything."""
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if len(self.entries) < len(self.asked):
+            raise ValueError("every question needs a weight")
+        if not any(self.entries.values()):
+            raise ValueError("at least one weight must be above 0")
+        return self
+
+
+Weight = Annotated[Number, Field(ge=0, allow_inf_nan=False)]
+
+
+def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
+    """Return the reply model of a template: an entry for each question about each unit, and weights if requested."""
+    forms: Mapping[str, tuple[Any, Any]] = {
+        "seal/verify": (UnitAnswer, YesOrNo),
+        "seal/support": (UnitSupport, ShownFacts),
+        "seal/rate": (score_entry(fields), bare_score(fields)),
+    }
+    entry = forms[template][fields["bare"]]
+    questions = [(question["id"], (question["text"],)) for question in fields["questions"]]
+    of_unit = keyed_reply(tuple(AskedEntry(name, entry, names=wording) for name, wording in questions))
+    asked = [AskedEntry(unit, of_unit) for unit in asked_units(fields)]
+    if fields["weigh"]:
+        weights = keyed_reply(
+            tuple(AskedEntry(name, Weight, names=wording) for name, wording in questions), base=Weights
+        )
+        asked.append(AskedEntry(WEIGHTS, weights, WEIGHTS))
+    return keyed_reply(tuple(asked), of_text=True)
+
+
+MATERIALS: tuple[Material, ...] = ("source", "context", "reference")
+
+# The first letters of the ids of facts.
+LETTERS: Mapping[Material, str] = {"source": "c", "context": "x", "reference": "r"}
+
+TOKENS_PER_VERDICT = 90
+TOKENS_PER_WEIGHT = 24
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationPlan:
+    """The questions and settings that are the same for all texts.
+
+    Attributes:
+        dimensions: definitions of the sub-dimensions that the questions' traits name.
+    """
+
+    questions: tuple[Criterion, ...]
+    dimensions: Mapping[str, str]
+    units: Units
+    assignment: Assignment
+    settings: SealScoringSettings
+
+    def materials(self, example: Example) -> dict[Material, str]:
+        """Return the texts to compare with: those that the units name or a question needs, if the example has them."""
+        named = {*self.units.beside, *(question_of(question).support for question in self.questions)}
+        texts: Mapping[Material, str | None] = {
+            "source": example.source,
+            "context": example.context,
+            "reference": example.reference,
+        }
+        # A text without letters and digits has no sentence.
+        return {n: text for n in MATERIALS if n in named and (text := texts[n]) and any(map(str.isalnum, text))}
+
+    def lacking(self, given: Mapping[Material, str]) -> dict[str, str]:
+        """Return the questions that need facts of a missing text, by id, with the reason."""
+        needed = ((question.id, question_of(question).support) for question in self.questions)
+        words = self.assignment.words
+        return {
+            name: f"no fact can be named: the {words.output} comes without a {words.called(material)}"
+            for name, material in needed
+            if material and material not in given
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TextVerification:
+    """The verification of one text.
+
+    Attributes:
+        kind: the kind of its units.
+        units: the units to verify.
+        texts: whole texts to compare with.
+        facts: facts to compare with, by id.
+        incomplete: materials of which some facts are missing; they are shown as texts too.
+        lacking: why a question cannot be asked of this text, by the question's id.
+    """
+
+    plan: VerificationPlan
+    output: str
+    kind: Kind
+    units: tuple[Unit, ...]
+    texts: Mapping[Material, str]
+    facts: Mapping[Material, Mapping[str, str]]
+    incomplete: frozenset[Material]
+    lacking: Mapping[str, str]
+
+    @property
+    def rated(self) -> bool:
+        """Whether units are rated on the scale instead of verified: all of them, or only texts too short for units."""
+        settings = self.plan.settings
+        return not settings.verify or (self.kind == "whole" and settings.decompose)
+
+
+def facts_by_id(material: Material, facts: Sequence[str]) -> dict[str, str]:
+    """Return facts by id: c1, c2 ... for a source, r1 ... for a reference, x1 ... for a context."""
+    return {f"{LETTERS[material]}{number}": fact for number, fact in enumerate(facts, 1)}
+
+
+def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
+    """Return the prompts with every question about every unit.
+
+    If the judge weights several questions, the first prompt requests their weights too. If it does not have all the
+    questions, another prompt before it requests only weights.
+    """
+    plan, prompts = verification.plan, list(_prompts(verification))
+    if not prompts or len(plan.questions) < 2 or not judge_weighs(plan.units, plan.settings):
+        return prompts
+    if asked_questions(prompts[0].fields) == [question.id for question in plan.questions]:
+        return [_weighing(prompts[0]), *prompts[1:]]
+    return [_weighing(_prompt("seal/verify", verification, plan.questions, ())), *prompts]
+
+
+def _prompts(verification: TextVerification) -> Iterator[Prompt[KeyedReply]]:
+    most = verification.plan.settings.most_per_call
+    for (template, material), questions in _by_template(verification).items():
+        for asked in chunks(questions, most):
+            for units in chunks(verification.units, max(1, most // len(asked))):
+                yield _prompt(template, verification, asked, units, material)
+
+
+def _by_template(verification: TextVerification) -> dict[tuple[str, Material | None], list[Criterion]]:
+    """Return the questions that can be asked by template, and by the material of their support."""
+    groups: dict[tuple[str, Material | None], list[Criterion]] = {}
+    for question in verification.plan.questions:
+        if question.id not in verification.lacking:
+            groups.setdefault(_template(verification, question), []).append(question)
+    return groups
+
+
+def _template(verification: TextVerification, question: Criterion) -> tuple[str, Material | None]:
+    if verification.rated:
+        return "seal/rate", None
+    support = question_of(question).support if verification.kind == "fact" else None
+    return ("seal/support", support) if support else ("seal/verify", None)
+
+
+def _prompt(
+    template: str,
+    verification: TextVerification,
+    questions: Sequence[Criterion],
+    units: Sequence[Unit],
+    material: Material | None = None,
+) -> Prompt[KeyedReply]:
+    plan = verification.plan
+    fields = {
+        **plan.assignment.fields(),
+        "kind": verification.kind,
+        "units": [_unit_fields(unit) for unit in units],
+        "questions": [_question(question, plan.dimensions) for question in questions],
+        **_compared_fields(verification, material),
+        "output": verification.output,
+        "weigh": False,
+        "bare": plan.settings.answers == "bare",
+    }
+    longest = 256 + TOKENS_PER_VERDICT * len(units) * len(questions)
+    return Prompt(template, fields, unit_form(template, fields), max_tokens=longest)
+
+
+def _compared_fields(verification: TextVerification, material: Material | None) -> dict[str, Any]:
+    """Return the fields to compare with: the facts of `material` alone, if given, otherwise texts and facts.
+
+    Instead of incomplete facts, the text that they are from is shown.
+    """
+    texts = {} if material else verification.texts
+    names = [material] if material else [name for name in verification.facts if name not in verification.incomplete]
+    facts = [{"id": key, "of": name, "text": fact} for name in names for key, fact in verification.facts[name].items()]
+    return {**{name: texts.get(name) for name in MATERIALS}, "facts": facts}
+
+
+def _weighing(prompt: Prompt[KeyedReply]) -> Prompt[KeyedReply]:
+    longest = prompt.max_tokens + TOKENS_PER_WEIGHT * len(asked_questions(prompt.fields))
+    fields = {**prompt.fields, "weigh": True}
+    return replace(prompt, fields=fields, reply=unit_form(prompt.name, fields), max_tokens=longest)
+
+
+def _unit_fields(unit: Unit) -> dict[str, str]:
+    if unit.second is None:
+        return {"id": unit.id, "text": unit.text}
+    return {"id": unit.id, "first": unit.text, "second": unit.second}
+
+
+def _question(question: Criterion, dimensions: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of a question, without the good answer, which would suggest one."""
+    trait = question.trait
+    return {"id": question.id, "name": trait, "definition": dimensions.get(trait, ""), "text": question.statement}
+
+
+# Sentences in one call, and preceding sentences shown as context for pronouns.
+PORTION = 20
+BEFORE = 3
+
+# Most facts extracted from one sentence.
+MOST_FACTS = 6
+
+TOKENS_PER_FACT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact, and the index of the sentence that states it, from 0."""
+
+    text: str
+    sentence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of a text in order, and the sentences whose facts could not be obtained, each with the reason."""
+
+    found: tuple[Fact, ...]
+    lost: Mapping[int, str]
+
+
+def _few_enough(facts: list[str], info: ValidationInfo) -> list[str]:
+    most = info.context["most"] if info.context else len(facts)
+    if len(facts) > most and not is_salvage(info):
+        raise ValueError(f"at most {most} facts are wanted of one sentence; got {len(facts)}")
+    return facts[:most]
+
+
+# The facts of one sentence; none if it states nothing.
+Stated = Annotated[list[Words], AfterValidator(_few_enough)]
+
+
+# The example's field that a text is from.
+TextField = Literal["output"] | Material
+
+
+async def extract_facts(text: str, what: TextField, words: TaskWords, judge: Judge) -> Facts:
+    """Return the facts that `text` states, at most `MOST_FACTS` of each sentence.
+
+    A text that states nothing has its first sentence as its only fact.
+    """
+    sentences = split_sentences(text)
+    prompts = [_facts_prompt({what: sentences}, words, places) for places in chunks(range(len(sentences)), PORTION)]
+    portions = await asyncio.gather(*(_stated(prompt, judge) for prompt in prompts))
+    return _facts(sentences, {number - 1: facts for portion in portions for number, facts in portion.items()})
+
+
+async def extract_all_facts(
+    output: str, beside: Mapping[Material, str], words: TaskWords, judge: Judge
+) -> dict[TextField, Facts]:
+    """Return the facts of an output and of the texts that it is compared with, all from one call (paper)."""
+    sentences: dict[TextField, tuple[str, ...]] = {"output": split_sentences(output)}
+    sentences.update({what: split_sentences(text) for what, text in beside.items()})
+    prompt = _facts_prompt(sentences, words, range(sum(map(len, sentences.values()))))
+    stated = iter((await _stated(prompt, judge)).values())
+    return {
+        what: _facts(some, dict(enumerate(itertools.islice(stated, len(some))))) for what, some in sentences.items()
+    }
+
+
+async def _stated(prompt: Prompt[KeyedReply], judge: Judge) -> dict[int, list[str] | str]:
+    """Return the facts of each sentence in the prompt by its number, or why they could not be obtained."""
+    answer = await ask(judge, prompt)
+    stated = answer.value.entries if answer.value else {}
+    asked = [each["id"] for each in prompt.fields["sentences"]]
+    missing = why_missing(prompt, answer, "facts") if len(stated) < len(asked) else ""
+    return {number: stated.get(f"sentence {number}", missing) for number in asked}
+
+
+def _facts(sentences: Sequence[str], stated: Mapping[int, list[str] | str]) -> Facts:
+    found = {Fact(fact, place): None for place, facts in stated.items() if isinstance(facts, list) for fact in facts}
+    lost = {place: why for place, why in stated.items() if isinstance(why, str)}
+    if sentences and not found and not lost:
+        found = {Fact(sentences[0], 0): None}
+    return Facts(tuple(sorted(found, key=lambda fact: fact.sentence)), lost)
+
+
+def _facts_prompt(
+    sentences: Mapping[TextField, Sequence[str]], words: TaskWords, places: Sequence[int]
+) -> Prompt[KeyedReply]:
+    """Return the prompt for the facts of some sentences of all texts together, numbered from 1."""
+    every = [(what, sentence) for what, some in sentences.items() for sentence in some]
+    fields = {
+        "words": words.model_dump(),
+        "before": " ".join(text for _, text in every[max(0, places[0] - BEFORE) : places[0]]),
+        "sentences": [
+            {"id": place + 1, "text": text, "what": what, "label": words.called(what)}
+            for place, (what, text) in zip(places, (every[place] for place in places), strict=True)
+        ],
+        "most": MOST_FACTS,
+    }
+    numbers = [str(place + 1) for place in places]
+    form = keyed_reply(tuple(AskedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
+    return Prompt("seal/facts", fields, form, max_tokens=256 + TOKENS_PER_FACT * MOST_FACTS * len(places))
+
+
+class SplitText(BaseModel):
+    """A text's sentences, which together hold its words in their order."""
+
+    sentences: list[Words] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _complete(self, info: ValidationInfo) -> Self:
+        if info.context:
+            locate_sentences(info.context["text"], self.sentences)
+        return self
+
+
+async def sentences_by_judge(text: str, words: TaskWords, judge: Judge) -> tuple[Sentence, ...] | str:
+    """Return the text's sentences, or why they could not be obtained."""
+    answer = await ask(judge, split_prompt(text, words))
+    if answer.value is None:
+        return f"the judge did not split the text into sentences: {answer.missing}"
+    return locate_sentences(text, answer.value.sentences)
+
+
+def split_prompt(text: str, words: TaskWords) -> Prompt[SplitText]:
+    """Return the prompt for the sentences of a text."""
+    longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
+    return Prompt("seal/split", {"words": words.model_dump(), "text": text}, SplitText, max_tokens=longest)
+
+
+# The kind of the units of a text: that of the plan, or the whole text if it is too short.
+Kind = UnitKind | Literal["whole"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A piece of a text.
+
+    Attributes:
+        text: its text; for a pair, that of the first sentence.
+        sentences: indices of the sentences that contain it, from 0; empty for the whole text.
+        second: the second sentence of a pair.
+        lost: why the unit cannot be verified: the facts of a sentence could not be obtained.
+    """
+
+    id: str
+    text: str
+    sentences: tuple[int, ...] = ()
+    second: str | None = None
+    lost: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The text of the unit."""
+        return self.text if self.second is None else f"{self.text} {self.second}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """A text's units in order, and their kind."""
+
+    kind: Kind
+    units: tuple[Unit, ...]
+
+
+async def decompose(
+    text: str, kind: UnitKind, words: TaskWords, judge: Judge, settings: SealScoringSettings
+) -> Decomposition:
+    """Return the text's units of a kind; the whole text as one if it has too few of them.
+
+    The judge extracts facts, and splits sentences if the settings say so. A sentence whose facts could not be obtained,
+    or a text that could not be split, is a lost unit.
+    """
+    if kind == "fact" and settings.decompose:
+        return fact_units(text, await extract_facts(text, "output", words, judge), settings)
+    if not split_by_judge(kind, settings):
+        return decompose_by_rule(text, kind, settings)
+    sentences = await sentences_by_judge(text, words, judge)
+    if isinstance(sentences, str):
+        return Decomposition(kind, (Unit("u1", text, lost=sentences),))
+    return _cut(text, kind, sentences, settings)
+
+
+def split_by_judge(kind: UnitKind, settings: SealScoringSettings) -> bool:
+    """Return whether the judge splits the text into sentences."""
+    return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
+
+
+def decompose_by_rule(text: str, kind: UnitKind, settings: SealScoringSettings) -> Decomposition:
+    """Return the text's units of a kind that needs no judge, or the whole text."""
+    if kind in ("response", "triple"):
+        return Decomposition(kind, (Unit("u1", text),))
+    if not settings.decompose or kind == "fact":
+        return whole_text(text)
+    sentences = tuple(Sentence(each, (place,)) for place, each in enumerate(split_sentences(text)))
+    return _cut(text, kind, sentences, settings)
+
+
+def _cut(text: str, kind: UnitKind, sentences: Sequence[Sentence], settings: SealScoringSettings) -> Decomposition:
+    """Return sentences, or pairs of them, as units; the whole text if they are too few."""
+    if len(sentences) < settings.whole_below_sentences:
+        return whole_text(text)
+    if kind == "sentence":
+        return Decomposition(kind, tuple(Unit(f"u{n}", each.text, each.places) for n, each in enumerate(sentences, 1)))
+    pairs = enumerate(itertools.pairwise(sentences), 1)
+    return Decomposition(kind, tuple(Unit(f"u{n}", a.text, _both(a, b), b.text) for n, (a, b) in pairs))
+
+
+def _both(first: Sentence, second: Sentence) -> tuple[int, ...]:
+    return tuple(sorted({*first.places, *second.places}))
+
+
+def fact_units(text: str, facts: Facts, settings: SealScoringSettings) -> Decomposition:
+    """Return a text's facts as units; the whole text if all are known and are too few."""
+    if not facts.lost and len(facts.found) < settings.whole_below_facts:
+        return whole_text(text)
+    sentences = split_sentences(text)
+    pieces = [Unit("", fact.text, (fact.sentence,)) for fact in facts.found]
+    pieces += [Unit("", sentences[place], (place,), lost=why) for place, why in facts.lost.items()]
+    ordered = enumerate(sorted(pieces, key=lambda unit: unit.sentences), 1)
+    return Decomposition("fact", tuple(replace(unit, id=f"u{n}") for n, unit in ordered))
+
+
+def whole_text(text: str) -> Decomposition:
+    """Return the text as one unit."""
+    return Decomposition("whole", (Unit("u1", text),))
+
+
+# The ids of a unit and a question.
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """The verdict on one unit by one question: v in equation 4.
+
+    Attributes:
+        value: 1 for the good answer, 0 for the other, a share of the scale if it was rated; `None` without a verdict.
+        support: the texts of the facts that support the unit.
+    """
+
+    value: float | None
+    reason: str
+    support: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextVerdicts:
+    """The verdicts on one text.
+
+    Attributes:
+        verdicts: one for each pair of unit and question, by their ids.
+        rated: whether units were rated on the scale instead of verified.
+        weights: the judge's weights of the questions for this text, by id; `None` if not requested.
+        fault: why the text cannot have a score.
+    """
+
+    units: tuple[Unit, ...] = ()
+    verdicts: Mapping[Pair, PairVerdict] = field(default_factory=dict)
+    rated: bool = False
+    weights: Mapping[str, float] | None = None
+    fault: str | None = None
+
+
+async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> TextVerdicts:
+    """Return the verdicts on a text, and the judge's weights if requested.
+
+    No calls are made for an empty text, nor if every question needs facts of a missing text.
+    """
+    words = plan.assignment.words
+    if not any(map(str.isalnum, example.output)):
+        return TextVerdicts(fault=f"there is no sentence in the {words.output}")
+    texts = plan.materials(example)
+    lacking = plan.lacking(texts)
+    if len(lacking) == len(plan.questions):
+        return _all_verdicts(whole_text(example.output), plan, lacking, {})
+    facts: dict[TextField, Facts] = {}
+    if plan.units.kind == "fact" and plan.settings.decompose and plan.settings.facts == "one call":
+        facts = await extract_all_facts(example.output, texts, words, judge)
+        decomposition = fact_units(example.output, facts["output"], plan.settings)
+    else:
+        decomposition = await decompose(example.output, plan.units.kind, words, judge, plan.settings)
+    askable = tuple(unit for unit in decomposition.units if unit.lost is None)
+    if not askable:
+        return _all_verdicts(decomposition, plan, lacking, {})
+    verification = TextVerification(plan, example.output, decomposition.kind, askable, texts, {}, frozenset(), lacking)
+    if decomposition.kind == "fact":
+        verification = await with_facts(verification, facts, judge)
+    return await _judged(verification, decomposition, judge)
+
+
+async def _judged(verification: TextVerification, decomposition: Decomposition, judge: Judge) -> TextVerdicts:
+    prompts = verdict_prompts(verification)
+    answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
+    verdicts: dict[Pair, PairVerdict] = {}
+    for prompt, answer in zip(prompts, answers, strict=True):
+        verdicts |= dict(_verdicts(prompt, answer, verification))
+    judged = replace(
+        _all_verdicts(decomposition, verification.plan, verification.lacking, verdicts), rated=verification.rated
+    )
+    return _weighed(judged, prompts[0], answers[0]) if prompts and prompts[0].fields["weigh"] else judged
+
+
+def _verdicts(
+    prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
+) -> Iterator[tuple[Pair, PairVerdict]]:
+    units = {name: each for name, each in (answer.value.entries if answer.value else {}).items() if name != WEIGHTS}
+    usable = {(unit, name): entry for unit, each in units.items() for name, entry in each.entries.items()}
+    questions = {question.id: question for question in verification.plan.questions}
+    pairs = list(itertools.product(asked_units(prompt.fields), asked_questions(prompt.fields)))
+    missing = PairVerdict(None, why_missing(prompt, answer, "verdict") if len(usable) < len(pairs) else "")
+    for pair in pairs:
+        entry = usable.get(pair)
+        yield pair, missing if entry is None else _verdict(entry, questions[pair[1]], prompt, verification)
+
+
+def _verdict(
+    entry: UnitAnswer | UnitSupport | ScoreEntry | str | list[str] | float,
+    question: Criterion,
+    prompt: Prompt[KeyedReply],
+    verification: TextVerification,
+) -> PairVerdict:
+    reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
+    match entry:
+        case UnitAnswer(answer=answer) | (str() as answer):
+            return PairVerdict(_value(question, holds=answer == "yes"), reason)
+        case ScoreEntry(score=score) | (float() as score):
+            return PairVerdict(share_of_scale(score, verification.plan.assignment.scale), reason)
+        case UnitSupport(facts=facts) | (list() as facts):
+            support, reason = supporting_facts(facts, reason, shown_facts(prompt.fields))
+            return PairVerdict(_value(question, holds=bool(support)), reason, support)
+
+
+def share_of_scale(score: float, scale: Scale) -> float:
+    """Return a score on `scale` as a share in [0, 1]."""
+    return round((score - scale.low) / scale.width, DIGITS)
+
+
+def _value(question: Criterion, *, holds: bool) -> float:
+    return float(holds == (question_of(question).better == "yes"))
+
+
+def _all_verdicts(
+    decomposition: Decomposition,
+    plan: VerificationPlan,
+    lacking: Mapping[str, str],
+    requested: Mapping[Pair, PairVerdict],
+) -> TextVerdicts:
+    """Return a verdict on every unit by every question, also where none was requested."""
+    verdicts = {}
+    for unit in decomposition.units:
+        for question in plan.questions:
+            why = lacking.get(question.id) or unit.lost
+            verdicts[unit.id, question.id] = PairVerdict(None, why) if why else requested[unit.id, question.id]
+    return TextVerdicts(decomposition.units, verdicts)
+
+
+def _weighed(judged: TextVerdicts, prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply]) -> TextVerdicts:
+    """Return the verdicts with the judge's weights, which may be usable even if the verdicts of the reply are not."""
+    weights = answer.value.entries.get(WEIGHTS) if answer.value else None
+    if weights is None:
+        why = why_missing(prompt, answer, "weights")
+        return replace(judged, fault=f"there are no weights by the judge: {why}")
+    return replace(judged, weights=weights.entries)
+
+
+async def with_facts(
+    verification: TextVerification, known: Mapping[TextField, Facts], judge: Judge
+) -> TextVerification:
+    """Return the verification with facts in place of whole texts; those that are not known are extracted."""
+    plan, texts = verification.plan, verification.texts
+    words = plan.assignment.words
+    requests = (extract_facts(text, name, words, judge) for name, text in texts.items() if name not in known)
+    extracted = iter(await asyncio.gather(*requests))
+    facts: dict[Material, Facts] = {name: known[name] if name in known else next(extracted) for name in texts}
+    # With only some of the facts, units that a lost fact supports would count as wrong.
+    incomplete = {name: _why_incomplete(name, each, verification) for name, each in facts.items() if each.lost}
+    needed = ((question.id, question_of(question).support) for question in plan.questions)
+    return replace(
+        verification,
+        texts={name: text for name, text in texts.items() if name in incomplete},
+        facts={name: facts_by_id(name, [fact.text for fact in each.found]) for name, each in facts.items()},
+        incomplete=frozenset(incomplete),
+        lacking={**verification.lacking, **{name: incomplete[of] for name, of in needed if of in incomplete}},
+    )
+
+
+def supporting_facts(facts: Sequence[str], reason: str, shown: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """Return the texts of the named facts that exist, and the reason; it says so if none of those named exists.
+
+    Args:
+        shown: the facts in the prompt, by id.
+    """
+    named = list(dict.fromkeys(facts))
+    support = tuple(shown[name] for name in named if name in shown)
+    unknown = f"the fact named does not exist: {', '.join(named)}" if named and not support else ""
+    return support, "; ".join(filter(None, (unknown, reason)))
+
+
+def _why_incomplete(material: Material, facts: Facts, verification: TextVerification) -> str:
+    why = next(iter(facts.lost.values()))
+    return f"the facts of the {verification.plan.assignment.words.called(material)} could not all be had: {why}"
 
 
 def normalised(weights: Sequence[float]) -> FloatArray:

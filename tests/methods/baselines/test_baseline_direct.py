@@ -22,7 +22,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.learning.train import train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput
-from rubriclab.prompts import prompts_digest
+from rubriclab.prompts.render import prompts_digest
 
 TEXTS = graded(12)
 LABEL = labels_of(TEXTS)

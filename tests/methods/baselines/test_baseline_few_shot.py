@@ -9,7 +9,7 @@ from holistic_scripts import graded, learn, overall, ratings_asked, said
 from hypoeval_scripts import ASPECT, example
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.methods.baselines import demonstrations
+from rubriclab.methods.holistic import demonstrations
 from rubriclab.prompts import render
 
 TEXTS = graded(20, groups=10)

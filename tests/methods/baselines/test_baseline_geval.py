@@ -8,8 +8,8 @@ from hypoeval_scripts import assignment, example
 
 from rubriclab.errors import JudgeError
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.baselines import GEvalSettings, steps_prompt
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.holistic import GEvalSettings, steps_prompt
 from rubriclab.models.text import Scale
 
 TEXTS = graded(8)

@@ -7,8 +7,7 @@ from checkeval_scripts import answers as reply_to, assignment, by_lot, question,
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.answer import QuestionAnswer, answer_prompts, ask_questions
-from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings
+from rubriclab.methods.checkeval.score import CheckEvalScoringSettings, QuestionAnswer, answer_prompts, ask_questions
 
 QUESTIONS = (question("a1"), question("b1", "Side 2"), question("a2"), question("b2", "Side 2"))
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}

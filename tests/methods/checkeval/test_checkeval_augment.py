@@ -8,8 +8,8 @@ from checkeval_scripts import Scripted, assignment, checklist, of_kind, pool_ids
 
 from rubriclab.errors import JudgeError, JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.augment import QuestionPool, augment
-from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.checkeval.learn import QuestionPool, augment
+from rubriclab.methods.checkeval.score import CheckEvalSettings
 from rubriclab.methods.prompting import SAMPLES
 from rubriclab.methods.questions import question_of
 

@@ -18,10 +18,15 @@ from checkeval_scripts import (
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.filtering import FilterResult, by_preference, filter_questions, other_aspects
-from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.checklist import Checklist
+from rubriclab.methods.checkeval.learn import (
+    FilterResult,
+    by_preference,
+    filter_questions,
+    other_aspects,
+)
+from rubriclab.methods.checkeval.score import CheckEvalSettings
 from rubriclab.methods.questions import question_of
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import (
     Assignment,

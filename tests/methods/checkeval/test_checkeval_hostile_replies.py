@@ -13,8 +13,7 @@ import pytest
 from checkeval_scripts import assignment, question, text
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.answer import ask_questions, score
-from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, CheckEvalSettings
+from rubriclab.methods.checkeval.score import CheckEvalScoringSettings, CheckEvalSettings, ask_questions, score
 from rubriclab.models.rubric import Part
 
 IDS = ("s01", "s02", "s03", "s04")

@@ -22,11 +22,12 @@ from hypoeval_scripts import examples
 
 from rubriclab.errors import ChecklistError, JudgeError, JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
+from rubriclab.methods.checkeval import CHECKEVAL
 from rubriclab.methods.checkeval.learn import learn
-from rubriclab.methods.checklist import Checklist
+from rubriclab.methods.checkeval.score import CheckEvalSettings
 from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.methods.questions import question_of
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale

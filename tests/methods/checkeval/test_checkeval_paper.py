@@ -6,12 +6,12 @@ import pytest
 from checkeval_scripts import answers, assignment, of_kind, scripted, stated, text, verdict, wording, written_seeds
 from hypoeval_scripts import examples
 
-from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
+from rubriclab.methods.checkeval import CHECKEVAL
 from rubriclab.methods.checkeval.learn import learn
-from rubriclab.methods.checkeval.settings import PRESETS
-from rubriclab.methods.checklist import load_checklist, shipped_checklists
+from rubriclab.methods.checkeval.score import PRESETS, CheckEvalSettings
 from rubriclab.methods.method import TrainingInput, chosen_settings
 from rubriclab.methods.questions import is_seed, question_of
+from rubriclab.methods.sources import load_checklist, shipped_checklists
 from rubriclab.models.text import (
     Assignment,
     Scale,

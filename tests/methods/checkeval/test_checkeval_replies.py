@@ -7,7 +7,7 @@ from checkeval_scripts import ASPECT, stated, verdict
 from hypothesis import assume, given, strategies as st
 from pydantic import ValidationError
 
-from rubriclab.methods.checkeval.replies import (
+from rubriclab.methods.checkeval.score import (
     AnswerEntry,
     Diversification,
     Elaboration,

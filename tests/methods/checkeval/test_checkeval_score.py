@@ -7,8 +7,14 @@ from checkeval_scripts import answers, assignment, checklist, question, seeds, t
 from hypothesis import given, strategies as st
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.answer import QuestionAnswer, good_share, rate_question, score, text_score
-from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.checkeval.score import (
+    CheckEvalSettings,
+    QuestionAnswer,
+    good_share,
+    rate_question,
+    score,
+    text_score,
+)
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Scale

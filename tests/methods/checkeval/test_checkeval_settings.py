@@ -1,6 +1,6 @@
 """Settings: the paper's way by name, and bounds."""
 
-from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalScoringSettings, CheckEvalSettings
+from rubriclab.methods.checkeval.score import PRESETS, CheckEvalScoringSettings, CheckEvalSettings
 from rubriclab.methods.method import chosen_settings
 
 

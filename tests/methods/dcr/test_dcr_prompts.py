@@ -5,10 +5,17 @@ import re
 from dcr_scripts import CHECKS, CONVERTED, SOURCE, part, text
 from hypoeval_scripts import assignment
 
-from rubriclab.methods.dcr.replies import Reason, SentenceVerdict
-from rubriclab.methods.dcr.score import comparison_of, convert_prompt, evaluate_prompts, listed_checks
-from rubriclab.methods.dcr.settings import DCRScoringSettings
-from rubriclab.prompts import Prompt, render
+from rubriclab.methods.dcr import (
+    DCRScoringSettings,
+    Reason,
+    SentenceVerdict,
+    comparison_of,
+    convert_prompt,
+    evaluate_prompts,
+    listed_checks,
+)
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
 
 FENCE = re.compile(
     r"<<<(?P<label>[^>]+) (?P<tag>[0-9a-f]{16})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.S

@@ -5,8 +5,7 @@ from dcr_scripts import evaluation as evaluate, marks as convert, part, repairs,
 from hypoeval_scripts import assignment
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.methods.dcr import DCR
-from rubriclab.methods.dcr.replies import Mark, SentenceVerdict
+from rubriclab.methods.dcr import DCR, Mark, SentenceVerdict
 
 FOUR = sentences(4, bad=[2])
 SOUND = "+-++"

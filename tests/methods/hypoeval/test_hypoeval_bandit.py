@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.methods.hypoeval.bank import Arm, is_wrong, ranked, reward, utility, wrong_needed
+from rubriclab.methods.hypoeval.learn import (
+    Arm,
+    is_wrong,
+    ranked,
+    reward,
+    utility,
+    wrong_needed,
+)
 from rubriclab.models.text import Scale
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)

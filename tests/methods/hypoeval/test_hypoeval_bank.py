@@ -3,8 +3,8 @@
 import pytest
 from hypoeval_scripts import criterion
 
-from rubriclab.methods.hypoeval.bank import Bank
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.hypoeval.learn import Bank
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 
 
 @pytest.fixture

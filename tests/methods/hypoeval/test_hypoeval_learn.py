@@ -17,8 +17,8 @@ from hypoeval_scripts import (
 )
 
 from rubriclab.errors import SettingsError
-from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import _HypoEvalRun, learn
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 
 # What is asked, and how much
 

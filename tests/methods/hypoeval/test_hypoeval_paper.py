@@ -9,10 +9,14 @@ import pytest
 from hypoeval_runs import everybody, run
 from hypoeval_scripts import criterion, examples, of_kind, scripted, training_input
 
-from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.methods.hypoeval.bank import Arm, final_bank, reward, utility
-from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.hypoeval.settings import PRESETS
+from rubriclab.methods.hypoeval.learn import (
+    Arm,
+    final_bank,
+    learn,
+    reward,
+    utility,
+)
+from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings
 from rubriclab.methods.method import chosen_settings
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render

@@ -6,7 +6,12 @@ import pytest
 from hypoeval_scripts import ASPECT, assignment, criterion, examples, findings, proposal, scripted
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.methods.hypoeval.propose import ProposalContext, propose, propose_prompt, refine
+from rubriclab.methods.hypoeval.learn import (
+    ProposalContext,
+    propose,
+    propose_prompt,
+    refine,
+)
 from rubriclab.prompts import render
 
 TEXTS = examples(3)

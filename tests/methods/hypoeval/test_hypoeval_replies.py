@@ -6,8 +6,8 @@ import pytest
 from hypoeval_scripts import assignment, hypothesis, rating
 from pydantic import BaseModel, ValidationError
 
-from rubriclab.methods.hypoeval.propose import Hypothesis, HypothesisProposal
-from rubriclab.methods.replies import Rating
+from rubriclab.methods.hypoeval.learn import Hypothesis, HypothesisProposal
+from rubriclab.methods.prompting import Rating
 from rubriclab.models.text import Scale
 
 CONTEXT = assignment().fields()

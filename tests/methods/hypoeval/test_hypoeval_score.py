@@ -4,7 +4,8 @@ import pytest
 from hypoeval_scripts import assignment, criterion, example, rating, scripted
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.methods.hypoeval import HypoEvalSettings, score
+from rubriclab.methods.hypoeval import score
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.models.rubric import Part
 
 TEXT = example(1, 3)

@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import pearsonr
 
-from rubriclab.methods.hypoeval.bank import hopeless, predictions, select
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.hypoeval.learn import hopeless, predictions, select
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.stats.correlation import label_correlations
 
 NAN = np.nan

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rubriclab.methods.hypoeval.settings import PRESETS, HypoEvalSettings
+from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings
 from rubriclab.methods.method import chosen_settings
 
 

@@ -10,7 +10,8 @@ from hypoeval_scripts import assignment, findings, of_kind, proposal, scripted
 
 from rubriclab.errors import DataError
 from rubriclab.learning.train import train_method
-from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
+from rubriclab.methods.hypoeval import HYPOEVAL
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 
 

@@ -13,11 +13,12 @@ from seal_scripts import ASPECT, Says, assignment, by_lot, of_kind, pack, pairs_
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.seal import SEAL, SealSettings
+from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seal.learn import learn
+from rubriclab.methods.seal.score import SealSettings
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion
 from rubriclab.stats.correlation import pearson

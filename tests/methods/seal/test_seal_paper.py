@@ -6,9 +6,9 @@ import pytest
 from hypoeval_scripts import assignment
 from seal_scripts import of_kind, pack, part as part_of, scripted, text
 
-from rubriclab.methods.checklist import load_checklist
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seal import SEAL
+from rubriclab.methods.sources import load_checklist
 from rubriclab.models.text import split_sentences
 from rubriclab.prompts import render
 

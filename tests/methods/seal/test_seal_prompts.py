@@ -11,10 +11,10 @@ from hypoeval_scripts import examples
 from seal_scripts import assignment, exam, pack, scripted, sentences, text
 
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.seal import SealSettings
 from rubriclab.methods.seal.learn import learn
-from rubriclab.methods.seal.verify import judge_text
-from rubriclab.prompts import Prompt, render
+from rubriclab.methods.seal.score import SealSettings, judge_text
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
 
 FENCE = re.compile(
     r"<<<(?P<label>[^>]+) (?P<tag>[0-9a-f]{16})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.DOTALL

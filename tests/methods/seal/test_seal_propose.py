@@ -14,7 +14,7 @@ from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import SAMPLES
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.seal.learn import propose, shown
-from rubriclab.methods.seal.settings import SealSettings
+from rubriclab.methods.seal.score import SealSettings
 
 TEXTS = examples(24)
 PACK = pack("sentence pair", beside=("source", "reference"))

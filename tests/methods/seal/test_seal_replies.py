@@ -14,9 +14,7 @@ from seal_scripts import exam, pack, scripted, text
 
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.schema import strict_schema
-from rubriclab.methods.seal.replies import unit_form
-from rubriclab.methods.seal.score import score_verdicts
-from rubriclab.methods.seal.verify import TextVerdicts, judge_text
+from rubriclab.methods.seal.score import TextVerdicts, judge_text, score_verdicts, unit_form
 from rubriclab.stats.intervals import DIGITS
 
 IDS = ("u1", "u2", "u3")

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from seal_scripts import always, assignment, exam, pack, part, scripted, text
 
-from rubriclab.methods.seal.score import TOLD, score, score_verdicts
-from rubriclab.methods.seal.units import Unit
-from rubriclab.methods.seal.verify import PairVerdict, TextVerdicts
+from rubriclab.methods.seal.score import TOLD, PairVerdict, TextVerdicts, Unit, score, score_verdicts
 from rubriclab.models.text import Scale
 
 QUESTIONS = exam(pack(sizes=(1, 1))).questions

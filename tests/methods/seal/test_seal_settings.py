@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from rubriclab.methods.method import chosen_settings
-from rubriclab.methods.seal.settings import PRESETS, SealScoringSettings, SealSettings, judge_weighs
+from rubriclab.methods.seal.score import (
+    PRESETS,
+    SealScoringSettings,
+    SealSettings,
+    judge_weighs,
+)
 from rubriclab.models.text import Units
 
 

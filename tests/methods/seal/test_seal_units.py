@@ -8,11 +8,11 @@ from seal_scripts import assignment, scripted, sentences
 
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.prompting import chunks
-from rubriclab.methods.seal.settings import SealScoringSettings
-from rubriclab.methods.seal.units import (
+from rubriclab.methods.seal.score import (
     Decomposition,
     Fact,
     Facts,
+    SealScoringSettings,
     Unit,
     decompose,
     decompose_by_rule,

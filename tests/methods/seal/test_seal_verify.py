@@ -9,7 +9,7 @@ import pytest
 from seal_scripts import Scripted, always, by_lot, exam, of_kind, pack, pairs_asked, scripted, sentences, text
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.seal.verify import TextVerdicts, judge_text
+from rubriclab.methods.seal.score import TextVerdicts, judge_text
 from rubriclab.models.text import split_sentences
 
 FACTS = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})

@@ -8,8 +8,14 @@ from hypoeval_scripts import assignment, example
 
 from rubriclab.errors import JudgeError, JudgeRefused
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.seeval import SEEvalSettings
-from rubriclab.methods.seeval.explain import Mistake, elicit, explain_prompt, refine, refine_prompt
+from rubriclab.methods.seeval import (
+    Mistake,
+    SEEvalSettings,
+    elicit,
+    explain_prompt,
+    refine,
+    refine_prompt,
+)
 from rubriclab.models.text import (
     Assignment,
     Scale,

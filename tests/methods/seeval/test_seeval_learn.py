@@ -20,7 +20,7 @@ LABEL = labels_of(TEXTS)
 GROUP = {text.output: text.group for text in TEXTS}
 FIRST = "Explanation number 0."
 # The package's function `learn` hides the module of the same name.
-LEARNING = import_module("rubriclab.methods.seeval.learn")
+LEARNING = import_module("rubriclab.methods.seeval")
 
 
 def wrong(label: float) -> float:

@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.holistic import holistic_prompt
-from rubriclab.methods.seeval import SEEVAL, SEEvalSettings
-from rubriclab.methods.seeval.explain import FORM, explain_prompt
+from rubriclab.methods.seeval import FORM, SEEVAL, SEEvalSettings, explain_prompt
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
 from rubriclab.prompts.render import _form

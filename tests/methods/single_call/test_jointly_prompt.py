@@ -7,10 +7,11 @@ from checkeval_scripts import question
 from hypoeval_scripts import assignment, criterion, example
 from single_call_scripts import CHECKLIST, DIMENSIONS, DIRECT, EXPLAINED, HYPOTHESES, IDS, PARTS, STEPS, part_of
 
-from rubriclab.methods.single_call.prompt import can_join, judge_prompt
+from rubriclab.methods.single_call import can_join, judge_prompt
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Assignment, Example
-from rubriclab.prompts import render, render_turns
+from rubriclab.prompts import render
+from rubriclab.prompts.render import render_turns
 
 TEXT = example(1, 3, source="The source.", context="The context.")
 KINDS = {"a criterion": HYPOTHESES, "a question": CHECKLIST, "a score of the whole": DIRECT}

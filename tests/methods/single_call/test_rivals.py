@@ -16,9 +16,9 @@ from single_call_scripts import DIRECT, HYPOTHESES, IDS, PARTS
 
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.methods import single_call as single_call_rivals
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.single_call import judge_all, judge_rivals, rival_calls, rivals as single_call_rivals
-from rubriclab.methods.single_call.rivals import rivals_prompt
+from rubriclab.methods.single_call import judge_all, judge_rivals, rival_calls, rivals_prompt
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.text import Example
 from rubriclab.prompts import render

@@ -20,7 +20,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops.workspace import Workspace, judge_options
-from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import Store
 from rubriclab.web.security import TOKEN_HEADER, Access
 from rubriclab.web.server import listen, port_of

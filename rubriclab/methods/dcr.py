@@ -1,36 +1,45 @@
-"""A text's score by DCR: reasons for its sentences, their marks, and equation 3 on the rubric's scale.
-
-DCE (equation 1) gives a reason for each sentence why it is consistent or not; AMC (equation 2) converts reasons to
-marks without the texts.
-"""
+"""DCR's hyperparameters, and the setting of its paper."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-from rubriclab.errors import ChecklistError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+
+from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import BYTES_PER_TOKEN
-from rubriclab.methods.checklist import Checklist, SeedQuestion
-from rubriclab.methods.dcr.replies import (
-    Mark,
-    Reason,
-    SentenceVerdict,
-    Sign,
-    SplitReason,
-    SplitReasons,
-    SplitVerdicts,
-    ask_each,
-    of_each,
+from rubriclab.methods.holistic import learned_single, require_scores
+from rubriclab.methods.method import (
+    MISSING_SHARE,
+    CriterionRating,
+    Learned,
+    LearningCalls,
+    Method,
+    Presets,
+    Progress,
+    TrainingInput,
+    UnitVerdict,
+    silent,
 )
-from rubriclab.methods.dcr.settings import DCRScoringSettings
-from rubriclab.methods.method import MISSING_SHARE, CriterionRating, UnitVerdict
-from rubriclab.methods.prompting import chunks
+from rubriclab.methods.prompting import Whole, chunks, for_each, why_missing
+from rubriclab.methods.questions import YesOrNo
+from rubriclab.methods.sources import Checklist, SeedQuestion
 from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.models.text import (
     Assignment,
@@ -38,12 +47,133 @@ from rubriclab.models.text import (
     Material,
     Sentence,
     Units,
+    Words,
     locate_sentences,
     split_sentences,
 )
-from rubriclab.prompts import Prompt
-from rubriclab.prompts.keyed import KeyedReply
+from rubriclab.option_names import option
+from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
+
+# Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one
+# converts the reasons to marks.
+# (`improve --take every` is the paper's improver.)
+PRESETS: Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
+
+
+class DCRScoringSettings(BaseModel):
+    """The stored settings that scoring needs; others are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    level: Literal["sentence", "paragraph"] = "sentence"
+    """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in
+    appendix C.3, which misses more inconsistent texts)."""
+
+    sentences: Literal["rules", "judge"] = "rules"
+    """What splits the text into sentences: rules, or the judge in the call that compares them (paper), which has all
+    sentences of the text then. A reply whose sentences are not the text, word for word, is not usable."""
+
+    verdict: Literal["converted", "with the reason"] = "with the reason"
+    """The source of a mark: a second call that reads only the reasons (the paper's AMC), or a verdict in the same reply
+    as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
+    got a different mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
+
+    most_per_call: Whole = Field(default=40, ge=1, le=200)
+    """Most sentences, or reasons, in one call; longer texts need several calls. The paper has all in one."""
+
+
+class DCRSettings(DCRScoringSettings):
+    """Hyperparameters of DCR; part of the digest of a version."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Sign = Literal[1, -1]
+
+# Typographic minus signs count too; otherwise only negative marks would be missing.
+_SIGNS: Mapping[str, Sign] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
+
+
+def _require_words(reason: str) -> str:
+    if not any(character.isalnum() for character in reason):
+        raise ValueError(f"a reason in words was expected; got {reason!r:.60}")
+    return reason
+
+
+def _sign(value: Any) -> Sign:
+    # A truth value equals a whole number in Python.
+    whole = int(value) if type(value) is float and value in (1, -1) else value
+    sign = _SIGNS.get(str(whole).strip()) if type(whole) in (int, str) else None
+    if sign is None:
+        raise ValueError(f"1 or -1 was expected; got {value!r:.60}")
+    return sign
+
+
+class Reason(BaseModel):
+    """Why a sentence is or is not consistent."""
+
+    reason: Annotated[Words, AfterValidator(_require_words)]
+
+
+class SentenceVerdict(Reason):
+    """Whether a sentence is consistent, after the reason."""
+
+    consistent: YesOrNo
+
+
+class _SplitSentence(BaseModel):
+    sentence: Words
+
+
+# Fields of the last base come first in the schema.
+class SplitReason(Reason, _SplitSentence):
+    """A sentence of the text, and why it is or is not consistent."""
+
+
+class SplitVerdict(SentenceVerdict, SplitReason):
+    """A sentence of the text, and whether it is consistent, after the reason."""
+
+
+class SplitReasons(BaseModel):
+    """The text's sentences with reasons; together they hold its words in their order."""
+
+    sentences: Sequence[SplitReason] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _complete(self, info: ValidationInfo) -> Self:
+        if info.context:
+            locate_sentences(info.context["output"], [each.sentence for each in self.sentences])
+        return self
+
+
+class SplitVerdicts(SplitReasons):
+    """The text's sentences with reasons and verdicts; together they hold its words in their order."""
+
+    sentences: Sequence[SplitVerdict] = Field(min_length=1)
+
+
+class Mark(BaseModel):
+    """What a reason comes to."""
+
+    thought: str
+    mark: Annotated[Sign, BeforeValidator(_sign), WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1})]
+
+
+def of_each(what: str, shown: Sequence[Mapping[str, Any]], form: type[BaseModel]) -> type[KeyedReply]:
+    """Return the reply model with one entry for each sentence or report shown, called as between its markers."""
+    numbers = [str(each["id"]) for each in shown]
+    return keyed_reply(tuple(AskedEntry(f"{what} {each}", form, names=(each,)) for each in numbers), of_text=True)
+
+
+async def ask_each(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
+    """Return the usable entry for each number asked about, or in words why there is none."""
+    answer = await ask(judge, prompt)
+    entries = answer.value.entries if answer.value else {}
+    asked = [each.id for each in prompt.reply.asked]
+    missing = why_missing(prompt, answer, "entry") if len(entries) < len(asked) else ""
+    return {int(each.split()[1]): entries.get(each, missing) for each in asked}
+
 
 _CHECK = "- "
 _EXPECTED = (
@@ -327,3 +457,95 @@ def _judged(sentence: Sentence, reason: Reason | str, mark: Mark | str | None) -
     if isinstance(mark, Mark):
         return JudgedSentence(sentence, mark.mark, reason.reason)
     return JudgedSentence(sentence, None, f"{reason.reason} (This reason has no mark: {mark})")
+
+
+async def learn(
+    training_input: TrainingInput,
+    settings: DCRSettings,
+    *,
+    judge: Judge,
+    on_progress: Progress = silent,
+    **_unused: Any,
+) -> Learned:
+    """Return the part with the checklist's checks as its criterion, evaluated on the labelled texts.
+
+    Raises:
+        ChecklistError: if there is no checklist, or one that is not suitable for DCR.
+        DataError: if there are labelled texts, and none can be compared with a reference; no calls are made then.
+        JudgeError: if none of them could be scored.
+    """
+    criterion, material = learning_criterion(training_input, settings)
+    examples = training_input.examples
+    ratings = await for_each(
+        examples,
+        lambda example: rate(example, criterion, material, training_input.assignment, judge, settings=settings),
+        lambda done: on_progress(f"{done} of {len(examples)} texts scored", done / len(examples)),
+    )
+    by_id = dict(zip((example.id for example in examples), ratings, strict=True))
+    require_scores([by_id[example.id] for example in _comparable(training_input, material, settings)])
+    units = Units(kind="sentence", beside=(material,))
+    return learned_single("dcr", training_input, criterion, by_id, settings=settings, units=units)
+
+
+def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> tuple[Criterion, Material]:
+    """Return the criterion, and the field of the text to compare with.
+
+    Raises:
+        ChecklistError, DataError: as `learn` does.
+    """
+    checklist = training_input.checklist
+    if checklist is None:
+        raise ChecklistError(
+            "DCR goes by the checks of a checklist, and there is none.", f"Give one: {option('checklist', 'FILE')}."
+        )
+    material = reference_field(checklist.units)
+    if training_input.examples and not _comparable(training_input, material, settings):
+        label, first = training_input.assignment.words.called(material), training_input.examples[0]
+        reason = f"{first.id}: {comparison_of(first, material, training_input.assignment, settings)}"
+        raise DataError(
+            f"None of the {len(training_input.examples)} labelled texts can be held against its {label}; of {reason}.",
+            f"Give rows with the field {material!r} ({option('mapping')} names another), or a checklist beside "
+            "something else.",
+        )
+    return make_criterion(checklist, material, training_input.assignment), material
+
+
+def _comparable(training_input: TrainingInput, material: Material, settings: DCRSettings) -> Sequence[Example]:
+    assignment = training_input.assignment
+    return [
+        text
+        for text in training_input.examples
+        if not isinstance(comparison_of(text, material, assignment, settings), str)
+    ]
+
+
+def learning_calls(training_input: TrainingInput, settings: DCRSettings) -> LearningCalls:
+    """Return the calls that compare each text with its reference, and those that convert the reasons."""
+    sentences = [len(split_sentences(example.output)) for example in training_input.examples]
+    by_rule = settings.sentences == "rules"
+    portions = sum(math.ceil(number / settings.most_per_call) if by_rule else 1 for number in sentences)
+    return LearningCalls(portions * (1 + (settings.verdict == "converted")))
+
+
+def part_faults(part: Part) -> Iterator[str]:
+    """Yield the faults of an imported part's units."""
+    try:
+        reference_field(part.units)
+    except ChecklistError as error:
+        yield f"units: {error.message}"
+
+
+DCR = Method(
+    name="dcr",
+    settings=DCRSettings,
+    presets=PRESETS,
+    prompts=("dcr/evaluate", "dcr/convert"),
+    learn=learn,
+    score=score,
+    learning_calls=learning_calls,
+    single_criterion=True,
+    part_faults=part_faults,
+    needs_labels=False,
+    checklists="comparisons",
+    needs_checklist=lambda _: True,
+)

@@ -1,46 +1,210 @@
-"""SEEval's learning: several explanations, of which the best is rewritten by its errors, if that helps on other texts.
-
-The paper elicits one explanation and leaves refinement to future work (section 6); `preset=paper` does the same.
-
-elicit                        -> explanations without labels; each scores the texts of a trial
-best by Pearson correlation   -> scores the other texts too; kept, unless a rewriting is better
-rewrite by the errors on one half and score the other half, and vice versa: is there a gain on held-out texts?
-if so                         -> one more rewriting, by the errors on all labelled texts, is kept
-"""
+"""SEEval's hyperparameters, and the setting of its paper (sections 2.3 and 3.2, figure 2)."""
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from rubriclab.errors import JudgeError
+from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.baselines import written_steps
-from rubriclab.methods.holistic import require_scores, score_all, values, with_evidence
+from rubriclab.methods.holistic import (
+    STRIDE,
+    TEMPERATURE,
+    HolisticSettings,
+    ScoreFormat,
+    reasoned_once,
+    require_scores,
+    score_all,
+    scorer,
+    values,
+    with_answer_scale,
+    with_evidence,
+    written_steps,
+)
 from rubriclab.methods.method import (
     CriterionRating,
     Learned,
     LearningCalls,
+    Method,
+    Presets,
     Progress,
     TrainingInput,
     cross_validated,
     scores_of,
     silent,
 )
-from rubriclab.methods.seeval.explain import FORM, Mistake, elicit, refine
-from rubriclab.methods.seeval.settings import SEEvalSettings
+from rubriclab.methods.prompting import (
+    CitedNumbers,
+    NumberedReason,
+    at_most,
+    cited_reasons,
+    fields_of_reasons,
+    numbered_reasons,
+    shown_once,
+)
+from rubriclab.models.base import LONGEST_WORDING
+from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import (
+    CitedReason,
     Criterion,
     DroppedCriterion,
     Evidence,
     Part,
 )
-from rubriclab.models.text import Example
+from rubriclab.models.text import Assignment, Example
+from rubriclab.option_names import option
+from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
+
+# One explanation, elicited at temperature 0 from G-Eval's prompt with its steps, unchanged; a reply with the score
+# only, once at temperature 0 (with `scoring=sampled`: 20 times at temperature 1, since the model has no
+# log-probabilities).
+PRESETS: Presets = {"paper": {"explanations": 1, "elicitation": "open", "refine": False, "form": "score only"}}
+
+
+class SEEvalSettings(HolisticSettings):
+    """Hyperparameters of SEEval; part of the digest of a version."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    explanations: int = Field(default=3, ge=1, le=20)
+    """Explanations elicited: the first at temperature 0 (the paper's only one), the others sampled. The one whose
+    scores correlate best with the labels is kept; without labels only the first is elicited."""
+
+    elicitation: Literal["guided", "open"] = "guided"
+    """What is requested: an explanation that divides the quality into simpler questions and says what distinguishes low
+    from high scores; or, with G-Eval's evaluation steps in the prompt, what the task means, what is new in it and how
+    it relates to what is known (paper)."""
+
+    refine: bool = True
+    """Whether the best explanation is rewritten by the texts with its largest errors, and the rewriting kept if it
+    helps on held-out texts."""
+
+
+FORM = ScoreFormat("seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps})
+
+# In tokens; a rewriting comes after its reasoning.
+LONGEST = 1536
+LONGEST_REFINED = 2 * LONGEST
+
+
+def _worded(text: str) -> str:
+    if is_blank(text):
+        raise ValueError("an explanation needs words")
+    return text.strip()
+
+
+Words = Annotated[str, AfterValidator(_worded), at_most(LONGEST_WORDING)]
+
+
+class Explanation(BaseModel):
+    """What a judge understands a task to ask of it."""
+
+    explanation: Words
+
+
+class Refined(BaseModel):
+    """A better explanation, after the reasoning that led to it."""
+
+    reasoning: str
+    explanation: Words
+
+
+class CitingRefined(Refined):
+    """A better explanation, with the numbers of the raters' reasons that it came from."""
+
+    reasons: CitedNumbers = []
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A text whose score differs from its label."""
+
+    example: Example
+    label: float
+    given: float
+
+
+async def elicit(
+    count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings, steps: str = ""
+) -> tuple[str, ...]:
+    """Return up to `count` different explanations, the one at temperature 0 first.
+
+    Args:
+        steps: evaluation steps in the prompt, if any.
+
+    Raises:
+        JudgeError: if none could be obtained.
+    """
+    prompts = (explain_prompt(number, assignment, settings, steps) for number in range(count))
+    answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
+    explanations = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
+    if not explanations:
+        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", f"Try another {option('judge')}.")
+    return explanations
+
+
+def explain_prompt(
+    number: int, assignment: Assignment, settings: SEEvalSettings, steps: str = ""
+) -> Prompt[Explanation]:
+    """Return the prompt for the explanation with this number, from 0; scoring repeats it verbatim."""
+    return Prompt(
+        "seeval/explain",
+        {**with_answer_scale(assignment, settings).fields(), "steps": steps},
+        Explanation,
+        temperature=TEMPERATURE if number else 0.0,
+        max_tokens=LONGEST,
+        sample=STRIDE * number,
+    )
+
+
+async def refine(
+    explanation: str, mistakes: Sequence[Mistake], assignment: Assignment, generator: Judge
+) -> tuple[str, tuple[CitedReason, ...]] | None:
+    """Return the explanation rewritten by `mistakes`, and the raters' reasons that it came from.
+
+    `None` if there is no usable, different one.
+    """
+    answer = await ask(generator, refine_prompt(explanation, mistakes, assignment))
+    if answer.value is None or answer.value.explanation == explanation:
+        return None
+    numbers = answer.value.reasons if isinstance(answer.value, CitingRefined) else []
+    return answer.value.explanation, cited_reasons(numbers, _reasons(mistakes, assignment))
+
+
+def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Assignment) -> Prompt[Refined]:
+    """Return the prompt that shows `mistakes` and requests a better explanation."""
+    reasons = _reasons(mistakes, assignment)
+    observations = [
+        {
+            **assignment.text_fields(mistake.example),
+            "score": mistake.label,
+            "given": mistake.given,
+            "reasons": fields_of_reasons(reasons, mistake.example.id),
+        }
+        for mistake in mistakes
+    ]
+    fields = {
+        **assignment.fields(),
+        "explanation": explanation,
+        "observations": shown_once(observations),
+        "reasons_shown": len(reasons),
+    }
+    return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=LONGEST_REFINED)
+
+
+def _reasons(mistakes: Sequence[Mistake], assignment: Assignment) -> tuple[NumberedReason, ...]:
+    return numbered_reasons((mistake.example for mistake in mistakes), assignment.aspect.name)
+
 
 OUTDONE = "not asked: another explanation tracked the labels of the texts tried first better"
 
@@ -366,3 +530,23 @@ def learning_calls(training_input: TrainingInput, settings: SEEvalSettings) -> L
     scores += 2 * n if settings.refine else 0
     rewritings = 3 if settings.refine else 0
     return LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, SHOWN)
+
+
+SEEVAL = Method(
+    name="seeval",
+    settings=SEEvalSettings,
+    presets=PRESETS,
+    prompts=("seeval/explain", "seeval/refine", "seeval/rate", "geval/steps"),
+    learn=learn,
+    score=scorer(FORM),
+    learning_calls=learning_calls,
+    single_criterion=True,
+    states="explanation",
+    shares_call=lambda settings: reasoned_once(settings) and settings.get("elicitation") != "open",
+    shows_reasons=lambda settings: settings.refine,
+    # A rewritten explanation has seen the errors on all labels, so no label is left to evaluate it. Explanations of one
+    # model give similar scores; selection by labels would be optimistic.
+    joint_settings={"refine": False, "explanations": 1},
+    rated_later=lambda settings: not settings.refine and settings.explanations == 1,
+    needs_labels=False,
+)

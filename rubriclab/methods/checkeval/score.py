@@ -1,0 +1,458 @@
+"""CheckEval's hyperparameters, and the setting of its paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
+
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets
+from rubriclab.methods.prompting import (
+    CitedNumbers,
+    NewName,
+    NothingToCite,
+    Reason,
+    Whole,
+    Wording,
+    bare_id,
+    gathered,
+    keep_valid,
+    why_missing,
+)
+from rubriclab.methods.questions import (
+    YesNo,
+    YesOrNo,
+    by_trait,
+    payload,
+    question_of,
+    read_answer,
+)
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Assignment, Example, Scale
+from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
+from rubriclab.stats.intervals import DIGITS
+
+# Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
+# lists of 20 to 35 questions, on average 2 diversified and 4 elaborated ones for each seed. Only the model filters.
+# Answers are yes or no without a reason. No labels or raters' reasons are used, and no number of questions is cut.
+PRESETS: Presets = {
+    "paper": {
+        "seeds_per_sub_dimension": 1,
+        "diversified": 2,
+        "filter": "model",
+        "procedure": "paper",
+        "most": 100,
+        "answers": "yes or no",
+    }
+}
+
+Ask = Literal["by sub-dimension", "one by one", "together"]
+AnswerForm = Literal["with reasons", "yes or no"]
+
+
+class CheckEvalScoringSettings(BaseModel):
+    """The stored settings that scoring needs; others are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    ask: Ask = "by sub-dimension"
+    """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by
+    sub-dimension, having found no noticeable difference to single questions)."""
+
+    answers: AnswerForm = "with reasons"
+    """What an answer contains: a reason and then yes, no or n/a; or only yes or no (paper)."""
+
+
+class CheckEvalSettings(CheckEvalScoringSettings):
+    """Hyperparameters of CheckEval; part of the digest of a version."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seeds: Literal["checklist", "prior knowledge"] = "checklist"
+    """The source of sub-dimensions and seed questions: a checklist written by people (paper), or the generator, from
+    the aspect's definition alone (HypoEval, section 3)."""
+
+    seeds_per_sub_dimension: Whole = Field(default=0, ge=0, le=20)
+    """Most seeds of each sub-dimension that are used, the first ones; 0 uses all. The paper's lists have 3 to 5 seeds
+    in 2 to 5 sub-dimensions. With `procedure=paper`, seeds about a fault come last."""
+
+    diversified: Whole = Field(default=3, ge=0, le=20)
+    """New questions requested per sub-dimension about sides that its seeds do not cover; 0 requests none. The paper's
+    lists have 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
+
+    elaborated_most: Whole = Field(default=10, ge=0, le=30)
+    """Most finer questions per seed; 0 requests none."""
+
+    procedure: Literal["improved", "paper"] = "improved"
+    """The rules of diversification, elaboration and the model's filter: ours or those of the paper.
+
+    - One call diversifies, and one or several filter, each sub-dimension; or (paper) one call the whole aspect.
+    - Generators are asked for questions that can be understood alone, must not be passed by a text that is empty or
+      makes no sense, and state the answers for such a text and for one that lacks their subject. A question that such a
+      text still passes after one repair is dropped. The paper has no such rule.
+    - Diversification is shown raters' reasons, if there are any; or (paper) not.
+    - A question whose good answer is "no" is kept; or (paper) dropped.
+    - Questions that ask several things, or that are nested in others, are dropped; or (paper) only those of which yes
+      is no good answer, which are about another aspect, repeat another question, exaggerate or are trifling.
+    """
+
+    filter: Literal["model and labels", "model", "off"] = "model and labels"
+    """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing
+    (the paper's ablation). Without labelled texts only the model does."""
+
+    most: Whole = Field(default=35, ge=1, le=100)
+    """Most questions that are asked about texts, as evenly from all seeds as possible; the paper's final lists have 20
+    to 35."""
+
+
+# The subject of a question that is about none of the aspects named.
+ELSEWHERE = "something else"
+
+_AROUND_WORD = " \t\n*_`\"'“”‘’."
+
+
+def asked_ids(fields: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the questions that a prompt's fields show, in order."""
+    groups = fields.get("sub_dimensions", [fields])
+    return [question["id"] for group in groups for question in group["questions"]]
+
+
+def _as_asked(value: Any, info: ValidationInfo) -> Any:
+    return bare_id(value, asked_ids(info.context)) if info.context else value
+
+
+def _plain(value: Any) -> Any:
+    return value.strip(_AROUND_WORD).lower() if isinstance(value, str) else value
+
+
+def _readable(value: Any) -> YesNo:
+    answer = read_answer(value) if isinstance(value, str) else None
+    if answer is None:
+        raise ValueError(f"yes, no or n/a was expected; got {value!r:.60}")
+    return answer
+
+
+def _seed_shown(value: str, info: ValidationInfo) -> str:
+    if info.context and value not in (ids := asked_ids(info.context)):
+        raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
+    return value
+
+
+AskedId = Annotated[str, BeforeValidator(_as_asked)]
+SeedId = Annotated[AskedId, AfterValidator(_seed_shown)]
+Readable = Annotated[YesNo, BeforeValidator(_readable)]
+
+# What is not requested: absent from the schema, and ignored in a reply.
+NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class AnswerEntry(BaseModel):
+    """An answer with its reason."""
+
+    reason: str
+    answer: Readable
+
+
+def of_questions(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
+    """Return the reply model with one entry for each question that a prompt's fields show."""
+    groups = fields.get("sub_dimensions", [fields])
+    questions = [question for group in groups for question in group["questions"]]
+    return keyed_reply(tuple(AskedEntry(each["id"], form, names=(each["text"],)) for each in questions))
+
+
+class FinerQuestion(BaseModel):
+    """A new question, with the answers where the thing asked about is absent and where the text is broken."""
+
+    text: Wording
+    absent: Readable
+    broken: Readable
+    reasons: NothingToCite = []
+
+
+class NewQuestion(FinerQuestion):
+    """A new question about another side, with the answers where what it asks about is absent or the text is broken."""
+
+    seed: SeedId
+
+
+class Elaboration(BaseModel):
+    """Finer questions made from one seed, each self-contained."""
+
+    reasoning: str
+    questions: Sequence[FinerQuestion]
+
+    @model_validator(mode="after")
+    def _usable(self, info: ValidationInfo) -> Self:
+        fewest = 1 if is_salvage(info) or not info.context else info.context.get("fewest", 1)
+        if len(self.questions) < fewest:
+            raise ValueError(f"expected at least {fewest} of them, got {len(self.questions)}")
+        for question in () if is_salvage(info) else self.questions:
+            if problem := fault(question.broken):
+                raise ValueError(
+                    f"{problem}. Reword it so that such a text does not get its good answer ({question.text!r:.100})"
+                )
+        return self
+
+
+class Diversification(Elaboration):
+    """Questions about other sides of a sub-dimension, each self-contained."""
+
+    questions: Sequence[NewQuestion]
+
+
+class QuestionVerdict(BaseModel):
+    """A verdict that also says what the question presupposes."""
+
+    reasoning: Reason
+    absent: Readable
+    broken: Readable
+    yes_means: Annotated[Literal["better", "worse", "neither"], BeforeValidator(_plain)]
+    about: str
+    style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], BeforeValidator(_plain)]
+
+    @field_validator("about")
+    @classmethod
+    def _an_aspect(cls, value: str, info: ValidationInfo) -> str:
+        if not info.context:
+            return value
+        known = [info.context["aspect"]["name"], *(other["name"] for other in info.context["others"]), ELSEWHERE]
+        named = [name for name in known if _plain(name) == _plain(value)]
+        if not named:
+            raise ValueError(f"one of {', '.join(known)} was expected; got {value!r:.60}")
+        return str(named[0])
+
+
+class SeedSubDimension(BaseModel):
+    """One component of an aspect with its questions, as a generator writes them."""
+
+    name: NewName
+    definition: Wording
+    questions: list[Wording] = Field(min_length=1)
+
+
+class WrittenSeeds(BaseModel):
+    """An aspect taken apart into sub-dimensions with seed questions, after the reasoning that led to them."""
+
+    reasoning: str
+    sub_dimensions: list[SeedSubDimension] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [sub.name.casefold() for sub in self.sub_dimensions]
+        if len(set(names)) < len(names):
+            raise ValueError(f"every sub-dimension needs a name of its own; got {', '.join(names)}")
+        return self
+
+
+# The forms without stated answers (paper), and with the numbers of cited reasons.
+
+
+def _variant(model: type[M], name: str, doc: str, **fields: Any) -> type[M]:
+    return create_model(name, __base__=model, __doc__=doc, **fields)
+
+
+def _list_of(entry: type[BaseModel]) -> Any:
+    return Sequence[entry]  # type: ignore[valid-type]
+
+
+_UNSTATED: Any = {"absent": (NotAsked, None), "broken": (NotAsked, None)}
+_CITED: Any = {"reasons": (CitedNumbers, [])}
+
+PlainElaboration = _variant(
+    Elaboration,
+    "PlainElaboration",
+    "Finer questions made from one seed.",
+    questions=_list_of(
+        _variant(
+            FinerQuestion,
+            "PlainQuestion",
+            "A new question, of which nothing is stated but its wording.",
+            **_UNSTATED,
+        )
+    ),
+)
+PlainDiversification = _variant(
+    Diversification,
+    "PlainDiversification",
+    "Questions about other sides of a sub-dimension.",
+    questions=_list_of(
+        _variant(
+            NewQuestion,
+            "PlainNewQuestion",
+            "A new question about another side of a sub-dimension, and the seed that it is closest to.",
+            **_UNSTATED,
+        )
+    ),
+)
+CitingDiversification = _variant(
+    Diversification,
+    "CitingDiversification",
+    "Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons.",
+    questions=_list_of(
+        _variant(
+            NewQuestion,
+            "CitingQuestion",
+            "A new question with the answers where what it asks about is absent or the text is broken, and cited "
+            "reasons.",
+            **_CITED,
+        )
+    ),
+)
+
+
+class Removal(BaseModel):
+    """A question that is removed from the checklist, and why."""
+
+    id: SeedId
+    reason: Reason
+    fault: Annotated[Literal["alignment", "dimension", "redundancy", "style"], BeforeValidator(_plain)]
+
+
+class Removals(BaseModel):
+    """The questions to remove."""
+
+    removed: Annotated[list[Removal], keep_valid(("reason",))]
+
+
+def fault(broken: YesNo | None, better: str = "yes") -> str | None:
+    """Return what makes a generated question unusable regardless of its content, or `None`."""
+    if broken == better:
+        return f"a text that is empty or makes no sense would earn its good answer, {broken}"
+    return None
+
+
+TOKENS_PER_ANSWER = 96
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswer:
+    """A judge's answer to one question about one text with its reason, or no answer and what went wrong."""
+
+    answer: YesNo | None
+    reason: str
+
+
+async def score(
+    example: Example, part: Part, assignment: Assignment, judge: Judge
+) -> tuple[float | None, tuple[CriterionRating, ...]]:
+    """Return the text's score on the assignment's scale, and each question's rating with its reason.
+
+    It is `None` if half of the applicable questions or more have no answer, or if none is applicable.
+    """
+    settings = CheckEvalScoringSettings.model_validate(part.settings)
+    answers = await ask_questions(example, part.criteria, part.dimensions or {}, assignment, judge, settings=settings)
+    ratings = {each.id: rate_question(each, answers[each.id]) for each in part.criteria}
+    return text_score(part.criteria, ratings, assignment.scale), tuple(ratings.values())
+
+
+def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating], scale: Scale) -> float | None:
+    """Return the share of good answers mapped from [0, 1] to `scale`; rounded, so that equal shares stay equal."""
+    share = good_share(questions, ratings)
+    return None if share is None else round(scale.low + share * scale.width, DIGITS)
+
+
+def good_share(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating]) -> float | None:
+    """Return the share of good answers, by the questions' weights, in [0, 1]; `None` if too many are missing."""
+    applicable = [question for question in questions if ratings[question.id].applies]
+    answered = [question for question in applicable if ratings[question.id].score is not None]
+    total_weight, answered_weight = (math.fsum(question.weight for question in some) for some in (applicable, answered))
+    if not answered or total_weight - answered_weight >= MISSING_SHARE * total_weight:
+        return None
+    return math.fsum(each.weight * (ratings[each.id].score or 0.0) for each in answered) / answered_weight
+
+
+def rate_question(question: Criterion, answered: QuestionAnswer) -> CriterionRating:
+    """Return the rating from the answer: 1 for the good one, 0 for the other."""
+    if answered.answer == "n/a":
+        return CriterionRating(question.id, None, answered.reason, applies=False)
+    good = None if answered.answer is None else float(answered.answer == question_of(question).better)
+    return CriterionRating(question.id, good, answered.reason)
+
+
+async def ask_questions(
+    example: Example,
+    questions: Sequence[Criterion],
+    dimensions: Mapping[str, str],
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    settings: CheckEvalScoringSettings,
+) -> dict[str, QuestionAnswer]:
+    """Return the answer to each question, by its id."""
+    prompts = answer_prompts(example, questions, dimensions, assignment, settings)
+    replies = await gathered(_answered(prompt, judge) for prompt in prompts)
+    by_id = {name: answered for reply in replies for name, answered in reply.items()}
+    return {question.id: by_id[question.id] for question in questions}
+
+
+def answer_prompts(
+    example: Example,
+    questions: Sequence[Criterion],
+    dimensions: Mapping[str, str],
+    assignment: Assignment,
+    settings: CheckEvalScoringSettings,
+) -> list[Prompt[KeyedReply]]:
+    """Return the prompts with all questions about a text.
+
+    Args:
+        dimensions: definitions of the sub-dimensions that the questions' traits name.
+    """
+    bare = settings.answers == "yes or no"
+    fields = {**assignment.fields(), **assignment.text_fields(example), "bare": bare}
+    prompts = []
+    for group in _groups(questions, settings.ask):
+        shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions, bare)}
+        longest = 256 + TOKENS_PER_ANSWER * len(group)
+        form = of_questions(shown, YesOrNo if bare else AnswerEntry)
+        prompts.append(Prompt("checkeval/answer", shown, form, max_tokens=longest))
+    return prompts
+
+
+async def _answered(prompt: Prompt[KeyedReply], judge: Judge) -> dict[str, QuestionAnswer]:
+    ids = asked_ids(prompt.fields)
+    answer = await ask(judge, prompt)
+    entries = answer.value.entries if answer.value else {}
+    missing = QuestionAnswer(None, why_missing(prompt, answer, "answer") if len(entries) < len(ids) else "")
+    return {name: _read(entries[name]) if name in entries else missing for name in ids}
+
+
+def _read(entry: AnswerEntry | YesNo) -> QuestionAnswer:
+    if isinstance(entry, AnswerEntry):
+        return QuestionAnswer(entry.answer, entry.reason.strip())
+    return QuestionAnswer(entry, "")
+
+
+def _groups(questions: Sequence[Criterion], how: Ask) -> list[list[Criterion]]:
+    if how == "one by one":
+        return [[question] for question in questions]
+    return [list(questions)] if how == "together" else list(by_trait(questions).values())
+
+
+def _sub_dimensions(group: Sequence[Criterion], dimensions: Mapping[str, str], bare: bool) -> list[dict[str, object]]:
+    # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
+    return [
+        {
+            "name": name,
+            "definition": dimensions.get(name, ""),
+            "questions": [payload(each, presupposed=not bare) for each in questions],
+        }
+        for name, questions in by_trait(group).items()
+    ]

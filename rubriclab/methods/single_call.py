@@ -1,0 +1,369 @@
+"""The one prompt about all criteria: which parts of a rubric it can ask, what it shows of them, and its reply."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rubriclab.judges.ask import JudgeAnswer, ask
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.price import estimated_tokens
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.checkeval.score import TOKENS_PER_ANSWER, AnswerEntry, QuestionAnswer, Readable, rate_question
+from rubriclab.methods.method import CriterionRating
+from rubriclab.methods.prompting import ScoreEntry, bare_score, chunks, gathered, rating, score_entry, why_missing
+from rubriclab.methods.questions import by_trait, payload
+from rubriclab.models.aggregation import CallForm, RivalLimits
+from rubriclab.models.base import digest
+from rubriclab.models.rubric import (
+    Criterion,
+    Part,
+    by_id,
+    criterion_payload,
+)
+from rubriclab.models.text import Assignment, Example, text_digest
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
+from rubriclab.prompts.render import Message
+
+
+def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:
+    """Return the reply model for the criteria that a prompt's fields show: one entry for each, in order.
+
+    Args:
+        reasons: whether each entry has a reason, or is the score or the answer alone.
+    """
+    score: Any = score_entry(fields)
+    answer: Any = AnswerEntry
+    if not reasons:
+        score, answer = bare_score(fields), Readable
+    aspect = fields["aspect"]["name"]
+    whole = ("whole", "overall", aspect) if len(fields["overall"]) == 1 else ()
+    questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
+    return keyed_reply(
+        (
+            *(AskedEntry(each["id"], score, "criterion", (each["trait"],)) for each in fields["criteria"]),
+            *(AskedEntry(each["id"], answer, "question", (each["text"],)) for each in questions),
+            *(AskedEntry(each["id"], score, "whole", whole) for each in fields["overall"]),
+        )
+    )
+
+
+TEMPLATE = "single_call/judge"
+
+# Longest entries, in tokens: with an id, a sentence or two, and the verdict.
+TOKENS_PER_RATING = 128
+TOKENS_PER_SCORE = 256
+TOKENS_AROUND = 256
+
+
+def can_join(part: Part) -> bool:
+    """Return whether the criteria of `part` can be asked beside those of others."""
+    return joins(part.method, part.settings)
+
+
+def joins(method: str, settings: Mapping[str, Any]) -> bool:
+    """Return whether criteria of a method, with these settings, can be asked beside those of others.
+
+    Hypotheses can unless they get one score together; questions, of texts that are judged whole; scores of the whole
+    aspect, where one answer is asked for. What cannot: answers and scores without a reason, since every entry of the
+    reply has one; weighted scores, whose probabilities need a reply of their own; explanations that follow evaluation
+    steps, as turns of a conversation; `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis
+    before one score; methods that take texts apart (`seal`, `dcr`); and measures, which need no judge.
+    """
+    return METHODS[method].shares_call(settings)
+
+
+def judge_prompt(
+    example: Example, parts: Sequence[Part], assignment: Assignment, *, reasons: bool = True
+) -> Prompt[KeyedReply]:
+    """Return the prompt about all criteria of `parts`, all of which can join.
+
+    Args:
+        reasons: whether each score is to have a reason.
+
+    Raises:
+        ValueError: if an id names two criteria.
+    """
+    fields = {
+        **assignment.assessable_fields(),
+        **assignment.text_fields(example),
+        **shown_criteria(parts),
+        "score_only": not reasons,
+    }
+    criteria = [criterion for part in parts for criterion in part.criteria]
+    return Prompt(TEMPLATE, fields, judgments_form(fields, reasons=reasons), max_tokens=_longest(criteria))
+
+
+def divided(parts: Sequence[Part], most: int | None) -> list[list[Part]]:
+    """Return the parts with their criteria in as few runs of at most `most` as possible; all in one by default."""
+    every = [(place, criterion) for place, part in enumerate(parts) for criterion in part.criteria]
+    runs = chunks(every, most or max(1, len(every)))
+    return [
+        [
+            parts[place].model_copy(update={"criteria": tuple(criterion for _, criterion in own), "dropped": ()})
+            for place, own in itertools.groupby(run, key=lambda each: each[0])
+        ]
+        for run in runs
+    ]
+
+
+def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
+    """Return what a prompt shows of the criteria of `parts`, all of which can join.
+
+    Raises:
+        ValueError: if an id names two criteria.
+    """
+    criteria = [criterion for part in parts for criterion in part.criteria]
+    twice = [name for name, count in Counter(criterion.id for criterion in criteria).items() if count > 1]
+    if twice:
+        raise ValueError(f"criteria asked about in one call need ids of their own; twice: {', '.join(twice)}")
+    return {
+        "criteria": [criterion_payload(each) for each in by_id(criteria) if each.kind == "hypothesis"],
+        "sub_dimensions": [sub for part in parts for sub in _sub_dimensions(part)],
+        "overall": [_overall(part.method, each) for part in parts for each in part.criteria if each.kind == "score"],
+    }
+
+
+def _longest(criteria: Sequence[Criterion]) -> int:
+    each = {"hypothesis": TOKENS_PER_RATING, "question": TOKENS_PER_ANSWER, "score": TOKENS_PER_SCORE}
+    return TOKENS_AROUND + sum(each[criterion.kind] for criterion in criteria)
+
+
+def _sub_dimensions(part: Part) -> list[dict[str, Any]]:
+    groups = by_trait([each for each in part.criteria if each.kind == "question"])
+    definitions = part.dimensions or {}
+    return [
+        {"name": name, "definition": definitions.get(name, ""), "questions": [payload(each) for each in questions]}
+        for name, questions in groups.items()
+    ]
+
+
+def _overall(method: str, criterion: Criterion) -> dict[str, Any]:
+    by = METHODS[method].states
+    return {"id": criterion.id, "by": by, "text": "" if by == "definition" else criterion.statement}
+
+
+async def judge_all(
+    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge, form: CallForm | None = None
+) -> tuple[CriterionRating, ...]:
+    """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
+
+    All parts that `can_join` are asked about in one call, or in calls of the form given. The others are scored as their
+    methods score them: taken apart, weighted by probabilities, with other texts shown, or measured without a judge.
+
+    A reply that cannot be used is asked for once more; after that its sound entries count, and the others are missing
+    with the reason.
+
+    Raises:
+        ValueError: if an id names two of the criteria asked about in one call.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+    """
+    calls = divided([part for part in parts if can_join(part)], form.criteria if form else None)
+    reasons = form is None or form.reasons
+    together, rest = await asyncio.gather(
+        asyncio.gather(*(_together(example, each, assignment, judge, reasons=reasons) for each in calls)),
+        alone(example, parts, assignment, judge),
+    )
+    return in_order(parts, {name: rated for each in together for name, rated in each.items()}, rest)
+
+
+async def alone(
+    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
+) -> list[tuple[CriterionRating, ...]]:
+    """Return the text's ratings by each of the parts that cannot join, as their methods score."""
+    scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
+    return [ratings for _, ratings in await gathered(scored)]
+
+
+def in_order(
+    parts: Sequence[Part], together: Mapping[str, CriterionRating], rest: Sequence[tuple[CriterionRating, ...]]
+) -> tuple[CriterionRating, ...]:
+    """Return the ratings of all parts in their order.
+
+    Args:
+        together: the ratings by the criteria of parts that can join, by id.
+        rest: those of each other part.
+    """
+    others = iter(rest)
+    by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(others) for part in parts)
+    return tuple(rated for ratings in by_part for rated in ratings)
+
+
+async def _together(
+    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge, *, reasons: bool
+) -> dict[str, CriterionRating]:
+    prompt = judge_prompt(example, parts, assignment, reasons=reasons)
+    answer = await ask(judge, prompt)
+    criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
+    given = ratings_in(answer.value, criteria) if answer.value else {}
+    missing = why_missing(prompt, answer, "entry for it") if len(given) < len(criteria) else ""
+    return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
+
+
+def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
+    """Return the ratings in a reply about one text, by criterion."""
+    found = {}
+    for name, each in judgments.entries.items():
+        if isinstance(each, AnswerEntry):
+            found[name] = rate_question(criteria[name], QuestionAnswer(each.answer, each.reason.strip()))
+        elif isinstance(each, ScoreEntry):
+            found[name] = rating(name, each.score, each.reason)
+        elif criteria[name].kind == "question":
+            found[name] = rate_question(criteria[name], QuestionAnswer(each, ""))
+        else:
+            found[name] = rating(name, each, "")
+    return found
+
+
+RIVALS_TEMPLATE = "single_call/judge_rivals"
+
+# The most tokens of a call, prompt and longest reply together.
+MOST_TOKENS = 20_000
+# Longest entries, in tokens; reasons are shorter than where a text is judged by itself.
+TOKENS_PER_ITEM = 80
+TOKENS_PER_TEXT = 32
+TOKENS_AROUND_GROUP = 128
+
+
+def rival_calls(
+    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, limits: RivalLimits
+) -> list[list[int]]:
+    """Return the places in `examples` of the texts of each call, in the order in which the call shows them.
+
+    Only texts with the same group, source and context share a call. Groups beyond the limits are divided into calls of
+    about the same number of texts; a text that is too long for `MOST_TOKENS` by itself gets its own call.
+    """
+    calls = list[list[int]]()
+    for places in _by_input(examples).values():
+        shown = sorted(places, key=lambda place: _shuffled(examples[place]))
+        calls += _within([examples[place] for place in shown], shown, parts, assignment, limits)
+    return calls
+
+
+async def judge_rivals(
+    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge
+) -> list[tuple[CriterionRating, ...]]:
+    """Return for each text its ratings by the criteria of `parts`, in their order, from one call about all texts.
+
+    The texts are shown in the order given. Criteria that cannot share a call are rated text by text.
+
+    A reply that cannot be used is asked for once more; after that the entries that can be used count. A text without
+    an entry, or with several, has no ratings, with the reason; the other texts keep theirs.
+
+    Raises:
+        ValueError: if the texts are not of one group, source and context, or an id names two criteria.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+    """
+    together, rest = await asyncio.gather(
+        _rate_group(examples, [part for part in parts if can_join(part)], assignment, judge),
+        asyncio.gather(*(alone(example, parts, assignment, judge) for example in examples)),
+    )
+    return [in_order(parts, joint, others) for joint, others in zip(together, rest, strict=True)]
+
+
+def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> Prompt[KeyedReply]:
+    """Return the prompt about texts of one group by all criteria of `parts`, all of which can join.
+
+    Raises:
+        ValueError: if the texts are not of one group, source and context, or an id names two criteria.
+    """
+    if len(_by_input(examples)) > 1:
+        raise ValueError("texts rated in one call belong to one group and have the same source and context")
+    shown = assignment.text_fields(examples[0])
+    fields = {
+        **assignment.assessable_fields(),
+        "source": shown["source"],
+        "context": shown["context"],
+        **shown_criteria(parts),
+        "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
+    }
+    longest = TOKENS_AROUND_GROUP + len(examples) * _longest_entry(parts)
+    return Prompt(RIVALS_TEMPLATE, fields, rivals_form(fields), max_tokens=longest)
+
+
+async def _rate_group(
+    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge
+) -> list[Mapping[str, CriterionRating]]:
+    if not parts:
+        return [{} for _ in examples]
+    prompt = rivals_prompt(examples, parts, assignment)
+    answer = await ask(judge, prompt)
+    criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
+    entries = answer.value.entries if answer.value else {}
+    given = {name: ratings_in(judgments, criteria) for name, judgments in entries.items()}
+    found = [given.get(f"text {number}", {}) for number in range(1, len(examples) + 1)]
+    if all(len(ratings) == len(criteria) for ratings in found):
+        return list(found)
+    return [_completed(ratings, criteria, prompt, answer, number) for number, ratings in enumerate(found, 1)]
+
+
+def _completed(
+    ratings: Mapping[str, CriterionRating],
+    criteria: Iterable[str],
+    prompt: Prompt[KeyedReply],
+    answer: JudgeAnswer[KeyedReply],
+    number: int,
+) -> dict[str, CriterionRating]:
+    """Return a text's rating by each criterion; where there is none, the reason."""
+    missing = why_missing(prompt, answer, f"entry for text {number} of its call")
+    return {name: ratings.get(name, CriterionRating(name, None, missing)) for name in criteria}
+
+
+def _by_input(examples: Sequence[Example]) -> dict[tuple[str | None, ...], list[int]]:
+    groups: dict[tuple[str | None, ...], list[int]] = {}
+    for place, example in enumerate(examples):
+        groups.setdefault(rivals_key(example), []).append(place)
+    return groups
+
+
+def rivals_key(example: Example) -> tuple[str | None, ...]:
+    """Return what is the same for all texts that may share a call."""
+    return example.group, example.source, example.context
+
+
+def _shuffled(example: Example) -> str:
+    """Return a sort key that puts the texts of a group in an order drawn from their content and the group's name."""
+    return digest(["rivals", example.group, text_digest(example)])
+
+
+def _within(
+    examples: Sequence[Example],
+    places: Sequence[int],
+    parts: Sequence[Part],
+    assignment: Assignment,
+    limits: RivalLimits,
+) -> Iterator[list[int]]:
+    """Yield the places of one group's texts in as few calls within the limits as possible."""
+    joined = [part for part in parts if can_join(part)]
+    around, by_text = _sizes(examples, joined, assignment) if joined else (0, [0] * len(examples))
+    size_of = dict(zip(places, by_text, strict=True))
+    for most in range(min(limits.texts, len(places)), 0, -1):
+        runs = chunks(places, most)
+        if most == 1 or all(around + sum(size_of[place] for place in run) <= MOST_TOKENS for run in runs):
+            yield from map(list, runs)
+            return
+
+
+def _sizes(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> tuple[int, list[int]]:
+    """Return upper estimates of the tokens of a call without its texts, and of what each text adds to it."""
+    prompt = rivals_prompt(examples[:1], parts, assignment)
+    first = estimated_tokens(render(prompt)) + prompt.max_tokens
+    longest = _longest_entry(parts)
+    own = [estimated_tokens([Message(role="user", content=example.output)]) + longest for example in examples]
+    return first - own[0], own
+
+
+def _longest_entry(parts: Sequence[Part]) -> int:
+    kinds = [criterion.kind for part in parts for criterion in part.criteria]
+    return TOKENS_PER_TEXT + sum(TOKENS_PER_ANSWER if kind == "question" else TOKENS_PER_ITEM for kind in kinds)
+
+
+def rivals_form(fields: Mapping[str, Any]) -> type[KeyedReply]:
+    """Return the reply model for the texts that a prompt's fields show: the entries of a single text for each."""
+    judgments = judgments_form(fields)
+    texts = (AskedEntry(f"text {each['number']}", judgments, names=(str(each["number"]),)) for each in fields["texts"])
+    return keyed_reply(tuple(texts), of_text=True)
