@@ -203,7 +203,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
 
     from rubriclab.cli.demo import commands, run_in
     from rubriclab.models.base import content_path
-    from rubriclab.ops.split import write_sample
+    from rubriclab.ops.check import write_sample
 
     judge = ["--judge", model, *(["--api-base", api_base] if api_base else [])]
     with TemporaryDirectory() as folder:

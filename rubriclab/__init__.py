@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     )
     from rubriclab.models.version import Version as Version
     from rubriclab.ops.evaluate import Evaluation as Evaluation
+    from rubriclab.ops.score import TextScorer as TextScorer
     from rubriclab.ops.scores import Scores as Scores
-    from rubriclab.ops.text_scorer import TextScorer as TextScorer
     from rubriclab.prompts.prompt import Prompt as Prompt
 
 _HOMES = {
@@ -124,7 +124,7 @@ _HOMES = {
     ),
     "ops.evaluate": ("Evaluation",),
     "ops.scores": ("Scores",),
-    "ops.text_scorer": ("TextScorer",),
+    "ops.score": ("TextScorer",),
     "models.version": ("Version",),
 }
 _HOME_OF = home_of(_HOMES)

@@ -20,7 +20,7 @@ from rubriclab.models.version import (
     RecordedText,
     TrainingRecord,
 )
-from rubriclab.ops.plan import PoolText
+from rubriclab.ops.label import PoolText
 
 EVIDENCE = Evidence(origin="definition")
 LEVELS = (Level(score=1, description="loose"), Level(score=5, description="firm"))

@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
-from rubriclab.ops.agree import InterraterAgreement, interrater_agreement
+from rubriclab.ops.evaluate import InterraterAgreement, interrater_agreement
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 

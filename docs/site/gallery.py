@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rubriclab.cli.demo import OFFLINE, STORE
-from rubriclab.ops.split import HELDOUT
+from rubriclab.ops.check import HELDOUT
 
 TRANSFER = "transfer.html"
 

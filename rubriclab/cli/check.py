@@ -114,7 +114,7 @@ def split(file: str, *, output: str | None, as_json: bool, **values: Any) -> Non
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
     """
-    from rubriclab.ops import split as service
+    from rubriclab.ops import check as service
 
     places = _places(file, output)
     for place in places:

@@ -151,7 +151,7 @@ def drift(
     inconclusive. With --anchor it is 1 if the errors of the labelled texts have changed since the first look; however
     often one looks, at most one judge in twenty that does not change is reported.
     """
-    from rubriclab.ops import drift as service
+    from rubriclab.ops import compare as service
     from rubriclab.ops.workspace import finish
 
     before, after, texts = _sides([*named, anchor] if anchor else named)
@@ -222,7 +222,7 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
 
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
-    from rubriclab.ops import agree as service
+    from rubriclab.ops import evaluate as service
     from rubriclab.ops.workspace import finish
 
     check_exports(values)

@@ -14,7 +14,7 @@ import click
 
 from rubriclab.cli.options import command, option
 from rubriclab.errors import UserError
-from rubriclab.ops.split import (
+from rubriclab.ops.check import (
     FILES,
     HELDOUT,
     LABELLED,

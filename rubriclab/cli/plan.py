@@ -13,7 +13,7 @@ from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, 
 from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:
-    from rubriclab.ops.plan import PlanResult
+    from rubriclab.ops.label import PlanResult
 
 
 @command()
@@ -44,7 +44,7 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
     are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
     out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
     """
-    from rubriclab.ops.plan import PlanOptions, prepare_plan
+    from rubriclab.ops.label import PlanOptions, prepare_plan
     from rubriclab.ops.workspace import finish
 
     options = options_of(PlanOptions, values)
@@ -78,7 +78,7 @@ def _write(result: PlanResult, output: str) -> None:
 
 
 def _print_json(result: PlanResult, output: str | None) -> None:
-    from rubriclab.ops.plan import plan_row
+    from rubriclab.ops.label import plan_row
 
     plan = result.plan
     texts = [{"id": text.example.id, **plan_row(text)} for text in plan.texts]

@@ -109,8 +109,7 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
 
     from rubriclab.judges.options import JudgeOptions
     from rubriclab.ops.learn import parse_settings
-    from rubriclab.ops.progress import regular_lines, terminal_bar
-    from rubriclab.ops.workspace import Workspace, judge_options
+    from rubriclab.ops.workspace import Workspace, judge_options, regular_lines, terminal_bar
 
     record = values.get("record")
     return Workspace(

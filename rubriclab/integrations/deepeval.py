@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from rubriclab.integrations.evaluator import Closing, imported_from, open_scorer, rationale
 from rubriclab.judges.recording import recorded_name
 from rubriclab.learning.scoring import Score
-from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike
 
 with imported_from("DeepEval", "deepeval"):

@@ -14,7 +14,7 @@ from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.characters import one_line
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import show
-from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike
 from rubriclab.report import describe
 

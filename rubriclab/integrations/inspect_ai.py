@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from rubriclab.integrations.evaluator import imported_from, metadata_of, open_scorer, rationale
 from rubriclab.learning.scoring import Score
-from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike
 
 with imported_from("Inspect AI", "inspect-ai"):

@@ -12,8 +12,8 @@ from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.recording import recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.models.rubric import Rubric
+from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import criterion_cells
-from rubriclab.ops.text_scorer import TextScorer
 from rubriclab.ops.workspace import RubricLike
 
 with imported_from("MLflow", "mlflow"):

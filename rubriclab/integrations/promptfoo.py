@@ -11,8 +11,8 @@ from typing import Any
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.integrations.evaluator import FIELDS, rationale
 from rubriclab.lab import Lab
+from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import criterion_cells
-from rubriclab.ops.text_scorer import TextScorer
 from rubriclab.option_names import option
 
 CAPS = ("max_calls", "max_cost")

@@ -18,7 +18,7 @@ from rubriclab.integrations.evaluator import (
     rationale,
     row_of_text,
 )
-from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike
 
 with imported_from("Weave", "weave"):

@@ -13,29 +13,27 @@ from rubriclab.lab.operations import Operations
 from rubriclab.lab.scoring import ScoringOperations
 from rubriclab.models.characters import describe
 from rubriclab.ops import (
-    agree as agreeing,
     compare as comparing,
-    drift as drifting,
+    compare as drifting,
     edit as editing,
+    evaluate as agreeing,
     evaluate as evaluating,
     explain as explaining,
     improve as improving,
+    label as planning,
     learn as learning,
     literature as literature_adding,
-    plan as planning,
     score as scoring,
     transfer as transferring,
 )
-from rubriclab.ops.agree import AgreeOptions
-from rubriclab.ops.compare import CompareOptions
-from rubriclab.ops.drift import DriftOptions
+from rubriclab.ops.compare import CompareOptions, DriftOptions
 from rubriclab.ops.edit import EditOptions
-from rubriclab.ops.evaluate import EvaluateOptions
+from rubriclab.ops.evaluate import AgreeOptions, EvaluateOptions
 from rubriclab.ops.explain import ExplainOptions
 from rubriclab.ops.improve import ImproveOptions
+from rubriclab.ops.label import PlanOptions
 from rubriclab.ops.learn import LearnOptions
 from rubriclab.ops.literature import LiteratureAddOptions
-from rubriclab.ops.plan import PlanOptions
 from rubriclab.ops.score import ScoreOptions
 from rubriclab.ops.transfer import TransferOptions
 from rubriclab.ops.workspace import RubricLike, ServeOptions, ref_of

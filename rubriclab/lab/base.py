@@ -15,21 +15,19 @@ from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 from rubriclab.base_options import Options, type_text
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import describe
-from rubriclab.ops.progress import (
-    Callback,
-    ProgressDisplay,
-    calling,
-    in_notebook,
-    notebook_bar,
-    terminal_bar,
-)
 from rubriclab.ops.workspace import (
+    Callback,
     Notify,
+    ProgressDisplay,
     SettingsTables,
     Workspace,
+    calling,
     finish,
+    in_notebook,
     judge_options,
     no_progress,
+    notebook_bar,
+    terminal_bar,
 )
 from rubriclab.option_names import for_reader
 

@@ -12,20 +12,28 @@ from rubriclab.models.base import is_database
 from rubriclab.ops import (
     check as checking,
     check as linting,
+    check as splitting,
     edit as editing,
+    label as planning,
     learn as learning,
     literature as literature_adding,
-    plan as planning,
-    split as splitting,
     versions,
     versions as batching,
     versions as disagreeing,
     versions as storage,
 )
-from rubriclab.ops.check import CheckOptions, CheckResult, LintResult
+from rubriclab.ops.check import (
+    CheckOptions,
+    CheckResult,
+    LintResult,
+    SampleFiles,
+    SplitOptions,
+    SplitResult,
+    write_sample,
+)
 from rubriclab.ops.edit import EditOptions, EditResult
 from rubriclab.ops.inputs import Data
-from rubriclab.ops.label import LabelOptions, LabelResult
+from rubriclab.ops.label import LabelOptions, LabelResult, PlanOptions, PlanResult
 from rubriclab.ops.learn import LearnOptions
 from rubriclab.ops.literature import (
     FindingList,
@@ -34,8 +42,6 @@ from rubriclab.ops.literature import (
     LiteratureOptions,
     LiteratureShowOptions,
 )
-from rubriclab.ops.plan import PlanOptions, PlanResult
-from rubriclab.ops.split import SampleFiles, SplitOptions, SplitResult, write_sample
 from rubriclab.ops.versions import (
     Batches,
     BatchesOptions,

@@ -7,25 +7,22 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from rubriclab.lab.base import LabBase, asynchronous, synchronous, with_options
 from rubriclab.ops import (
-    agree as agreeing,
     compare as comparing,
-    drift as drifting,
+    compare as drifting,
+    evaluate as agreeing,
     evaluate as evaluating,
     explain as explaining,
     improve as improving,
     score as scoring,
     transfer as transferring,
 )
-from rubriclab.ops.agree import AgreeOptions
-from rubriclab.ops.compare import CompareOptions, CompareResult
-from rubriclab.ops.drift import DriftOptions
-from rubriclab.ops.evaluate import EvaluateOptions, Evaluation
+from rubriclab.ops.compare import CompareOptions, CompareResult, DriftOptions
+from rubriclab.ops.evaluate import AgreeOptions, EvaluateOptions, Evaluation
 from rubriclab.ops.explain import ExplainOptions, ScoreExplanation
 from rubriclab.ops.improve import ImproveOptions, ImproveResult
 from rubriclab.ops.inputs import Data
-from rubriclab.ops.score import ScoreOptions
+from rubriclab.ops.score import ScoreOptions, TextScorer
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.text_scorer import TextScorer
 from rubriclab.ops.transfer import TransferOptions, TransferResult
 from rubriclab.ops.workspace import RubricLike, finish, iterate
 

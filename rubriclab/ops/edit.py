@@ -1,4 +1,4 @@
-"""The options and the result of an edit."""
+"""Change of a rubric by hand: options, prepared edit, and the child version with its effect."""
 
 from __future__ import annotations
 
@@ -66,7 +66,14 @@ from rubriclab.ops.edits import (
     unmeasured,
 )
 from rubriclab.ops.inputs import describe, usable_texts
-from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Workspace, imported_source, judge_of, version_of
+from rubriclab.ops.workspace import (
+    JudgeChoice,
+    JudgeOption,
+    Workspace,
+    imported_source,
+    judge_of,
+    version_of,
+)
 from rubriclab.option_names import command, option
 from rubriclab.report.verdicts import recorded_agreement
 from rubriclab.report.wording import count

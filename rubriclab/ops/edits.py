@@ -1,4 +1,4 @@
-"""A rubric that a person edits: criteria, limits of weights and the definition."""
+"""Edits of a rubric: what they mean, the criteria they make, and the rubric refitted to the labels."""
 
 from __future__ import annotations
 

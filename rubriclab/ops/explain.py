@@ -31,7 +31,12 @@ from rubriclab.models.version import (
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, rows_of
 from rubriclab.ops.score import ScoreOptions, prepare_scoring
 from rubriclab.ops.versions import training_record
-from rubriclab.ops.workspace import Answered, JudgeOption, Workspace, version_of
+from rubriclab.ops.workspace import (
+    Answered,
+    JudgeOption,
+    Workspace,
+    version_of,
+)
 from rubriclab.option_names import did_you_mean, option
 from rubriclab.report.wording import listed
 

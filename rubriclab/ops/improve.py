@@ -1,4 +1,4 @@
-"""The record of a text's revision: the final text, its scores, and every round."""
+"""Texts rewritten where a rubric finds faults, keeping what scores higher."""
 
 from __future__ import annotations
 
@@ -57,7 +57,14 @@ from rubriclab.ops.inputs import (
     row_count,
     rows_of,
 )
-from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Workspace, judge_named, judge_of, version_of
+from rubriclab.ops.workspace import (
+    JudgeChoice,
+    JudgeOption,
+    Workspace,
+    judge_named,
+    judge_of,
+    version_of,
+)
 from rubriclab.stats.correlation import BoolArray, float_table
 from rubriclab.stats.intervals import Interval, paired_mean, units
 

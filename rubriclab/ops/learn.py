@@ -1,7 +1,8 @@
-"""The settings of methods and of joint training, resolved from all places that may set them.
+"""A rubric learned from labelled texts: the settings of its methods, its training, and the version saved.
 
-In increasing precedence: the method's defaults, its defaults inside a joint training, a configuration file (or a
-`Lab`), the environment and the command line (or the options of a call), what is recorded in a version.
+Settings come, in increasing precedence, from the method's defaults, its defaults inside a joint training, a
+configuration file (or a `Lab`), the environment and the command line (or the options of a call), and what is recorded
+in a version.
 """
 
 from __future__ import annotations

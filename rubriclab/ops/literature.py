@@ -52,7 +52,12 @@ from rubriclab.models.text import (
     task_words,
 )
 from rubriclab.models.version import Effort
-from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Notify, Workspace
+from rubriclab.ops.workspace import (
+    JudgeChoice,
+    JudgeOption,
+    Notify,
+    Workspace,
+)
 from rubriclab.option_names import close_match, did_you_mean, option
 from rubriclab.prompts.prompt import Prompt
 

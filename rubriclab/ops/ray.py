@@ -1,4 +1,4 @@
-"""What the processes of a Ray cluster do for a run of scoring: workers score, and one actor holds what they share."""
+"""Scoring by the processes of a Ray cluster: workers score, and one actor holds what they share."""
 
 from __future__ import annotations
 

@@ -28,7 +28,12 @@ from rubriclab.ops.inputs import (
     rows_of,
     usable_examples,
 )
-from rubriclab.ops.workspace import JudgeChoice, Workspace, check_distinct, unanswered
+from rubriclab.ops.workspace import (
+    JudgeChoice,
+    Workspace,
+    check_distinct,
+    unanswered,
+)
 from rubriclab.stats.intervals import Interval, renumbered, units
 from rubriclab.stats.prediction_powered import (
     LabelledScores,

@@ -23,7 +23,12 @@ from rubriclab.models.base import (
 )
 from rubriclab.models.rubric import Criterion, CriterionKind, Rubric
 from rubriclab.models.version import Outcome, TrainingRecord, Validation, Version
-from rubriclab.ops.workspace import Notify, Workspace, online_judges, version_of
+from rubriclab.ops.workspace import (
+    Notify,
+    Workspace,
+    online_judges,
+    version_of,
+)
 from rubriclab.option_names import command, option
 from rubriclab.report.conclusion import verdict
 from rubriclab.report.recorded import Disagreement, disagreements as furthest

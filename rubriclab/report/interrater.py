@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from rubriclab.ops.agree import RELIABLE, TENTATIVE
+from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.report import wording
 from rubriclab.report.model import Cell, Figure, Paragraph, Section, View, line, quoted, table
 
 if TYPE_CHECKING:
-    from rubriclab.ops.agree import (
+    from rubriclab.ops.evaluate import (
         CriterionAgreement,
         Figure as Coefficient,
         InterraterAgreement,

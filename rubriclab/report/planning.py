@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rubriclab.models.characters import one_line
 from rubriclab.models.text import show
 from rubriclab.models.version import Version
-from rubriclab.ops.plan import LabelPlan, SelectedText, UnusualRating
+from rubriclab.ops.label import LabelPlan, SelectedText, UnusualRating
 from rubriclab.option_names import command
 from rubriclab.report import describe
 from rubriclab.report.conclusion import more_labels, verdict

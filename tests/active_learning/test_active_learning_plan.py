@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from planning_samples import rated, trained
 
-from rubriclab.ops import plan
-from rubriclab.ops.plan import PoolText, select_texts
-from rubriclab.report.planning import plan_row, why
+from rubriclab.ops.label import PoolText, make_plan as plan, plan_row, select_texts
+from rubriclab.report.planning import why
 
 RUBRIC, RECORD = trained()
 POOL = [rated(number) for number in range(20)]

@@ -11,7 +11,7 @@ from commands import Commands
 from rubriclab.cli.demo import NAME, STORE, commands, label_command, offline_commands, run_in, studio_command
 from rubriclab.cli.main import every_command
 from rubriclab.errors import SettingsError
-from rubriclab.ops.split import FILES, RECORDING, write_sample
+from rubriclab.ops.check import FILES, RECORDING, write_sample
 
 OLD = '{"format":"rubriclab-recording","version":1}\n{"judge":"gpt","identity":{}}\n'
 

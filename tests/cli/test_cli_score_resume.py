@@ -21,7 +21,14 @@ from waiting import until
 
 from rubriclab import Lab, write_rows
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.ops.score import ScoreOptions, Scoring, check_resumable, keep_scores, prepare_resuming, prepare_scoring
+from rubriclab.ops.score import (
+    ScoreOptions,
+    Scoring,
+    check_resumable,
+    keep_scores,
+    prepare_resuming,
+    prepare_scoring,
+)
 from rubriclab.ops.workspace import Workspace, finish
 
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]

@@ -9,7 +9,7 @@ from commands import HELDOUT, Commands
 from flow_server import learn_little
 from server import RunningServer
 
-from rubriclab.ops import progress
+from rubriclab.ops import workspace as progress
 
 LINE = re.compile(r"^(?P<doing>.+), \d+ min, \d+% done, about \d+ min left; [\d,]+ calls.*$", re.MULTILINE)
 

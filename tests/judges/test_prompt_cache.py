@@ -14,7 +14,7 @@ from rubriclab.cli.printing import effort_row
 from rubriclab.judges import LanguageModel, Ledger, Metered, Price, close_connections, request_digest
 from rubriclab.judges.prompt_cache import CacheMarks, needs_marks
 from rubriclab.judges.request import read_back, written
-from rubriclab.ops.progress import spent
+from rubriclab.ops.workspace import spent
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.prompts.render import Turn

@@ -10,7 +10,7 @@ import pytest
 from rubriclab.methods.hypoeval.learn import Arm
 from rubriclab.methods.method import MOST_FOLDS, cross_validated
 from rubriclab.models.version import Cell, RecordedText, TrainingRecord
-from rubriclab.ops.plan import select_texts
+from rubriclab.ops.label import select_texts
 from rubriclab.ops.workspace import finish
 from rubriclab.stats import agreement
 

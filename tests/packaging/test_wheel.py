@@ -11,7 +11,7 @@ import pytest
 from commands import CHECKOUT
 
 from rubriclab.models.base import content_path
-from rubriclab.ops.split import FILES
+from rubriclab.ops.check import FILES
 
 
 @pytest.fixture(scope="module")

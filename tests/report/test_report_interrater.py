@@ -9,7 +9,7 @@ import pytest
 from report_samples import words_of
 from view_samples import UNDEFINED, agreed, around, interrater
 
-from rubriclab.ops.agree import JudgePair, JudgeScores, ScoreAgreement
+from rubriclab.ops.evaluate import JudgePair, JudgeScores, ScoreAgreement
 from rubriclab.report.interrater import interrater_view, sentences
 from rubriclab.stats.intervals import Interval
 

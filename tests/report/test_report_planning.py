@@ -6,7 +6,7 @@ from joint_samples import joint_trust, joint_version
 from report_samples import words_of
 
 from rubriclab.models.version import GateVerdict, MoreLabels, Outcome
-from rubriclab.ops.plan import LabelPlan
+from rubriclab.ops.label import LabelPlan
 from rubriclab.report.planning import plan_view
 from rubriclab.stats.intervals import Interval
 

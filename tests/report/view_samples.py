@@ -13,7 +13,7 @@ from rubriclab.learning.rewriting import SentenceEdit, TextFault
 from rubriclab.learning.scoring import Score
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort
-from rubriclab.ops.agree import (
+from rubriclab.ops.evaluate import (
     CriterionAgreement,
     Figure,
     Figures,

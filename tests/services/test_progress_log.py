@@ -7,8 +7,7 @@ import logging
 import pytest
 
 from rubriclab.judges import Ledger
-from rubriclab.ops.progress import INTERVAL, logged
-from rubriclab.ops.workspace import no_progress
+from rubriclab.ops.workspace import INTERVAL, logged, no_progress
 
 
 def test_a_phase_is_logged_when_it_begins_and_then_every_ten_seconds_with_the_counts(

@@ -19,8 +19,8 @@ from rubriclab.learning.scoring import Score
 from rubriclab.models.rubric import Rubric
 from rubriclab.ops.compare import CompareOptions, summary
 from rubriclab.ops.inputs import Data
+from rubriclab.ops.score import TextScorer, row_of_fields
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.text_scorer import TextScorer, row_of_fields
 
 T = TypeVar("T")
 

@@ -19,9 +19,8 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.recording import PREFIX, read_recording, recorded_name
 from rubriclab.models.base import digest
 from rubriclab.models.text import Example
-from rubriclab.ops.score import ScoreOptions
+from rubriclab.ops.score import ScoreOptions, TextScorer
 from rubriclab.ops.scores import ScoredRow, Scores
-from rubriclab.ops.text_scorer import TextScorer
 from rubriclab.ops.workspace import Workspace, judge_options, version_of
 from rubriclab.option_names import with_flags
 

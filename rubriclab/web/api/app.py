@@ -25,8 +25,8 @@ from rubriclab.errors import BudgetReached, RubriclabError
 from rubriclab.judges.metrics import Metrics
 from rubriclab.models.characters import describe, one_line, preview
 from rubriclab.ops.inputs import repeated_id
+from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.text_scorer import TextScorer
 from rubriclab.ops.versions import describe_rubric
 from rubriclab.ops.workspace import ServeOptions
 from rubriclab.pydantic_errors import faults

@@ -16,9 +16,13 @@ from rubriclab.judges.judge import Discreet
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.metrics import Metrics
 from rubriclab.judges.providers import load_litellm
-from rubriclab.ops.score import ScoreOptions
-from rubriclab.ops.text_scorer import TextScorer
-from rubriclab.ops.workspace import RubricLike, ServeOptions, Workspace, no_progress
+from rubriclab.ops.score import ScoreOptions, TextScorer
+from rubriclab.ops.workspace import (
+    RubricLike,
+    ServeOptions,
+    Workspace,
+    no_progress,
+)
 from rubriclab.option_names import by_reader, option
 from rubriclab.web.api.app import ScoringWork, application
 from rubriclab.web.api.gate import VARIABLE, AccessLog, Tokens, read_tokens

@@ -20,7 +20,12 @@ from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
 from rubriclab.models.judgment import LabelQuestion
 from rubriclab.ops.inputs import Data
-from rubriclab.ops.label import Labeling, LabelOptions, LabelResult, prepare_labeling
+from rubriclab.ops.label import (
+    Labeling,
+    LabelOptions,
+    LabelResult,
+    prepare_labeling,
+)
 from rubriclab.ops.workspace import Workspace
 from rubriclab.report.wording import count
 from rubriclab.web.label.app import label_app

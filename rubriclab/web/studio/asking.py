@@ -23,8 +23,7 @@ from rubriclab.judges.budget import LocalBudget
 from rubriclab.judges.ledger import Ledger
 from rubriclab.learning.estimate import DryRun
 from rubriclab.models.base import FrozenModel
-from rubriclab.ops.progress import Callback, spent
-from rubriclab.ops.workspace import Notify, Workspace, finish
+from rubriclab.ops.workspace import Callback, Notify, Workspace, finish, spent
 from rubriclab.option_names import for_reader
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.wording import count
