@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from rubriclab.prompts.prompt import Prompt as Prompt
 
 _HOMES = {
-    "data": ("read",),
+    "data.readers": ("read",),
     "data.write": ("write_rows",),
     "errors": (
         "BudgetReached",

@@ -156,6 +156,7 @@ _COLUMNS = tuple(column.name for column in _BATCHES.c)
 _ALL = select(_BATCHES).order_by(_BATCHES.c.created, _BATCHES.c.key)
 _OF_JUDGE = _ALL.where(_BATCHES.c.judge == bindparam("wanted"))
 _SET_ID = update(_BATCHES).where(_BATCHES.c.key == bindparam("wanted")).values(batch_id=bindparam("made"))
+_INSERT_BATCH = insert(_BATCHES)
 _REMOVE = delete(_BATCHES).where(_BATCHES.c.key == bindparam("wanted"))
 # Bytes of a SHA-256 digest.
 SIZE = 32
@@ -180,7 +181,7 @@ class BatchTable:
         """
         packed = b"".join(bytes.fromhex(digest.removeprefix(PREFIX)) for digest in batch.requests)
         values = {name: getattr(batch, name) for name in _COLUMNS if name != "requests"}
-        change(self._engine, _INSERT, {**values, "requests": packed})
+        change(self._engine, _INSERT_BATCH, {**values, "requests": packed})
 
     def set_id(self, key: str, batch_id: str) -> None:
         """Store the provider's id of a batch.
