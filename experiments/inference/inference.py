@@ -24,7 +24,7 @@ from experiments.tables import table as markdown
 from rubriclab.learning.candidates import find_candidates
 from rubriclab.learning.fitting import fit, held_out
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, paired_mean, renumbered
+from rubriclab.stats.intervals import Interval, paired_mean, renumber
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,
@@ -170,7 +170,7 @@ def learned(aspect: LabelledAspect, judge_name: str, rng: np.random.Generator) -
 
 
 def _numbers(names: Sequence[str]) -> IntArray:
-    return renumbered(np.array(names))
+    return renumber(np.array(names))
 
 
 def simulated(rng: np.random.Generator) -> tuple[Texts, Texts]:
@@ -182,7 +182,7 @@ def simulated(rng: np.random.Generator) -> tuple[Texts, Texts]:
     scores = 0.8 * quality + favour + rng.normal(0, 0.4, 400)
     some: list[npt.NDArray[np.int64]] = [np.sort(rng.permutation(200)[:LEARNED]), np.arange(200, 400)]
     first, second = (
-        Texts(quality[at], scores[at], renumbered(unit[at]), renumbered(system[at]), expected[at]) for at in some
+        Texts(quality[at], scores[at], renumber(unit[at]), renumber(system[at]), expected[at]) for at in some
     )
     return first, second
 

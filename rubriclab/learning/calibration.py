@@ -16,7 +16,7 @@ import numpy as np
 from rubriclab.models.aggregation import LEAST, Calibration, Conformal
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray
-from rubriclab.stats.intervals import DIGITS, enough, error_bounds
+from rubriclab.stats.intervals import DIGITS, enough_errors, error_bounds
 
 Kind = Literal["none", "linear", "isotonic", "logistic"]
 
@@ -156,7 +156,7 @@ def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conf
         labels: of the same texts.
     """
     errors = (labels - scores)[~np.isnan(scores)]
-    if not enough(len(errors), confidence):
+    if not enough_errors(len(errors), confidence):
         return None
     return Conformal(errors=tuple(np.sort(errors).round(DIGITS).tolist()), confidence=confidence)
 

@@ -65,7 +65,7 @@ from rubriclab.stats.agreement import (
     used_texts,
 )
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import CONFIDENCE, FEWEST_GROUPS, Interval, estimate, rounded
+from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, estimate, rounded
 from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 GateLevel = Literal["group", "dataset"]
@@ -327,7 +327,7 @@ def more_labels(difference: Interval, labels: int, clusters: int) -> MoreLabels 
     Args:
         difference: in correlation, with its interval, from `labels` labelled texts in `clusters` clusters.
     """
-    if difference.value is None or difference.low is None or difference.high is None or clusters < FEWEST_GROUPS:
+    if difference.value is None or difference.low is None or difference.high is None or clusters < MIN_GROUPS:
         return None
     more = np.arange(STEP, MOST_LABELS + 1, STEP, dtype=np.float64)
     chances = decision_chances(difference.value, (difference.high - difference.low) / 2, labels, clusters, more)

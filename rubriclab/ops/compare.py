@@ -73,15 +73,15 @@ from rubriclab.report.wording import count
 from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intervals import (
-    FEWEST_GROUPS,
+    MIN_GROUPS,
     NO_SPREAD,
     Interval,
     PairedMean,
     adjust_p_values,
     confidence_sequence,
-    constant,
+    mean_without_spread,
     paired_mean,
-    renumbered,
+    renumber,
     rounded_number,
     units,
 )
@@ -270,7 +270,7 @@ def _by_groups(before: ScoredSet, after: ScoredSet) -> PairedMean:
     if min(len(first), len(second)) < 2:
         return PairedMean(Interval(difference), None)
     if max(np.ptp(first), np.ptp(second)) <= NO_SPREAD:
-        return constant(difference, min(1.0, 2 / math.comb(len(first) + len(second), len(first))))
+        return mean_without_spread(difference, min(1.0, 2 / math.comb(len(first) + len(second), len(first))))
     test = ttest_ind(second, first, equal_var=False)
     low, high = test.confidence_interval(0.95)
     return PairedMean(Interval(difference, float(low), float(high)), float(test.pvalue))
@@ -389,7 +389,7 @@ def human_difference(
     if found.interval.value is None:
         place = int(own[1].groups > own[0].groups)
         pool, labels_of = own[place], LABELS_OF[1 + place]
-        if pool.groups < FEWEST_GROUPS:
+        if pool.groups < MIN_GROUPS:
             if learned is None:
                 return None
             pool, labels_of = learned, "learning"
@@ -944,7 +944,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     if counted:
         _looks_of(place).write_text(earlier.model_copy(update={"looks": looks}).model_dump_json(), "utf-8")
     table = np.array([[each.get(key, np.nan) for key in texts] for each in looks]).reshape(len(looks), len(texts))
-    unit = renumbered(np.array([each.group for each in examples]))
+    unit = renumber(np.array([each.group for each in examples]))
     bias, error = (
         confidence_sequence(_changes(values, unit), error_rate=ERROR_RATE / 2, tightest=TIGHTEST_LOOK * groups)
         for values in (table, np.abs(table))
@@ -999,5 +999,5 @@ def _changes(values: FloatArray, unit: IntArray) -> list[FloatArray]:
     """
     counts = np.cumsum(~np.isnan(values), axis=0)[:-1]
     changes = values[1:] - np.nancumsum(values, axis=0)[:-1] / np.where(counts, counts, np.nan)
-    known = [(row[~np.isnan(row)], renumbered(unit[~np.isnan(row)])) for row in changes]
+    known = [(row[~np.isnan(row)], renumber(unit[~np.isnan(row)])) for row in changes]
     return [np.bincount(group, row) / np.bincount(group) for row, group in known if group.max(initial=0) > 0]

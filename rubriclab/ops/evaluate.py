@@ -45,7 +45,7 @@ from rubriclab.report.wording import count
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import Agreement, ConstantRule, Level, Unit
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
-from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumbered, units
+from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumber, units
 from rubriclab.stats.pairs import PairwiseAccuracy, pairwise_accuracy, soft_pairwise_accuracy
 from rubriclab.stats.reliability import ceiling_interval, fleiss_kappa, krippendorff_alpha
 
@@ -650,7 +650,7 @@ def _reliability(alpha: float) -> Reliability:
 
 def _pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
     both = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
-    x, y, unit = scores[first][both], scores[second][both], renumbered(cluster[both])
+    x, y, unit = scores[first][both], scores[second][both], renumber(cluster[both])
     spearman = estimate(
         lambda counts: spearman_rows(x, y, np.take(counts, unit, axis=1)),
         int(unit.max(initial=-1)) + 1,

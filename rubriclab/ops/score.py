@@ -72,7 +72,7 @@ from rubriclab.ops.workspace import (
 )
 from rubriclab.option_names import by_reader, command, did_you_mean, option
 from rubriclab.report.wording import count
-from rubriclab.stats.intervals import FEWEST_GROUPS
+from rubriclab.stats.intervals import MIN_GROUPS
 
 # The ways of asking that `score_stream` takes.
 Rivals = RivalLimits | Literal["apart"] | None
@@ -294,10 +294,10 @@ class Scoring:
                 f"from {self.rubric.scores_on.describe()}; the first: {self.bad_labels[0]}"
             )
         groups = labelled.groups if labelled else 0
-        if groups < FEWEST_GROUPS:
+        if groups < MIN_GROUPS:
             raise DataError(
                 f"{option('labels_in', column)}: got labels of {count(groups, 'group')}, not counting those that the "
-                f"rubric was learned from; expected at least {FEWEST_GROUPS}.",
+                f"rubric was learned from; expected at least {MIN_GROUPS}.",
                 "Label more texts, drawn at random, or leave the option out.",
             )
 

@@ -34,7 +34,7 @@ from rubriclab.ops.workspace import (
     check_distinct,
     unanswered,
 )
-from rubriclab.stats.intervals import Interval, renumbered, units
+from rubriclab.stats.intervals import Interval, renumber, units
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,
@@ -411,7 +411,7 @@ class ScoreDistribution:
 
     def _texts(self, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> ScoredSet:
         values, labels = (np.array(each)[chosen] for each in (self.values, self.labels))
-        return ScoredSet(values, labels, renumbered(np.array(self.groups)[chosen]), np.ones(len(values)))
+        return ScoredSet(values, labels, renumber(np.array(self.groups)[chosen]), np.ones(len(values)))
 
     def _human_mean(self, texts: ScoredSet) -> Interval:
         if not len(texts.scores):
@@ -507,4 +507,4 @@ def held_out_scores(workspace: Workspace, version: Version, judge: str) -> Label
         return None
     labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
     systems = np.array([text.system or f"/{place}" for place, text in enumerate(texts)])
-    return LabelledScores(labels, scores, units([text.group for text in texts]), renumbered(systems))
+    return LabelledScores(labels, scores, units([text.group for text in texts]), renumber(systems))

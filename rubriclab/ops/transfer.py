@@ -101,7 +101,7 @@ from rubriclab.report.wording import count
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats
 from rubriclab.stats.intervals import (
-    FEWEST_GROUPS,
+    MIN_GROUPS,
     Interval,
     grouped_folds,
     paired_mean,
@@ -544,7 +544,7 @@ def recommend(
     The rule: of the ways that were measured, the one whose scores, without the text's own label, are closest to the
     labels; the cheapest of equals. Its gain has a 95 % interval over groups, and is slightly optimistic, as the best of
     three. As the labels exist already, no significance is asked for: keeping the rubric unchanged until a difference is
-    significant was measured to be worse. With fewer than `FEWEST_GROUPS` groups, or constant labels, `default`.
+    significant was measured to be worse. With fewer than `MIN_GROUPS` groups, or constant labels, `default`.
 
     Args:
         scores: by way, shape (texts,), NaN for unscored; `reuse` is among them.
@@ -558,7 +558,7 @@ def recommend(
         action: paired_mean((errors["reuse"] - errors[action])[scored], units(kept)).interval.rounded()
         for action in actions
     }
-    if len(set(kept)) < FEWEST_GROUPS or np.ptp(labels[scored]) == 0:
+    if len(set(kept)) < MIN_GROUPS or np.ptp(labels[scored]) == 0:
         return default, gains, True
     means = {action: rounded_number(errors[action][scored].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False

@@ -23,7 +23,7 @@ from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
 from rubriclab.report.verdict_agreement import verdict_sentence
 from rubriclab.report.wording import count, estimate, figure
-from rubriclab.stats.intervals import FEWEST_GROUPS, Interval
+from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Version
@@ -195,7 +195,7 @@ def more_labels(validation: Validation) -> str:
     """Return what to label for a decision, as a sentence without its full stop."""
     deciding = validation.deciding
     if deciding.few_groups is not None:
-        return f"Label texts of at least {count(max(FEWEST_GROUPS - deciding.few_groups, 1), 'more group')} (sources)"
+        return f"Label texts of at least {count(max(MIN_GROUPS - deciding.few_groups, 1), 'more group')} (sources)"
     if deciding.outcome != "inconclusive":
         return "Label more texts from new sources: these cannot tell the errors apart"
     if deciding.more_labels is None or deciding.more_labels.even is None:

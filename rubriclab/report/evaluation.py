@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.learning.scoring import CriterionScore, Score
@@ -147,7 +148,7 @@ def error_rows(
 ) -> list[dict[str, Any]]:
     """Return the errors of graded rubrics in points of their scales; arguments as for `evaluation_view`."""
     return [
-        {"evaluator": version.ref, "aspect": version.rubric.aspect.name, **errors.model_dump(mode="json")}
+        {"evaluator": version.ref, "aspect": version.rubric.aspect.name, **asdict(errors)}
         for version in versions
         if not version.rubric.scores_on.names and (errors := errors_of(version, _texts(version, scored, examples)))
     ]

@@ -20,7 +20,7 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure
-from rubriclab.stats.intervals import FEWEST_GROUPS
+from rubriclab.stats.intervals import MIN_GROUPS
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Action
@@ -59,7 +59,7 @@ def sentences(transfer: Transfer) -> Iterator[str]:
     else:
         yield (
             "There are no labels to measure agreement with people on these texts: label some of at least "
-            f"{FEWEST_GROUPS} groups."
+            f"{MIN_GROUPS} groups."
         )
     if transfer.outside:
         yield (
@@ -84,7 +84,7 @@ def _recommendation(transfer: Transfer, best: ActionEvaluation) -> str:
     if transfer.too_few_groups:
         other = " Another judge uses the scale differently." if best.action == "recalibrate" else ""
         return (
-            f"{ADVICE[best.action]}, by default: labels of fewer than {FEWEST_GROUPS} groups, or all equal, "
+            f"{ADVICE[best.action]}, by default: labels of fewer than {MIN_GROUPS} groups, or all equal, "
             f"show no difference between the ways.{other}"
         )
     if best.action == "reuse":
@@ -105,8 +105,8 @@ def _cautions(transfer: Transfer, best: ActionEvaluation) -> Iterator[str]:
             f"Even then its scores {certainty} no closer to the labels than the mean label, "
             f"whose error is {figure(mean)}."
         )
-    if best.groups < FEWEST_GROUPS:
-        yield f"There are no intervals over {count(best.groups, 'group')}; at least {FEWEST_GROUPS} are needed."
+    if best.groups < MIN_GROUPS:
+        yield f"There are no intervals over {count(best.groups, 'group')}; at least {MIN_GROUPS} are needed."
 
 
 def _table(transfer: Transfer) -> Iterator[Block]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.models.characters import one_line, plain
 from rubriclab.models.version import Baseline, Effort
-from rubriclab.stats.intervals import FEWEST_GROUPS, Interval
+from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -219,7 +219,7 @@ def baseline_feature(baseline: Baseline) -> str:
 
 def too_few_groups(groups: int) -> str:
     """Return `too few groups for an interval (2; 5 are needed)`."""
-    return f"too few groups for an interval ({groups}; {FEWEST_GROUPS} are needed)"
+    return f"too few groups for an interval ({groups}; {MIN_GROUPS} are needed)"
 
 
 def basis(result: Result) -> str:

@@ -28,14 +28,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.models.base import FrozenModel
-from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, kendall_rows, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import CONFIDENCE, DIGITS, FEWEST_GROUPS, Interval, Statistic, estimate, sign_flip_p
+from rubriclab.stats.correlation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    is_constant,
+    kendall_rows,
+    pearson_rows,
+    spearman_rows,
+)
+from rubriclab.stats.intervals import CONFIDENCE, DIGITS, MIN_GROUPS, Interval, Statistic, estimate, sign_flip_p
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Agreement:
     unit: Unit
     """What the jackknife leaves out: groups, or texts if there is a single group or every text is its own group."""
     too_few_groups: bool
-    """Whether there are no intervals because these are fewer than `FEWEST_GROUPS`."""
+    """Whether there are no intervals because these are fewer than `MIN_GROUPS`."""
     spearman: Interval
     pearson: Interval
     kendall: Interval
@@ -106,8 +113,7 @@ def agreement(
         ValueError: lengths differ, a human score is not finite, a predicted score is infinite, a group or
             system is not a string, systems are missing at system level, or an option is out of range.
     """
-    texts = scored_texts([predicted], human, groups, _needed(systems, level))
-    used = used_texts(texts, level, constant)
+    texts, used = _texts_at_level([predicted], human, groups, systems, level=level, constant=constant)
 
     def estimated(coefficient: Coefficient) -> Interval:
         statistic = level_statistic(used, 0, coefficient, level, constant)
@@ -158,9 +164,15 @@ def difference(
     Both are compared on the texts that both scored, so the difficulty of a group cancels out.
     If the interval does not contain 0, one evaluator agrees better. Arguments and errors as for `agreement`.
     """
-    texts = scored_texts([first, second], human, groups, _needed(systems, level))
-    used = used_texts(texts, level, constant)
-    first_agreement, second_agreement = (level_statistic(used, row, spearman_rows, level, constant) for row in (0, 1))
+    _, used = _texts_at_level([first, second], human, groups, systems, level=level, constant=constant)
+    agreements = [level_statistic(used, row, spearman_rows, level, constant) for row in (0, 1)]
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        return agreements[0](counts) - agreements[1](counts)
+
+    p = None
+    if level == "group" and not used.too_few_groups and used.unit == "groups":
+        p = sign_flip_p(statistic(np.eye(used.clusters)))
     return AgreementDifference(
         level=level,
         n=len(used.human),
@@ -168,29 +180,25 @@ def difference(
         constant=constant,
         unit=used.unit,
         too_few_groups=used.too_few_groups,
-        spearman=estimate(
-            lambda counts: first_agreement(counts) - second_agreement(counts),
-            used.clusters,
-            elements=len(used.human),
-            confidence=confidence,
-        ),
-        p=_sign_flip_p(first_agreement, second_agreement, used) if level == "group" else None,
+        spearman=estimate(statistic, used.clusters, elements=len(used.human), confidence=confidence),
+        p=p,
     )
 
 
-def _sign_flip_p(first: Statistic, second: Statistic, used: ScoredTexts) -> float | None:
-    if used.too_few_groups or used.unit == "texts":
-        return None
-    each_alone = np.eye(used.clusters)
-    return sign_flip_p(first(each_alone) - second(each_alone))
-
-
-def _needed(systems: Sequence[str] | None, level: Level) -> Sequence[str] | None:
-    if level != "system":
-        return None
-    if systems is None:
+def _texts_at_level(
+    predicted: Sequence[npt.ArrayLike],
+    human: npt.ArrayLike,
+    groups: Sequence[str],
+    systems: Sequence[str] | None,
+    *,
+    level: Level,
+    constant: ConstantRule,
+) -> tuple[ScoredTexts, ScoredTexts]:
+    """Return the texts that every evaluator scored, and those of them that are used at the level."""
+    if level == "system" and systems is None:
         raise ValueError("systems: expected the system that wrote each text, for system level, got None")
-    return systems
+    texts = scored_texts(predicted, human, groups, systems if level == "system" else None)
+    return texts, used_texts(texts, level, constant)
 
 
 Level = Literal["group", "dataset", "system"]
@@ -236,11 +244,11 @@ class ScoredTexts:
         return starts
 
     @property
-    def constant(self) -> npt.NDArray[np.bool_]:
+    def constant(self) -> BoolArray:
         """Which groups have two or more texts and one human score for all of them."""
         highest = np.maximum.reduceat(self.human, self.starts)
         lowest = np.minimum.reduceat(self.human, self.starts)
-        constant: npt.NDArray[np.bool_] = (highest == lowest) & (self.sizes > 1)
+        constant: BoolArray = (highest == lowest) & (self.sizes > 1)
         return constant
 
     @property
@@ -261,10 +269,10 @@ class ScoredTexts:
     @property
     def too_few_groups(self) -> bool:
         """Whether there are too few clusters for an interval."""
-        return self.clusters < FEWEST_GROUPS
+        return self.clusters < MIN_GROUPS
 
     def take(self, which: IntArray) -> ScoredTexts:
-        """Return only these texts, with groups and systems renumbered."""
+        """Return only these texts, with groups and systems renumber."""
         group, system = (np.unique(codes[which], return_inverse=True)[1] for codes in (self.group, self.system))
         return ScoredTexts(self.predicted[:, which], self.human[which], group, system)
 
@@ -313,55 +321,42 @@ def level_statistic(
     texts: ScoredTexts, evaluator: int, coefficient: Coefficient, level: Level, rule: ConstantRule
 ) -> Statistic:
     """Agreement of one evaluator (a row of `texts.predicted`) as a function of `texts.cluster` counts."""
-    predicted = texts.predicted[evaluator]
+    predicted, human, cluster, sizes = texts.predicted[evaluator], texts.human, texts.cluster, texts.sizes
     if level == "system":
-        return _over_systems(texts, predicted, coefficient)
-    if level == "dataset":
-        return _over_texts(texts, predicted, coefficient)
-    ruled = _with_rule(coefficient, rule)
-    if len(texts.sizes) == 1:
-        return _over_texts(texts, predicted, ruled)
-    return _over_groups(texts, predicted, ruled)
+        return _system_statistic(texts, predicted, coefficient)
 
+    def ruled(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
+        """Return the coefficient with the rule's values for a constant evaluator and constant human scores."""
+        values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
+        return np.where(is_constant(y, weights), 1.0 if rule == "papers" else np.nan, values)
 
-def _over_texts(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    cluster, human = texts.cluster, texts.human
-    # np.take makes the weights of a sample contiguous in memory, unlike indexing: twice as fast.
-    return lambda counts: coefficient(predicted, human, np.take(counts, cluster, axis=1))
-
-
-def _over_groups(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """The mean over groups."""
-    correlations = _group_coefficients(texts, predicted, coefficient)
-    return lambda counts: counts @ correlations / counts.sum(axis=1)
-
-
-def _group_coefficients(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> FloatArray:
-    """Each group's coefficient, shape (groups,); groups of one size are computed together, as rows of one array."""
-    sizes, starts = texts.sizes, texts.starts
+    if level == "dataset" or len(sizes) == 1:
+        used = coefficient if level == "dataset" else ruled
+        # np.take makes the weights of a sample contiguous in memory, unlike indexing: twice as fast.
+        return lambda counts: used(predicted, human, np.take(counts, cluster, axis=1))
     coefficients = np.empty(len(sizes))
+    # Groups of one size are computed together, as rows of one array.
     for size in np.unique(sizes):
         groups = np.flatnonzero(sizes == size)
-        members = starts[groups][:, np.newaxis] + np.arange(size)
-        coefficients[groups] = coefficient(predicted[members], texts.human[members])
-    return coefficients
+        members = texts.starts[groups][:, np.newaxis] + np.arange(size)
+        coefficients[groups] = ruled(predicted[members], human[members])
+    return lambda counts: counts @ coefficients / counts.sum(axis=1)
 
 
-def _over_systems(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """Agreement over systems; a system without texts in a sample is left out of it.
+def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
+    """Return the agreement over systems; a system without texts in a sample is left out of it.
 
     Sums over clusters and systems are sparse: with one cluster and one system per text, a dense table would have a cell
     for every pair of texts.
     """
     from scipy.sparse import csr_array
 
-    shape = texts.clusters, texts.systems
-
     def table(values: FloatArray) -> csr_array:
-        return csr_array((values, (texts.cluster, texts.system)), shape=shape)
+        return csr_array((values, (texts.cluster, texts.system)), shape=(texts.clusters, texts.systems))
 
     sizes = table(np.ones_like(predicted))
-    predicted_sums, human_sums = table(_unit_scaled(predicted)), table(_unit_scaled(texts.human))
+    scaled = (scores / (np.abs(scores).max(initial=0.0) or 1.0) for scores in (predicted, texts.human))
+    predicted_sums, human_sums = map(table, scaled)
 
     def statistic(counts: FloatArray) -> FloatArray:
         present = counts @ sizes
@@ -371,20 +366,6 @@ def _over_systems(texts: ScoredTexts, predicted: FloatArray, coefficient: Coeffi
         return coefficient(predicted_means, human_means, np.minimum(present, 1))
 
     return statistic
-
-
-def _with_rule(coefficient: Coefficient, rule: ConstantRule) -> Coefficient:
-    """The coefficient with the rule's values for a constant evaluator and constant human scores."""
-
-    def ruled(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
-        values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
-        return np.where(is_constant(y, weights), 1.0 if rule == "papers" else np.nan, values)
-
-    return ruled
-
-
-def _unit_scaled(scores: FloatArray) -> FloatArray:
-    return scores / (np.abs(scores).max(initial=0.0) or 1.0)
 
 
 def _scores(name: str, values: npt.ArrayLike, n: int) -> FloatArray:
@@ -411,7 +392,8 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
 
 
-class ScoreErrors(FrozenModel):
+@dataclass(frozen=True)
+class ScoreErrors:
     """How far scores are from the labels, in points of the scale.
 
     Attributes:
@@ -420,6 +402,8 @@ class ScoreErrors(FrozenModel):
         near: the share of texts whose score is at most `point` from the label.
         point: 1 on scales of about 1 to 5 or 1 to 10, else a fifth of the scale's width.
     """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}
 
     absolute: Interval
     bias: float

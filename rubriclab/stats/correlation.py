@@ -1,4 +1,4 @@
-"""Pearson, Spearman and Kendall correlation, of two vectors or of many weighted rows; partial correlation.
+"""Pearson, Spearman and Kendall correlation, of two vectors or of many weighted rows.
 
 A weight is how often an element counts. What a jackknife leaves out, like a missing element, has the
 weight zero, so the same functions give the coefficients of the data and of its resamples. All three are exact for
@@ -17,17 +17,13 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+# Up to this many elements, Kendall's tau is computed from the matrix of all pairs (32 MB at this size); above, by
+# scipy's O(n log n) algorithm for each row.
 PAIR_LIMIT = 2000
-"""Up to this many elements, Kendall's tau is computed from the matrix of all pairs (32 MB at this size); above, by
-scipy's O(n log n) algorithm for each row."""
-
+# Below this many ratings the correlation of a criterion with the labels is undefined: Fisher's interval needs four.
 MIN_RATINGS = 5
-"""Below this many ratings the correlation of a criterion with the labels is undefined: Fisher's interval needs four."""
-
-NEARLY_PERFECT = 1 - 1e-9
-"""Maximum absolute correlation before Fisher's transform, as the transform of 1 is infinite."""
-
-"""Residuals below this share of a variable's spread are rounding errors: the controls explain it completely."""
+# Maximum absolute correlation before Fisher's transform, as the transform of 1 is infinite.
+MAX_CORRELATION = 1 - 1e-9
 
 
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -49,14 +45,6 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     return float(spearman_rows(x, y)[0])
 
 
-def kendall(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Kendall's tau-b (corrected for ties) of two vectors; nan if undefined.
-
-    Undefined and refused under the same conditions as `pearson`.
-    """
-    return float(kendall_rows(x, y)[0])
-
-
 def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Pearson correlations of paired rows, shape (rows,); nan where a row's correlation is undefined.
 
@@ -71,7 +59,10 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     x, y, weights = _rows(x, y, weights)
     defined = _untied_pairs(_tie_weights(_levels(x), weights)) > 0
     defined &= _untied_pairs(_tie_weights(_levels(y), weights)) > 0
-    return _product_moment(_scaled(x), _scaled(y), weights, defined)
+    # Scaled to [-1, 1], so that no square overflows; correlations do not depend on the unit.
+    sizes = [np.abs(rows).max(axis=1, keepdims=True, initial=0.0) for rows in (x, y)]
+    x, y = (rows / np.where(size > 0, size, 1.0) for rows, size in zip((x, y), sizes, strict=True))
+    return _product_moment(x, y, weights, defined)
 
 
 def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
@@ -98,11 +89,21 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     y_pairs = _untied_pairs(_tie_weights(y_levels, weights))
     taus = np.full(len(weights), np.nan)
     defined = np.flatnonzero((x_pairs > 0) & (y_pairs > 0))
+    row_levels = [np.broadcast_to(levels, weights.shape) for levels in (x_levels, y_levels)]
     if weights.shape[1] > PAIR_LIMIT:
-        taus[defined] = _counted_taus(x_levels, y_levels, weights, defined)
+        from scipy.stats import kendalltau
+
+        copies = weights.astype(np.int64)
+        for row in defined:
+            repeated = (np.repeat(levels[row], copies[row]) for levels in row_levels)
+            taus[row] = kendalltau(*repeated, method="asymptotic").statistic
+        return taus.clip(-1.0, 1.0)
+    if len(x_levels) == len(y_levels) == 1:
+        surplus = np.einsum("ij,ij->i", weights @ _pair_signs(x_levels[0], y_levels[0]), weights) / 2
     else:
-        surplus = _concordance(x_levels, y_levels, weights)
-        taus[defined] = surplus[defined] / np.sqrt(x_pairs[defined] * y_pairs[defined])
+        rows = zip(*row_levels, weights, strict=True)
+        surplus = np.array([row @ _pair_signs(*pair) @ row / 2 for *pair, row in rows])
+    taus[defined] = surplus[defined] / np.sqrt(x_pairs[defined] * y_pairs[defined])
     return taus.clip(-1.0, 1.0)
 
 
@@ -125,18 +126,18 @@ def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
 
 def fisher_z(r: npt.ArrayLike) -> FloatArray:
     """Return Fisher's transform of correlations; finite, as perfect ones are clipped."""
-    z: FloatArray = np.arctanh(np.clip(r, -NEARLY_PERFECT, NEARLY_PERFECT))
+    z: FloatArray = np.arctanh(np.clip(r, -MAX_CORRELATION, MAX_CORRELATION))
     return z
 
 
-def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
+def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> BoolArray:
     """Whether each row is constant, shape (rows,); a row of fewer than two elements is.
 
     Equality is exact: round first if equal scores may come from different sums.
     Arguments and errors as for `pearson_rows`.
     """
     rows, _, weights = _rows(values, values, weights)
-    constant: npt.NDArray[np.bool_] = _untied_pairs(_tie_weights(_levels(rows), weights)) == 0
+    constant: BoolArray = _untied_pairs(_tie_weights(_levels(rows), weights)) == 0
     return constant
 
 
@@ -144,18 +145,14 @@ def _rows(
     x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the arguments as (1 or rows, n), (1 or rows, n) and (rows, n)."""
-    x, y = _table(x), _table(y)
+    tables = [np.atleast_2d(np.asarray(values, dtype=np.float64)) for values in (x, y, weights) if values is not None]
+    if not all(np.isfinite(table).all() for table in tables):
+        raise ValueError("expected finite numbers, got nan or infinity; leave missing values out first")
+    x, y = tables[:2]
     if x.shape[1] != y.shape[1]:
         raise ValueError(f"expected equally many elements, got x {x.shape} and y {y.shape}")
-    counts = np.ones((1, x.shape[1])) if weights is None else _table(weights)
+    counts = np.ones((1, x.shape[1])) if weights is None else tables[2]
     return x, y, np.broadcast_to(counts, (max(len(x), len(y), len(counts)), x.shape[1]))
-
-
-def _table(values: npt.ArrayLike) -> FloatArray:
-    table = np.atleast_2d(np.asarray(values, dtype=np.float64))
-    if not np.all(np.isfinite(table)):
-        raise ValueError("expected finite numbers, got nan or infinity; leave missing values out first")
-    return table
 
 
 def _levels(rows: FloatArray) -> IntArray:
@@ -189,14 +186,7 @@ def _average_ranks(levels: IntArray, ties: FloatArray) -> FloatArray:
     return np.take_along_axis(ranks, np.broadcast_to(levels, (len(ties), levels.shape[1])), axis=1)
 
 
-def _scaled(rows: FloatArray) -> FloatArray:
-    """Each row scaled to [-1, 1], so that no square overflows; correlations do not depend on the unit."""
-    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
-    scaled: FloatArray = rows / np.where(largest > 0, largest, 1.0)
-    return scaled
-
-
-def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: npt.NDArray[np.bool_]) -> FloatArray:
+def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: BoolArray) -> FloatArray:
     total = np.maximum(weights.sum(axis=1), 1.0)
     x = x - (np.einsum("ij,ij->i", weights, x) / total)[:, np.newaxis]
     y = y - (np.einsum("ij,ij->i", weights, y) / total)[:, np.newaxis]
@@ -208,29 +198,11 @@ def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: 
     return correlations.clip(-1.0, 1.0)
 
 
-def _concordance(x: IntArray, y: IntArray, weights: FloatArray) -> FloatArray:
-    """Concordant minus discordant pairs of each row, shape (rows,)."""
-    if len(x) == len(y) == 1:
-        surplus: FloatArray = np.einsum("ij,ij->i", weights @ _pair_signs(x[0], y[0]), weights)
-        return surplus / 2
-    x, y = np.broadcast_to(x, weights.shape), np.broadcast_to(y, weights.shape)
-    return np.array([row @ _pair_signs(*pair) @ row / 2 for *pair, row in zip(x, y, weights, strict=True)])
-
-
 def _pair_signs(x: IntArray, y: IntArray) -> FloatArray:
     """1 for pairs in the same order in x and y, -1 for pairs in opposite order, 0 for ties."""
     # Signs by comparisons, a byte each: differences would take eight bytes.
     x_signs, y_signs = (np.greater.outer(v, v).view(np.int8) - np.less.outer(v, v).view(np.int8) for v in (x, y))
     return (x_signs * y_signs).astype(np.float64)
-
-
-def _counted_taus(x: IntArray, y: IntArray, weights: FloatArray, which: IntArray) -> list[float]:
-    from scipy.stats import kendalltau
-
-    x, y = np.broadcast_to(x, weights.shape), np.broadcast_to(y, weights.shape)
-    copies = weights.astype(np.int64)
-    written_out = ((np.repeat(x[row], copies[row]), np.repeat(y[row], copies[row])) for row in which)
-    return [float(kendalltau(*pair, method="asymptotic").statistic) for pair in written_out]
 
 
 def floats(values: Iterable[float | None]) -> FloatArray:

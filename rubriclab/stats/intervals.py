@@ -42,8 +42,23 @@ import numpy.typing as npt
 
 from rubriclab.stats.correlation import FloatArray, IntArray, fisher_z
 
+# Decimal places of stored numbers, so that digests do not depend on the last bits of a sum.
 DIGITS = 6
-"""Decimal places of stored numbers, so that digests do not depend on the last bits of a sum."""
+CONFIDENCE = 0.95
+# With fewer clusters there is no interval.
+MIN_GROUPS = 5
+# With more clusters, so many random parts of them are left out one by one: the delete-a-group jackknife.
+MAX_PARTS = 200
+# Smaller standard errors come from rounding: all groups have the same mean.
+NO_SPREAD = 1e-9
+# Sign flips of a permutation test.
+MAX_FLIPS = 9999
+# Elements of an array when samples are computed in batches, 8 MB: measured fastest from 800 to 2,000 texts.
+BATCH_ELEMENTS = 2**20
+
+Statistic = Callable[[FloatArray], FloatArray]
+"""Maps counts of shape (samples, clusters) to values of shape (samples,), nan if undefined. With all counts 1 the value
+is the statistic of the data."""
 
 
 def rounded(value: float | None) -> float | None:
@@ -96,34 +111,30 @@ def wilson(found: int, of: int) -> Interval:
     return Interval(share, center - margin, center + margin).within(0, 1)
 
 
-def enough(errors: int, confidence: float) -> bool:
-    """Return whether this number of errors can bound another one on both sides; nineteen can for 0.9."""
-    return _rank(errors, (1 - confidence) / 2) >= 1
+def enough_errors(number: int, confidence: float) -> bool:
+    """Return whether so many errors can bound another one on both sides; nineteen can for 0.9."""
+    # Rounded, as floating-point 20 * 0.05 may not be 1.
+    return round((number + 1) * (1 - confidence) / 2, 9) >= 1
 
 
 def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, float]:
     """Return the bounds of another error with probability `confidence`, if it is exchangeable with `errors`.
 
-    The first is not positive and the second not negative; both are infinite if the errors are not `enough`.
+    The first is not positive and the second not negative; both are infinite without `enough_errors`.
 
     Args:
         errors: signed, ascending.
     """
-    if not enough(len(errors), confidence):
+    if not enough_errors(len(errors), confidence):
         return -math.inf, math.inf
+
+    def quantile(share: float) -> float:
+        rank = round((len(errors) + 1) * share, 9)
+        below = min(math.floor(rank), len(errors) - 1)
+        return errors[below - 1] + (rank - below) * (errors[below] - errors[below - 1])
+
     tail = (1 - confidence) / 2
-    return min(_quantile(errors, tail), 0.0), max(_quantile(errors, 1 - tail), 0.0)
-
-
-def _quantile(errors: Sequence[float], share: float) -> float:
-    rank = _rank(len(errors), share)
-    below = min(math.floor(rank), len(errors) - 1)
-    return errors[below - 1] + (rank - below) * (errors[below] - errors[below - 1])
-
-
-def _rank(n: int, share: float) -> float:
-    # Rounded, as floating-point 20 * 0.05 may not be 1.
-    return round((n + 1) * share, 9)
+    return min(quantile(tail), 0.0), max(quantile(1 - tail), 0.0)
 
 
 def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tightest: int) -> Interval:
@@ -158,13 +169,6 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
     return float(np.sqrt(count / (count - 1) * np.square(sums).sum()) / len(values))
 
 
-# Smaller standard errors come from rounding: all groups have the same mean.
-NO_SPREAD = 1e-9
-
-
-MOST_FLIPS = 9999
-
-
 class PairedMean(NamedTuple):
     """A mean difference with its interval, and the two-sided p value of no difference; `None` if undefined."""
 
@@ -193,7 +197,7 @@ def paired_mean(differences: FloatArray, unit: IntArray) -> PairedMean:
         return PairedMean(Interval(mean), None)
     error = standard_error(differences, unit)
     if error <= NO_SPREAD * max(1.0, abs(mean)):
-        return constant(mean, 0.5 ** (count - 1))
+        return mean_without_spread(mean, 0.5 ** (count - 1))
     margin = float(stdtrit(count - 1, 0.975)) * error
     p = 2 * float(stdtr(count - 1, -abs(mean) / error))
     return PairedMean(Interval(mean, mean - margin, mean + margin), p)
@@ -202,7 +206,7 @@ def paired_mean(differences: FloatArray, unit: IntArray) -> PairedMean:
 def sign_flip_p(differences: FloatArray) -> float:
     """Return the two-sided p value of the mean of independent differences by flips of their signs.
 
-    All flips are counted where there are at most `MOST_FLIPS` of them, else as many random ones.
+    All flips are counted where there are at most `MAX_FLIPS` of them, else as many random ones.
     """
     from scipy.stats import permutation_test
 
@@ -211,14 +215,14 @@ def sign_flip_p(differences: FloatArray) -> float:
         lambda ours, theirs, axis: np.round(np.mean(ours - theirs, axis=axis), 12),
         permutation_type="samples",
         vectorized=True,
-        n_resamples=MOST_FLIPS,
+        n_resamples=MAX_FLIPS,
         batch=1000,
         rng=np.random.default_rng(0),
     )
     return float(found.pvalue)
 
 
-def constant(mean: float, p: float, confidence: float = 0.95) -> PairedMean:
+def mean_without_spread(mean: float, p: float, confidence: float = CONFIDENCE) -> PairedMean:
     """Return a mean difference without any spread; `p` is the smallest p value that so few groups can give."""
     if abs(mean) <= NO_SPREAD:
         return PairedMean(Interval(0.0, 0.0, 0.0), 1.0)
@@ -235,28 +239,12 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
     return [None if p is None else float(next(values)) for p in p_values]
 
 
-CONFIDENCE = 0.95
-
-FEWEST_GROUPS = 5
-"""With fewer clusters there is no interval."""
-
-MOST_PARTS = 200
-"""With more clusters, so many random parts of them are left out one by one: the delete-a-group jackknife."""
-
-BATCH_ELEMENTS = 2**20
-"""Elements of an array when samples are computed in batches, 8 MB: measured fastest from 800 to 2,000 texts."""
-
-Statistic = Callable[[FloatArray], FloatArray]
-"""Maps counts of shape (samples, clusters) to values of shape (samples,), nan if undefined. With all counts 1 the value
-is the statistic of the data."""
-
-
 def estimate(
     statistic: Statistic, clusters: int, *, elements: int, correlation: bool = False, confidence: float = CONFIDENCE
 ) -> Interval:
     """Return the statistic of the data with its interval.
 
-    There is no interval for fewer than `FEWEST_GROUPS` clusters, or if the statistic is undefined without one of them.
+    There is no interval for fewer than `MIN_GROUPS` clusters, or if the statistic is undefined without one of them.
 
     Args:
         elements: how many elements the arrays of a single sample have.
@@ -271,9 +259,9 @@ def estimate(
     value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
     if math.isnan(value):
         return Interval(None)
-    if clusters < FEWEST_GROUPS:
+    if clusters < MIN_GROUPS:
         return Interval(value)
-    part = bundled(np.arange(clusters), MOST_PARTS, seed=0)
+    part = bundle_units(np.arange(clusters), MAX_PARTS, seed=0)
     samples, batch = int(part.max()) + 1, max(1, BATCH_ELEMENTS // max(1, elements))
     batches = (np.arange(start, min(start + batch, samples)) for start in range(0, samples, batch))
     without = [statistic((part != left_out[:, np.newaxis]).astype(np.float64)) for left_out in batches]
@@ -286,7 +274,7 @@ def student_interval(
     """Return a statistic with its interval from its values with each part of the data left out, shape (parts,).
 
     There is no interval if one of the values is NaN or there are fewer than two. If they do not differ, it is that of
-    `rubriclab.stats.intervals.constant`. Other arguments as for `estimate`.
+    `mean_without_spread`. Other arguments as for `estimate`.
     """
     from scipy.special import stdtrit
 
@@ -296,7 +284,7 @@ def student_interval(
     center, values = (float(fisher_z(value)), fisher_z(without)) if correlation else (value, without)
     error = float(jackknife_error(values))
     if error <= NO_SPREAD * max(1.0, abs(center)):
-        return constant(value, 0.5 ** (count - 1), confidence).interval
+        return mean_without_spread(value, 0.5 ** (count - 1), confidence).interval
     margin = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
     low, high = center - margin, center + margin
     return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)
@@ -310,11 +298,11 @@ def jackknife_error(without: FloatArray) -> FloatArray:
 
 def units(groups: Sequence[str]) -> IntArray:
     """Return the unit of each text, from 0: its group, or the text itself if there is only one group."""
-    numbers = renumbered(np.array(groups, dtype=str))
+    numbers = renumber(np.array(groups, dtype=str))
     return numbers if numbers.max(initial=0) > 0 else np.arange(len(numbers))
 
 
-def renumbered(ids: npt.NDArray[np.generic]) -> IntArray:
+def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
     """Return the place of each id among the sorted distinct ids, from 0."""
     numbers: IntArray = np.unique(ids, return_inverse=True)[1]
     return numbers
@@ -338,22 +326,17 @@ def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
     Groups are assigned to the fold with the fewest texts, the largest groups first and equal ones in random order. If
     all texts are in one group, each text is its own group, in the order given.
     """
-    return bundled(units(groups), folds, seed)
+    return bundle_units(units(groups), folds, seed)
 
 
-def bundled(unit: IntArray, most: int, seed: int) -> IntArray:
-    """Return each text's bundle of units, from 0, shape (n,): `most` bundles, or one for each unit if there are fewer.
+def bundle_units(unit: IntArray, number: int, seed: int) -> IntArray:
+    """Return each text's bundle of units, from 0, shape (n,): so many bundles, or one for each unit if there are fewer.
 
-    Units are assigned as in `grouped_folds`.
-
-    Args:
-        unit: of each text, numbered from 0, shape (n,).
-        most: bundles, at least 1.
-        seed: of the order of units of equal size.
+    Units, which are numbered from 0, are assigned as in `grouped_folds`; `seed` orders units of equal size.
     """
     sizes = np.bincount(unit)
     drawn = np.random.default_rng(seed).permutation(len(sizes))
-    filled = [(0, place) for place in range(min(most, len(sizes)))]
+    filled = [(0, place) for place in range(min(number, len(sizes)))]
     bundle = np.zeros(len(sizes), dtype=np.int64)
     for unit_number in drawn[np.argsort(-sizes[drawn], kind="stable")].tolist():
         texts, place = filled[0]

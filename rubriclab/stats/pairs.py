@@ -21,8 +21,8 @@ from rubriclab.stats.agreement import MEAN_DIGITS, scored_texts
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, estimate
 
-MOST_STEPS = 100
-CLOSE_ENOUGH = 1e-7
+MAX_STEPS = 100
+TOLERANCE = 1e-7
 RELIABILITIES = np.arange(1, 10) / 10
 # A preference compares two noisy impressions (Thurstone 1927, "A law of comparative judgment", case V). The slope of
 # the logistic curve with the standard deviation of a difference of two impressions with noise 1.
@@ -43,7 +43,7 @@ class Comparisons:
     ties: npt.NDArray[np.bool_]
 
     def among(self, texts: IntArray, kept: IntArray) -> Comparisons:
-        """Return the comparisons `kept`, all between `texts` (ascending), with the texts renumbered."""
+        """Return the comparisons `kept`, all between `texts` (ascending), with the texts renumber."""
         better, worse = (np.searchsorted(texts, side[kept]) for side in (self.better, self.worse))
         return Comparisons(better, worse, self.ties[kept])
 
@@ -133,44 +133,32 @@ def _most_likely(
     Strengths are normal around `target` with `precision`. Newton's method: the problem is convex, and steps that
     overshoot are halved.
     """
-    strength = target.copy()
-    for _ in range(MOST_STEPS):
-        gradient, curvature = _derivatives(comparisons, strength, target, precision, slope)
+    better, worse, ties = comparisons.better, comparisons.worse, comparisons.ties
+
+    def surprise(strength: FloatArray) -> float:
+        apart = slope * (strength[better] - strength[worse])
+        return float((np.logaddexp(0, -apart) + np.where(ties, apart / 2, 0)).sum())
+
+    def loss(strength: FloatArray) -> float:
+        return surprise(strength) + float(0.5 * (precision * np.square(strength - target)).sum())
+
+    strength, n = target.copy(), len(target)
+    for _ in range(MAX_STEPS):
+        odds = 0.5 * (1 + np.tanh(slope * (strength[better] - strength[worse]) / 2))
+        missed = slope * (odds - np.where(ties, 0.5, 1.0))
+        gradient = precision * (strength - target) + np.bincount(better, missed, n) - np.bincount(worse, missed, n)
+        weight = slope**2 * odds * (1 - odds)
+        curvature = np.diag(precision + np.bincount(better, weight, n) + np.bincount(worse, weight, n))
+        np.add.at(curvature, (better, worse), -weight)
+        np.add.at(curvature, (worse, better), -weight)
         step = np.linalg.solve(curvature, gradient)
-        if np.abs(step).max(initial=0) <= CLOSE_ENOUGH:
+        if np.abs(step).max(initial=0) <= TOLERANCE:
             break
-        loss = _loss(comparisons, strength, target, precision, slope)
-        while np.abs(step).max() > CLOSE_ENOUGH and not (
-            _loss(comparisons, strength - step, target, precision, slope) < loss
-        ):
+        before = loss(strength)
+        while np.abs(step).max() > TOLERANCE and not loss(strength - step) < before:
             step = step / 2
         strength = strength - step
-    return strength, curvature, _surprise(comparisons, strength, slope)
-
-
-def _surprise(comparisons: Comparisons, strength: FloatArray, slope: float) -> float:
-    apart = slope * (strength[comparisons.better] - strength[comparisons.worse])
-    return float((np.logaddexp(0, -apart) + np.where(comparisons.ties, apart / 2, 0)).sum())
-
-
-def _loss(
-    comparisons: Comparisons, strength: FloatArray, target: FloatArray, precision: FloatArray, slope: float
-) -> float:
-    return _surprise(comparisons, strength, slope) + float(0.5 * (precision * np.square(strength - target)).sum())
-
-
-def _derivatives(
-    comparisons: Comparisons, strength: FloatArray, target: FloatArray, precision: FloatArray, slope: float
-) -> tuple[FloatArray, FloatArray]:
-    better, worse, n = comparisons.better, comparisons.worse, len(strength)
-    odds = 0.5 * (1 + np.tanh(slope * (strength[better] - strength[worse]) / 2))
-    missed = slope * (odds - np.where(comparisons.ties, 0.5, 1.0))
-    gradient = precision * (strength - target) + np.bincount(better, missed, n) - np.bincount(worse, missed, n)
-    weight = slope**2 * odds * (1 - odds)
-    curvature = np.diag(precision + np.bincount(better, weight, n) + np.bincount(worse, weight, n))
-    np.add.at(curvature, (better, worse), -weight)
-    np.add.at(curvature, (worse, better), -weight)
-    return gradient, curvature
+    return strength, curvature, surprise(strength)
 
 
 FLIPS = 1000

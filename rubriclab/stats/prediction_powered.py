@@ -21,20 +21,19 @@ import numpy as np
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intervals import (
     CONFIDENCE,
-    FEWEST_GROUPS,
+    MIN_GROUPS,
     NO_SPREAD,
     Interval,
     PairedMean,
-    constant,
-    renumbered,
+    mean_without_spread,
+    renumber,
     standard_error,
 )
 
+# Shares of the residuals' variance that may be of systems.
 SYSTEM_SHARES = np.arange(10) / 10
-"""Shares of the residuals' variance that may be of systems."""
-
+# Scores are unlike those of the labelled texts if chance would make them so with at most this probability.
 UNLIKE = 0.01
-"""Scores are unlike those of the labelled texts if chance would make them so with at most this probability."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +70,16 @@ class LabelledScores:
 def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScores) -> Interval:
     """Return the mean human score of texts that are scored, with Student's interval over groups.
 
-    Without at least `FEWEST_GROUPS` groups of labelled texts there is neither.
+    Without at least `MIN_GROUPS` groups of labelled texts there is neither.
 
     Args:
         mean: of the scores of `texts` texts in `groups` groups.
         labelled: texts like them.
     """
-    if labelled.groups < FEWEST_GROUPS or not texts:
+    if labelled.groups < MIN_GROUPS or not texts:
         return Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
-    error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + _ratio(labelled, groups, texts))
+    error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + _variance_ratio(labelled, groups, texts))
     # The residuals' mean and the factor are estimated.
     return _student(value, error, labelled.groups - 2)
 
@@ -92,7 +91,7 @@ def _student(value: float, error: float, freedom: int) -> Interval:
     return Interval(value, value - margin, value + margin)
 
 
-def _ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
+def _variance_ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
     """Return how many times the variance of the labelled texts' mean residual other texts' mean residual has.
 
     Residuals of a group are alike, so it varies by groups or by texts, whichever are fewer.
@@ -121,7 +120,7 @@ class ScoredSet:
         """The texts with a label."""
         has = ~np.isnan(self.labels)
         labels, scores = self.labels[has], self.scores[has]
-        return LabelledScores(labels, scores, renumbered(self.unit[has]), np.arange(len(labels)))
+        return LabelledScores(labels, scores, renumber(self.unit[has]), np.arange(len(labels)))
 
     def corrected(self, factor: float) -> tuple[float, FloatArray]:
         """Return the mean, corrected by the labels if there are any, and the influence of each text on it."""
@@ -139,7 +138,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
     """Return the mean human score of texts some of which have labels, with Student's interval over groups.
 
     Each stratum is corrected by its own labels, which are of texts drawn at random, and counts by its number of texts.
-    The mean of a stratum in which all texts have labels is known. Without `FEWEST_GROUPS` groups with labels in each
+    The mean of a stratum in which all texts have labels is known. Without `MIN_GROUPS` groups with labels in each
     other stratum there is no estimate.
 
     Args:
@@ -154,11 +153,11 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
             continue
         labelled = replace(texts, labels=np.where(own, texts.labels, np.nan)).labelled
         fewest = min(fewest, labelled.groups)
-        if fewest < FEWEST_GROUPS:
+        if fewest < MIN_GROUPS:
             return Interval(None)
         factor, center, number_left = labelled.factor, float(labelled.residuals.mean()), int(left.sum())
         value += float((factor * texts.scores[left] + center).sum()) / count
-        ratio = _ratio(labelled, len(np.unique(texts.unit[left])), number_left)
+        ratio = _variance_ratio(labelled, len(np.unique(texts.unit[left])), number_left)
         weight = number_left / count * math.sqrt(1 + ratio)
         influence[own] = weight * (labelled.residuals - center) / own.sum()
     if has.all():
@@ -173,11 +172,11 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
     """Return the difference of the mean human scores of two sets that have labels, with Student's interval.
 
     A group's influence on the difference is summed over both sets, so that what both have in common cancels. Undefined
-    without `FEWEST_GROUPS` groups with labels in each set.
+    without `MIN_GROUPS` groups with labels in each set.
     """
     labelled = before.labelled, after.labelled
     groups = min(each.groups for each in labelled)
-    if groups < FEWEST_GROUPS:
+    if groups < MIN_GROUPS:
         return PairedMean(Interval(None), None)
     centered = [(each.scores - each.scores.mean(), each.labels - each.labels.mean()) for each in labelled]
     factor = _factor(*map(np.concatenate, zip(*centered, strict=True)))
@@ -201,7 +200,7 @@ def difference_by_other_labels(
     """
     factor, count = labelled.factor, len(labelled.labels)
     groups = [len(np.unique(side.unit)) for side in (before, after)]
-    if labelled.groups < FEWEST_GROUPS or min(groups) < 2:
+    if labelled.groups < MIN_GROUPS or min(groups) < 2:
         return PairedMean(Interval(None), None)
     first, second = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
     value, squares = _difference(first, second, factor)
@@ -225,7 +224,7 @@ def _tested(value: float, error: float, freedom: int) -> PairedMean:
     from scipy.special import stdtr
 
     if error <= NO_SPREAD:
-        return constant(value, 0.5**freedom)
+        return mean_without_spread(value, 0.5**freedom)
     return PairedMean(_student(value, error, freedom), 2 * float(stdtr(freedom, -abs(value) / error)))
 
 

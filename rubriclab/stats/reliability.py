@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -35,21 +36,19 @@ from rubriclab.stats.agreement import check_choice
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import (
     CONFIDENCE,
-    FEWEST_GROUPS,
-    MOST_PARTS,
+    MAX_PARTS,
+    MIN_GROUPS,
     Interval,
     Statistic,
-    bundled,
+    bundle_units,
     estimate,
-    renumbered,
+    renumber,
     student_interval,
     unit_sums,
     units,
 )
 
 Metric = Literal["nominal", "interval"]
-
-NOTHING = Interval(None)
 
 
 def krippendorff_alpha(
@@ -77,11 +76,26 @@ def krippendorff_alpha(
         ValueError: `ratings` is no matrix or holds infinity, `clusters` does not fit, or an option is out of range.
     """
     check_choice("metric", metric, get_args(Metric))
-    table, cluster = _compared(ratings, clusters)
-    if table.shape[1] < 2:
-        return NOTHING
-    answers = _answers(table, cluster)
-    return _estimate(_alpha(answers, metric), cluster, table.size, confidence)
+    answers = _Answers(ratings, clusters)
+    # Scaled to [0, 1]; alpha does not depend on the unit of the values.
+    span = answers.values[-1:] - answers.values[:1]
+    points = ((answers.values - answers.values[:1]) / np.where(span > 0, span, 1.0))[np.newaxis]
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        drawn = answers.drawn(counts)
+        totals = answers.totals(drawn)
+        n = totals.sum(axis=1)
+        if metric == "nominal":
+            within, among = answers.unequal, n**2 - np.square(totals).sum(axis=1)
+        else:
+            means = (totals * points).sum(axis=1) / np.maximum(n, 1)
+            within = answers.squares(points)
+            among = 2 * n * (totals * np.square(points - means[:, np.newaxis])).sum(axis=1)
+        # Both are sums over pairs: within units each pair weighs 1 / (answers - 1), among all answers 1 / (n - 1).
+        disagreement = (drawn * within / (answers.sizes - 1)).sum(axis=1) * (n - 1)
+        return 1 - _quotient(disagreement, np.where((totals > 0).sum(axis=1) > 1, among, 0))
+
+    return answers.estimate(statistic, confidence)
 
 
 def fleiss_kappa(
@@ -101,42 +115,59 @@ def fleiss_kappa(
     kappa is meaningless; alpha leaves them out as well.
     Arguments and errors as for `krippendorff_alpha`.
     """
-    table, cluster = _compared(ratings, clusters)
-    if table.shape[1] < 2:
-        return NOTHING
-    answers = _answers(table, cluster)
-    return _estimate(_fleiss(answers), cluster, table.size, confidence)
+    answers = _Answers(ratings, clusters)
+    apart = answers.unequal / (answers.sizes * (answers.sizes - 1))
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        drawn = answers.drawn(counts)
+        units = drawn.sum(axis=1)
+        shares = answers.totals(drawn / answers.sizes)
+        among = 1 - np.square(shares / np.maximum(units, 1)[:, np.newaxis]).sum(axis=1)
+        varied = (answers.totals(drawn) > 0).sum(axis=1) > 1
+        return 1 - _quotient(_quotient(drawn @ apart, units), np.where(varied, among, 0))
+
+    return answers.estimate(statistic, confidence)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Sums of columns by group, for many rows at once."""
-
-    columns: IntArray
-    starts: IntArray
-
-    def __call__(self, rows: FloatArray) -> FloatArray:
-        sums: FloatArray = np.add.reduceat(np.take(rows, self.columns, axis=1), self.starts, axis=1)
-        return sums
-
-
-@dataclass(frozen=True, eq=False)
 class _Answers:
-    """The answers to each unit; units with the same answers, in any order of raters, are one pattern."""
+    """The answers to each unit with two answers or more; units with the same answers, in any order of raters, are one
+    pattern.
 
-    values: FloatArray
-    """The distinct values, ascending."""
-    codes: IntArray
-    """Index of each answer among the values, shape (patterns, raters); meaningless unless `present`."""
-    present: npt.NDArray[np.bool_]
-    sizes: FloatArray
-    """How many answers each pattern has."""
-    drawn: _Sums
-    """Maps cluster counts to pattern counts."""
-    totals: _Sums
-    """Maps pattern counts to the total of each value."""
+    Attributes:
+        cluster: of each unit, numbered without gaps.
+        number: of answers and missing answers.
+        values: the distinct values, ascending.
+        codes: index of each answer among the values, shape (patterns, raters); meaningless unless `present`.
+        sizes: how many answers each pattern has.
+        drawn: maps cluster counts to pattern counts.
+        totals: maps pattern counts to the total of each value.
+    """
 
-    @property
+    def __init__(self, ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> None:
+        table = np.asarray(ratings, dtype=np.float64)
+        if table.ndim != 2:
+            raise ValueError(f"ratings: expected a matrix of raters x units, got shape {table.shape}")
+        if np.any(np.isinf(table)):
+            raise ValueError("ratings: expected finite answers, or nan where there is none, got infinity")
+        units = table.shape[1]
+        cluster = np.arange(units) if clusters is None else np.asarray(clusters)
+        if cluster.shape != (units,) or cluster.dtype.kind != "i" or np.any(cluster < 0):
+            raise ValueError(f"clusters: expected {units} integers of at least 0, one per unit, got {clusters!r}")
+        compared = (~np.isnan(table)).sum(axis=0) >= 2
+        self.cluster, self.number = renumber(cluster[compared]), table[:, compared].size
+        ordered = np.sort(table[:, compared], axis=0)  # nan last
+        answered = ~np.isnan(ordered)
+        self.values, inverse = np.unique(ordered[answered], return_inverse=True)
+        codes = np.full(ordered.shape, -1)
+        codes[answered] = inverse
+        self.codes, pattern = np.unique(codes.T, axis=0, return_inverse=True)
+        self.present = self.codes >= 0
+        self.sizes = self.present.sum(axis=1).astype(np.float64)
+        owner = np.broadcast_to(np.arange(len(self.codes))[:, np.newaxis], self.codes.shape)
+        self.drawn = _column_sums(self.cluster, pattern.ravel())
+        self.totals = _column_sums(owner[self.present], self.codes[self.present])
+
+    @cached_property
     def unequal(self) -> FloatArray:
         """How many ordered pairs of each pattern's answers differ."""
         apart = self.codes[:, :, np.newaxis] != self.codes[:, np.newaxis, :]
@@ -145,7 +176,7 @@ class _Answers:
         return unequal
 
     def squares(self, points: FloatArray) -> FloatArray:
-        """Squared differences summed over the ordered pairs of each pattern's answers, shape (rows, patterns).
+        """Return squared differences summed over the ordered pairs of each pattern's answers, shape (rows, patterns).
 
         `points` are the positions of the values, shape (rows, values).
         """
@@ -155,125 +186,24 @@ class _Answers:
         squares: FloatArray = 2 * self.sizes * np.square(deviations).sum(axis=2)
         return squares
 
-
-def _answers(table: FloatArray, cluster: IntArray) -> _Answers:
-    ordered = np.sort(table, axis=0)  # nan last
-    present = ~np.isnan(ordered)
-    values, inverse = np.unique(ordered[present], return_inverse=True)
-    codes = np.full(ordered.shape, -1)
-    codes[present] = inverse
-    patterns, pattern = np.unique(codes.T, axis=0, return_inverse=True)
-    present = patterns >= 0
-    owner = np.broadcast_to(np.arange(len(patterns))[:, np.newaxis], patterns.shape)
-    return _Answers(
-        values,
-        patterns,
-        present,
-        present.sum(axis=1).astype(np.float64),
-        _sums(cluster, pattern.ravel()),
-        _sums(owner[present], patterns[present]),
-    )
+    def estimate(self, statistic: Statistic, confidence: float) -> Interval:
+        """Return a coefficient with its interval; undefined below two units."""
+        if len(self.cluster) < 2:
+            return Interval(None)
+        clusters = int(self.cluster.max()) + 1
+        return estimate(statistic, clusters, elements=self.number, correlation=True, confidence=confidence)
 
 
-def _sums(columns: IntArray, groups: IntArray) -> _Sums:
-    order = np.argsort(groups, kind="stable")
-    sizes = np.bincount(groups)
-    return _Sums(columns[order], np.cumsum(sizes) - sizes)
-
-
-def _alpha(answers: _Answers, metric: Metric) -> Statistic:
-    unequal = answers.unequal
-    places = _unit_range(answers.values)[np.newaxis]
-
-    def statistic(counts: FloatArray) -> FloatArray:
-        drawn = answers.drawn(counts)
-        totals = answers.totals(drawn)
-        n = totals.sum(axis=1)
-        if metric == "nominal":
-            within, among = unequal, n**2 - np.square(totals).sum(axis=1)
-        else:
-            within, among = answers.squares(places), _squares_among(places, totals)
-        # Both are sums over pairs: within units each pair weighs 1 / (answers - 1), among all answers 1 / (n - 1).
-        disagreement = (drawn * within / (answers.sizes - 1)).sum(axis=1) * (n - 1)
-        return 1 - _ratio(disagreement, among, _varied(totals) & (among > 0))
-
-    return statistic
-
-
-def _fleiss(answers: _Answers) -> Statistic:
-    apart = answers.unequal / (answers.sizes * (answers.sizes - 1))
-
-    def statistic(counts: FloatArray) -> FloatArray:
-        drawn = answers.drawn(counts)
-        units = drawn.sum(axis=1)
-        shares = answers.totals(drawn / answers.sizes)
-        among = 1 - np.square(shares / np.maximum(units, 1)[:, np.newaxis]).sum(axis=1)
-        disagreement = _ratio(drawn @ apart, units, units > 0)
-        return 1 - _ratio(disagreement, among, _varied(answers.totals(drawn)))
-
-    return statistic
-
-
-def _squares_among(points: FloatArray, totals: FloatArray) -> FloatArray:
-    """Squared differences summed over the ordered pairs of all answers, shape (rows,)."""
-    n = totals.sum(axis=1)
-    means = (totals * points).sum(axis=1) / np.maximum(n, 1)
-    squares: FloatArray = 2 * n * (totals * np.square(points - means[:, np.newaxis])).sum(axis=1)
-    return squares
-
-
-def _varied(totals: FloatArray) -> npt.NDArray[np.bool_]:
-    varied: npt.NDArray[np.bool_] = (totals > 0).sum(axis=1) > 1
-    return varied
-
-
-def _ratio(above: FloatArray, below: FloatArray | IntArray, defined: npt.NDArray[np.bool_]) -> FloatArray:
-    ratio = np.full(above.shape, np.nan)
-    np.divide(above, below, out=ratio, where=defined)
-    return ratio
-
-
-def _unit_range(values: FloatArray) -> FloatArray:
-    """The values scaled to [0, 1]; alpha does not depend on their unit."""
-    span = values[-1:] - values[:1]
-    scaled: FloatArray = (values - values[:1]) / np.where(span > 0, span, 1.0)
-    return scaled
-
-
-def _estimate(statistic: Statistic, cluster: IntArray, size: int, confidence: float) -> Interval:
-    clusters = int(cluster.max(initial=-1)) + 1
-    return estimate(statistic, clusters, elements=size, correlation=True, confidence=confidence)
-
-
-def _compared(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
-    """Return the units with two answers or more, and their clusters, numbered without gaps."""
-    table, cluster = _table(ratings), _clusters(ratings, clusters)
-    compared = (~np.isnan(table)).sum(axis=0) >= 2
-    return table[:, compared], renumbered(cluster[compared])
-
-
-def _table(ratings: npt.ArrayLike) -> FloatArray:
-    table = np.asarray(ratings, dtype=np.float64)
-    if table.ndim != 2:
-        raise ValueError(f"ratings: expected a matrix of raters x units, got shape {table.shape}")
-    if np.any(np.isinf(table)):
-        raise ValueError("ratings: expected finite answers, or nan where there is none, got infinity")
-    return table
-
-
-def _clusters(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> IntArray:
-    units = np.shape(ratings)[1]
-    if clusters is None:
-        return np.arange(units)
-    cluster = np.asarray(clusters)
-    if cluster.shape != (units,) or cluster.dtype.kind != "i" or np.any(cluster < 0):
-        raise ValueError(f"clusters: expected {units} integers of at least 0, one per unit, got {clusters!r}")
-    return cluster.astype(np.int64)
+def _column_sums(columns: IntArray, groups: IntArray) -> Statistic:
+    """Return what sums these columns of an array by group, for many rows at once."""
+    order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
+    columns, starts = columns[order], np.cumsum(sizes) - sizes
+    return lambda rows: np.asarray(np.add.reduceat(np.take(rows, columns, axis=1), starts, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class Variances:
-    """Variance components of ratings, shape (resamples,) each, nan if undefined.
+    """Variance components of ratings, nan if undefined.
 
     Attributes:
         text: of the texts' true scores.
@@ -281,19 +211,45 @@ class Variances:
         rest: of the residual.
     """
 
-    text: FloatArray
-    rater: FloatArray
-    rest: FloatArray
+    text: float
+    rater: float
+    rest: float
 
 
 def variances(ratings: npt.ArrayLike, *, raters_known: bool = True) -> Variances:
-    """Return the variance components of the ratings, shape (1,) each.
+    """Return the variance components of the ratings.
 
     Raises:
         ValueError: `ratings` is no matrix.
     """
-    table, _ = _rated(ratings, None)
-    return _variances(table, np.ones((1, table.shape[1])), raters_known)
+    table = _matrix(ratings)
+    table = table[:, ~np.isnan(table).all(axis=0)]
+    present = (~np.isnan(table)).astype(np.float64)
+    filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
+    sizes, sums = present.sum(axis=0), filled.sum(axis=0)
+    n, texts = sizes.sum(), table.shape[1]
+    total = (np.square(sums) / sizes).sum()
+    inside = np.square(filled).sum() - total
+    among = total - _quotient(np.square(sums.sum()), n)
+    within = _quotient(inside, n - texts)
+    rest = _residual_mean_square(filled, present, inside) if raters_known else within
+    rest = np.where(np.isnan(rest), within, rest)
+    severity = within - rest
+    shared = texts - _quotient(np.square(present.sum(axis=1)).sum(), n)
+    spread = n - _quotient(np.square(sizes).sum(), n)
+    text = _quotient(among - severity * shared - rest * (texts - 1), spread)
+    return Variances(float(text), float(severity), float(rest))
+
+
+def _residual_mean_square(filled: FloatArray, present: FloatArray, inside: float) -> FloatArray:
+    """Return the mean square of the residuals of a fit of texts and raters; nan without degrees of freedom."""
+    sizes, sums, rated = present.sum(axis=0), filled.sum(axis=0), present.sum(axis=1)
+    normal = np.diag(rated) - (present / sizes) @ present.T
+    values, vectors = np.linalg.eigh(normal)
+    along = np.square((filled - present * (sums / sizes)).sum(axis=1) @ vectors)
+    real = values > 1e-9 * max(rated.max(initial=0), 1)
+    explained = (along[real] / values[real]).sum()
+    return _quotient(np.maximum(inside - explained, 0), (sizes - 1).sum() - real.sum())
 
 
 def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, raters_known: bool = True) -> float | None:
@@ -316,11 +272,13 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     Raises:
         ValueError: `ratings` is no matrix.
     """
-    table, group = _rated(ratings, groups if groups is not None else np.zeros(np.shape(ratings)[1], dtype=np.int64))
+    table = _matrix(ratings)
+    rated = ~np.isnan(table).all(axis=0)
+    group = renumber(np.zeros(table.shape[1], dtype=np.int64)[rated] if groups is None else np.asarray(groups)[rated])
+    table = table[:, rated]
     components = variances(table, raters_known=raters_known)
-    if not math.isfinite(components.rest[0]):
+    if not math.isfinite(components.rest):
         return None
-    rater, rest = (max(0.0, float(part[0])) for part in (components.rater, components.rest))
     present = ~np.isnan(table)
     shares = present / present.sum(axis=0)
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)
@@ -330,7 +288,8 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     rest_share = float((alone * (1 - 1 / texts)).sum())
     if not spread > 0:
         return None
-    return math.sqrt(max(0.0, 1 - (rater * severity_share + rest * rest_share) / spread))
+    noise = max(0.0, components.rater) * severity_share + max(0.0, components.rest) * rest_share
+    return math.sqrt(max(0.0, 1 - noise / spread))
 
 
 def ceiling_interval(
@@ -341,64 +300,28 @@ def ceiling_interval(
     Other arguments and errors as for `ceiling`.
     """
     table, unit = np.asarray(ratings, dtype=np.float64), units(groups)
-    group = renumbered(np.array(groups, dtype=str)) if within else np.zeros(len(groups), dtype=np.int64)
-    part = bundled(unit, MOST_PARTS, seed=0)
+    group = renumber(np.array(groups, dtype=str)) if within else np.zeros(len(groups), dtype=np.int64)
+    part = bundle_units(unit, MAX_PARTS, seed=0)
 
     def of(texts: BoolArray) -> float | None:
         return ceiling(table[:, texts], group[texts], raters_known=raters_known)
 
     value = of(np.ones(len(groups), dtype=bool))
-    if value is None or unit.max() + 1 < FEWEST_GROUPS:
+    if value is None or unit.max() + 1 < MIN_GROUPS:
         return Interval(value)
     without = np.array([of(part != left_out) for left_out in range(part.max() + 1)], dtype=np.float64)
     return student_interval(value, without, correlation=True).within(0, 1)
 
 
-def _variances(table: FloatArray, weights: FloatArray, raters_known: bool) -> Variances:
-    """The variance components if text i counts `weights[:, i]` times."""
-    present = (~np.isnan(table)).astype(np.float64)
-    filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
-    ratings, sums = present.sum(axis=0), filled.sum(axis=0)
-    n, texts = weights @ ratings, weights.sum(axis=1)
-    total = weights @ (np.square(sums) / ratings)
-    inside = weights @ np.square(filled).sum(axis=0) - total
-    among = total - _quotient(np.square(weights @ sums), n)
-    within = _quotient(inside, n - texts)
-    rest = _left_over(filled, present, weights, inside) if raters_known else within
-    rest = np.where(np.isnan(rest), within, rest)
-    severity = within - rest
-    shared = texts - _quotient(np.square(weights @ present.T).sum(axis=1), n)
-    spread = n - _quotient(weights @ np.square(ratings), n)
-    return Variances(_quotient(among - severity * shared - rest * (texts - 1), spread), severity, rest)
-
-
-def _left_over(filled: FloatArray, present: FloatArray, weights: FloatArray, inside: FloatArray) -> FloatArray:
-    """The mean square of the residuals of a fit of texts and raters; nan without degrees of freedom."""
-    ratings, sums = present.sum(axis=0), filled.sum(axis=0)
-    met = (present * (weights / ratings)[:, np.newaxis, :]) @ present.T
-    rated = weights @ present.T
-    normal = rated[:, :, np.newaxis] * np.eye(len(present)) - met
-    beyond = weights @ (filled - present * (sums / ratings)).T
-    values, vectors = np.linalg.eigh(normal)
-    real = values > 1e-9 * np.maximum(rated.max(axis=1, initial=0), 1)[:, np.newaxis]
-    along = np.square((beyond[:, np.newaxis, :] @ vectors)[:, 0, :])
-    explained = np.where(real, along / np.where(real, values, 1), 0).sum(axis=1)
-    freedom = weights @ (ratings - 1) - real.sum(axis=1)
-    return _quotient(np.maximum(inside - explained, 0), freedom)
-
-
-def _quotient(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Quotients, nan if the denominator is 0 up to rounding."""
+def _quotient(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
+    """Return quotients, nan if the denominator is 0 up to rounding."""
     ratio = np.full(np.shape(below), np.nan)
     np.divide(above, below, out=ratio, where=np.abs(below) > 1e-12)
     return ratio
 
 
-def _rated(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
-    """Return the ratings of texts with any, and the clusters of these texts, numbered from 0."""
+def _matrix(ratings: npt.ArrayLike) -> FloatArray:
     table = np.asarray(ratings, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"ratings: expected a matrix of raters x texts, got shape {table.shape}")
-    kept = ~np.isnan(table).all(axis=0)
-    cluster = np.arange(table.shape[1]) if clusters is None else np.asarray(clusters)
-    return table[:, kept], np.unique(cluster[kept], return_inverse=True)[1]
+    return table

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.stats.intervals import enough, error_bounds
+from rubriclab.stats.intervals import enough_errors, error_bounds
 
 
 @settings(max_examples=100, deadline=None)
@@ -16,7 +16,7 @@ from rubriclab.stats.intervals import enough, error_bounds
 def test_bounds_are_the_weibull_quantiles_with_half_of_the_rest_on_each_side(seed, n, confidence):
     errors = np.sort(np.random.default_rng(seed).normal(size=n))
     found = error_bounds(errors.tolist(), confidence)
-    if not enough(n, confidence):
+    if not enough_errors(n, confidence):
         assert found == (-math.inf, math.inf)
         return
     low, high = np.quantile(errors, [(1 - confidence) / 2, (1 + confidence) / 2], method="weibull")
@@ -27,8 +27,8 @@ def test_bounds_are_the_weibull_quantiles_with_half_of_the_rest_on_each_side(see
 def test_just_enough_errors_are_enough(n, confidence):
     errors = [float(step - n // 2) for step in range(n)]
     assert error_bounds(errors, confidence) == (errors[0], errors[-1])
-    assert enough(n, confidence)
-    assert not enough(n - 1, confidence)
+    assert enough_errors(n, confidence)
+    assert not enough_errors(n - 1, confidence)
     assert error_bounds([], confidence) == (-math.inf, math.inf)
 
 

@@ -21,9 +21,9 @@ def test_a_complete_design_is_the_analysis_of_variance():
     left = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
     rest = np.square(left).sum() / ((k - 1) * (n - 1))
     found = variances(table)
-    assert found.rest[0] == pytest.approx(rest)
-    assert found.rater[0] == pytest.approx(table.mean(axis=1).var(ddof=1) - rest / n)
-    assert found.text[0] == pytest.approx(table.mean(axis=0).var(ddof=1) - rest / k)
+    assert found.rest == pytest.approx(rest)
+    assert found.rater == pytest.approx(table.mean(axis=1).var(ddof=1) - rest / n)
+    assert found.text == pytest.approx(table.mean(axis=0).var(ddof=1) - rest / k)
 
 
 def gappy(rng, raters=5, texts=60):

@@ -14,8 +14,8 @@ from rubriclab.stats.agreement import difference
 from rubriclab.stats.correlation import pearson
 from rubriclab.stats.intervals import (
     BATCH_ELEMENTS,
-    FEWEST_GROUPS,
-    MOST_PARTS,
+    MAX_PARTS,
+    MIN_GROUPS,
     Interval,
     estimate,
     jackknife_error,
@@ -43,7 +43,7 @@ def test_the_error_of_the_law_schools_correlation_is_the_published_one():
 
 
 @settings(max_examples=30, deadline=None)
-@given(clusters=st.integers(FEWEST_GROUPS, 60), seed=st.integers(0, 99), confidence=st.sampled_from([0.5, 0.9, 0.95]))
+@given(clusters=st.integers(MIN_GROUPS, 60), seed=st.integers(0, 99), confidence=st.sampled_from([0.5, 0.9, 0.95]))
 def test_the_interval_of_a_mean_is_student_s(clusters, seed, confidence):
     values = np.random.default_rng(seed).normal(size=clusters)
     found = estimate(mean_of(values), clusters, elements=clusters, confidence=confidence)
@@ -60,7 +60,7 @@ def test_the_interval_of_a_correlation_is_symmetric_on_fisher_s_scale():
     assert (found.low, found.high) == pytest.approx((math.tanh(center - margin), math.tanh(center + margin)))
 
 
-@pytest.mark.parametrize("clusters", [0, 1, FEWEST_GROUPS - 1])
+@pytest.mark.parametrize("clusters", [0, 1, MIN_GROUPS - 1])
 def test_fewer_than_five_clusters_have_no_interval(clusters):
     found = estimate(mean_of(np.arange(clusters) * 1.0), clusters, elements=clusters)
     assert found == Interval((clusters - 1) / 2 if clusters else None)
@@ -92,7 +92,7 @@ def test_many_clusters_are_left_out_in_parts_with_nearly_the_same_interval():
         return mean_of(values)(counts)
 
     found, expected = estimate(statistic, 3000, elements=3000), ttest_1samp(values, 0).confidence_interval()
-    assert sum(evaluated) == MOST_PARTS + 1
+    assert sum(evaluated) == MAX_PARTS + 1
     assert found.high - found.low == pytest.approx(expected.high - expected.low, rel=0.15)
 
 
