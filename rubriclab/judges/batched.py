@@ -25,6 +25,7 @@ from rubriclab.errors import (
     RubriclabError,
 )
 from rubriclab.judges.batch_model import BatchAnswer, BatchModel, BatchStatus, answers_in
+from rubriclab.judges.budget import WaveTooSmall
 from rubriclab.judges.cache import AnswerCache
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
@@ -56,10 +57,6 @@ QUEUE_PAUSE = 60.0
 MOST_BYTES = 100_000_000
 
 _log = logging.getLogger(__name__)
-
-
-class WaveTooSmall(Exception):
-    """Too few prompts wait for a batch to be worth its time."""
 
 
 class Batched(JudgeWrapper):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rubriclab.errors import BudgetReached, JudgeError, SettingsError
-from rubriclab.judges.batched import WaveTooSmall
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, ReplyAfterCancellation
 from rubriclab.judges.price import Price, most_tokens
 from rubriclab.judges.request import messages_of
@@ -130,6 +129,10 @@ class LocalBudget:
 
     def _reached(self, cost: float) -> str | None:
         return self.caps.reached(self.calls + self._calls_in_flight, self.cost, self._cost_in_flight + cost)
+
+
+class WaveTooSmall(Exception):
+    """Too few prompts wait for a batch to be worth its time."""
 
 
 def _most_tokens(prompt: Prompt[Any]) -> tuple[int, int]:

@@ -26,7 +26,7 @@ LONGEST_MESSAGE = 300
 # Characters of a message that are searched: some of the patterns below take more than linear time.
 LONGEST_READ = 8_000
 # No key is longer.
-LONGEST_KEY = 8_000
+LONGEST_ECHOED_KEY = 8_000
 
 _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
 # Words of a prompt, or of its reply's limit, that the model's context does not hold.
@@ -177,7 +177,7 @@ def _is_lost_connection(error: Exception) -> bool:
 def searched_message(error: Exception) -> str:
     """Return the start of an error's message, with keys masked before it is cut."""
     # A longer start is masked than is read, because half a key would not be recognised.
-    return masked(str(error)[: LONGEST_READ + LONGEST_KEY])[:LONGEST_READ]
+    return masked(str(error)[: LONGEST_READ + LONGEST_ECHOED_KEY])[:LONGEST_READ]
 
 
 def _kinds(error: Exception) -> set[str]:
