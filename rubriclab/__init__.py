@@ -30,9 +30,14 @@ if TYPE_CHECKING:
         RubriclabError as RubriclabError,
         SettingsError as SettingsError,
     )
-    from rubriclab.judges import FakeJudge as FakeJudge, JudgeOptions as JudgeOptions
-    from rubriclab.judges.ask import ask as ask
-    from rubriclab.judges.judge import Judge as Judge, Reply as Reply, Usage as Usage
+    from rubriclab.judges.judge import (
+        FakeJudge as FakeJudge,
+        Judge as Judge,
+        Reply as Reply,
+        Usage as Usage,
+        ask as ask,
+    )
+    from rubriclab.judges.llm import JudgeOptions as JudgeOptions
     from rubriclab.lab import Lab as Lab
     from rubriclab.learning.scoring import CriterionScore as CriterionScore, Score as Score
     from rubriclab.methods.method import (
@@ -81,16 +86,14 @@ _HOMES = {
         "RubriclabError",
         "SettingsError",
     ),
-    "judges": (
-        "FakeJudge",
-        "JudgeOptions",
-    ),
-    "judges.ask": ("ask",),
     "judges.judge": (
+        "FakeJudge",
         "Judge",
         "Reply",
         "Usage",
+        "ask",
     ),
+    "judges.llm": ("JudgeOptions",),
     "lab": ("Lab",),
     "methods.method": (
         "CriterionRating",
@@ -100,7 +103,7 @@ _HOMES = {
         "TrainingInput",
         "cross_validated",
     ),
-    "prompts": ("Prompt",),
+    "prompts.prompt": ("Prompt",),
     "models.text": (
         "Aspect",
         "Assignment",

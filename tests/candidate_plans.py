@@ -13,7 +13,7 @@ from hypoeval_scripts import ASPECT, Scripted as Hypotheses, assignment, finding
 from seal_scripts import Scripted as Units
 from single_call_scripts import sound
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, silent

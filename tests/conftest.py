@@ -20,9 +20,8 @@ from server import RunningServer
 from sharing import Sharing, longest_first
 
 from rubriclab import Lab
-from rubriclab.judges import Reply, close_connections
-from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.schema_probe import SchemaProbed
+from rubriclab.judges.judge import Reply
+from rubriclab.judges.llm import JudgeOptions, SchemaProbed, close_connections
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
 

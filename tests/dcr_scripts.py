@@ -7,7 +7,7 @@ from typing import Any
 
 from hypoeval_scripts import assignment
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.dcr import DCRSettings, make_criterion
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Part

@@ -11,8 +11,7 @@ from typing import Any
 from hypoeval_scripts import ASPECT, assignment, example
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import FakeJudge, Reply
-from rubriclab.judges.judge import Token
+from rubriclab.judges.judge import FakeJudge, Reply, Token
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.models.base import digest

@@ -12,7 +12,7 @@ from hypoeval_scripts import (
     scripted,
 )
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import Learned, TrainingInput, silent

@@ -9,7 +9,7 @@ from typing import Any
 from hypoeval_scripts import example
 from single_call_scripts import sound
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.models.text import Example
 from rubriclab.prompts.prompt import Prompt
 

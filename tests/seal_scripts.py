@@ -8,7 +8,7 @@ from typing import Any
 
 from hypoeval_scripts import ASPECT, assignment, words
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.score import UNPACKED, SealSettings, VerificationPlan
 from rubriclab.methods.sources import Checklist

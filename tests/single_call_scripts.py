@@ -9,7 +9,7 @@ from checkeval_scripts import question
 from holistic_scripts import part as overall_part, whole
 from hypoeval_scripts import assignment, criterion, drawn_rating
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.models.aggregation import (
     Aggregation,

@@ -9,8 +9,8 @@ from hypoeval_scripts import assignment, example
 from single_call_scripts import HYPOTHESES, PARTS, combined, part_of, sound
 
 from rubriclab.data.rows import RowError
-from rubriclab.judges import FakeJudge
-from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.llm import JudgeOptions
 from rubriclab.learning.estimate import (
     SAMPLE,
     dry_run,

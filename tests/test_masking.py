@@ -11,8 +11,8 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.judges import masking
-from rubriclab.judges.masking import OLDEST_KEYS, masked, without_keys
+from rubriclab.judges import providers as masking
+from rubriclab.judges.providers import OLDEST_KEYS, masked, without_keys
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
 from rubriclab.errors import UserError
-from rubriclab.judges import batched
+from rubriclab.judges import batch as batched
 from rubriclab.models.base import digest
 from rubriclab.models.judgment import HumanJudgment, TextToJudge
 from rubriclab.ops.label import LabelOptions, question_of

@@ -9,8 +9,7 @@ import pytest
 
 from rubriclab.data.mapping import DEFAULTS
 from rubriclab.data.readers import decimal_mark
-from rubriclab.judges.embedded.answers import _roots
-from rubriclab.judges.embedded.reading import values_of
+from rubriclab.judges.embedded import _roots, values_of
 from rubriclab.methods.questions import read_answer
 from rubriclab.models.base import OVERHEAD, cached_by_size
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rubriclab.cli.logs import log_to_file, start_logging, stop_logging
-from rubriclab.judges import limits
-from rubriclab.judges.limits import LocalLimits
+from rubriclab.judges import stack as limits
+from rubriclab.judges.stack import LocalLimits
 from rubriclab.models import waits
 from rubriclab.models.waits import AGAIN, LONG, log_wait
 

@@ -174,7 +174,7 @@ def _unusable(file: Path, error: Unreadable) -> SettingsError:
 
 def _pair(key: str, value: Any, most: int | None) -> str:
     """Return an option with its value, made plain, without passwords and cut to `most` characters."""
-    from rubriclab.judges.masking import masked
+    from rubriclab.judges.providers import masked
     from rubriclab.models.characters import one_line
 
     written = json.dumps(value, ensure_ascii=False, default=str)

@@ -12,7 +12,7 @@ import click
 
 from rubriclab import __version__
 from rubriclab.errors import SettingsError
-from rubriclab.judges.masking import masked
+from rubriclab.judges.providers import masked
 from rubriclab.models.characters import one_line, plain
 
 LOGGER = logging.getLogger("rubriclab")

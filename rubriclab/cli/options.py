@@ -315,7 +315,7 @@ def checked_address(_context: click.Context, given: click.Parameter, address: st
     """Refuse an address with credentials before anything else is done, wherever it was set."""
     if address is None:
         return None
-    from rubriclab.judges.address import check_address
+    from rubriclab.judges.providers import check_address
 
     return check_address(address, given.opts[0])
 

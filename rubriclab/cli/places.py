@@ -58,7 +58,7 @@ class JudgeType(PlaceType):
     """A judge, which may be a recording: `recorded:PATH` or `recorded:PATH#JUDGE`."""
 
     def _moved(self, written: str, folder: Path) -> str:
-        from rubriclab.judges.recording import PREFIX
+        from rubriclab.judges.stack import PREFIX
 
         return PREFIX + str(folder / written.removeprefix(PREFIX)) if written.startswith(PREFIX) else written
 
@@ -130,7 +130,7 @@ def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
 
 def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) -> Iterator[str]:
     """Yield the files that a command reads, the configuration and the store with its companions among them."""
-    from rubriclab.judges.recording import PREFIX
+    from rubriclab.judges.stack import PREFIX
     from rubriclab.store.tables import address, file_of
 
     for param, value in given:

@@ -178,7 +178,7 @@ def _outcome(version: Version) -> str:
 
 
 def _consequence(version: Version) -> str:
-    from rubriclab.judges.recording import PREFIX
+    from rubriclab.judges.stack import PREFIX
     from rubriclab.ops.versions import named_judges
     from rubriclab.ops.workspace import online_judges
 

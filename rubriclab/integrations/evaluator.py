@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from rubriclab.errors import DataError, UserError
-from rubriclab.judges.recording import recorded_name
+from rubriclab.judges.stack import recorded_name
 from rubriclab.lab import Lab
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.characters import one_line

@@ -13,8 +13,7 @@ from pydantic import ConfigDict, Field
 from rubriclab import __version__
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserError
 from rubriclab.integrations.evaluator import imported_from
-from rubriclab.judges.budget import LocalBudget
-from rubriclab.judges.ledger import Ledger
+from rubriclab.judges.stack import Ledger, LocalBudget
 from rubriclab.models.characters import plain
 from rubriclab.models.version import Version
 from rubriclab.ops import explain as explaining, score as scoring, versions

@@ -9,7 +9,7 @@ from pydantic import PrivateAttr
 
 from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, imported_from, rationale, row_of_text
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.recording import recorded_name
+from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.models.rubric import Rubric
 from rubriclab.ops.score import TextScorer

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import from_rows
 from rubriclab.errors import SettingsError
-from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.llm import JudgeOptions
 from rubriclab.ops.ray import (
     MOST_CALLS,
     RayJob,

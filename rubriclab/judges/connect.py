@@ -18,20 +18,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges.batch_model import BatchModel
-from rubriclab.judges.batched import Batched, Waves
-from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
-from rubriclab.judges.cache import AnswerCache, Cached
+from rubriclab.judges.batch import Batched, BatchModel, Waves
 from rubriclab.judges.judge import Interruptible, Judge
-from rubriclab.judges.language_model import LanguageModel
-from rubriclab.judges.ledger import Ledger, Metered
-from rubriclab.judges.limits import Limited, Limits, LocalLimits
-from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.llm import JudgeOptions, LanguageModel, SchemaProbed
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.providers import provider_of
-from rubriclab.judges.recording import PREFIX, Recorder, Recording, open_replay
-from rubriclab.judges.retry import Breaker, LocalBreaker, Retried
-from rubriclab.judges.schema_probe import SchemaProbed
+from rubriclab.judges.stack import (
+    PREFIX,
+    AnswerCache,
+    Breaker,
+    Budget,
+    Budgeted,
+    Cached,
+    Ledger,
+    Limited,
+    Limits,
+    LocalBreaker,
+    LocalBudget,
+    LocalLimits,
+    Metered,
+    Recorder,
+    Recording,
+    Retried,
+    open_replay,
+)
 from rubriclab.option_names import option
 
 if TYPE_CHECKING:

@@ -1,16 +1,288 @@
-"""litellm and its providers. Only this module imports litellm, whose environment variables have to be set first."""
+"""Masking of keys and passwords in texts from outside, before they are shown or stored: servers may echo requests.
+
+A key from the environment is recognized literally, percent-encoded and in base64, and in messages also by its first or
+last characters. Other keys are recognized by their form or by the name of their field.
+"""
 
 from __future__ import annotations
 
 import functools
+import json
 import logging
+import math
 import os
 import re
+import time
 import warnings
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-from rubriclab.judges.address import bypass_proxies
+from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected, SettingsError
+from rubriclab.judges.json_objects import json_objects
+from rubriclab.prompts.render import Message
+
+MASK = "***"
+
+# A shorter value is a placeholder, such as `none` for a server without keys; masking it would garble messages.
+SHORTEST_KEY = 8
+# Longer values are documents, such as the credentials of a service account, which are masked as a whole.
+LONGEST_KEY = 1000
+# Seconds after which the keys in the environment are read again.
+OLDEST_KEYS = 1.0
+# Number of first characters that identify a key whose rest is omitted or replaced by asterisks or dots.
+HEAD = 4
+
+_SECRET_VARIABLE = re.compile(
+    r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|ACCESS_KEY_ID)(?:_\d+)?$", re.IGNORECASE
+)
+# Names of parameters, headers and fields of secrets: unambiguous ones, and those that are also common words.
+_COMPOUND_NAMES = (
+    r"(?:x[-_])?(?:(?:api|access|auth|private|secret|account|shared|subscription)[-_ ]?key(?:[-_]id)?"
+    r"|(?:access|auth|refresh|id|session|security|bearer|api)[-_]?token|client[-_]secret|authorization|password|passwd|pwd)"
+)
+_WORDS = r"(?:key|token|secret|credentials?|sig|signature)"
+# As in `openai_api_key` and `X-Amz-Signature`.
+_PREFIX = r"(?:[\w\-]{0,40}[_\-])?"
+# In an address: behind `?`, `&`, `;` or `#`.
+_PARAMETER = re.compile(rf"(?<=[?&;#]){_PREFIX}(?:{_COMPOUND_NAMES}|{_WORDS})=(?P<value>[^\s&;#\"'<>]+)", re.IGNORECASE)
+_NAMED = (
+    _PARAMETER,
+    # In JSON, also within a string of JSON, or in a Python dictionary.
+    re.compile(
+        rf"[\"'](?:{_PREFIX}{_COMPOUND_NAMES}|{_WORDS})\\?[\"']\s{{0,9}}:\s{{0,9}}\\?[\"'](?P<value>[^\"'\\]+)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?<![A-Za-z0-9]){_COMPOUND_NAMES}(?:=|:\s{{0,9}})[\"']?(?P<value>[^\s\"',;&<>]{{{SHORTEST_KEY},}}(?<!\.))",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\bBearer (?P<value>[^\s\"',;]+)|\bBasic (?P<basic>[A-Za-z0-9+/=]{8,})", re.IGNORECASE),
+)
+# Forms of keys: providers' prefixes, signed tokens, and keys of which a server shows the beginning and asterisks.
+_FORMS = re.compile(
+    r"\b(?:(?:sk|pk|rk)[-_]|(?:pplx|xai|nvapi|csk)-|(?:gsk|hf|ghp|r8|fw)_)[A-Za-z0-9_*\-]{8,}"
+    r"|\bAIza[A-Za-z0-9_\-]{8,}|\bAKIA[A-Z0-9]{8,}"
+    r"|\beyJ[A-Za-z0-9_\-]{5,}\.[A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]*)?"
+)
+_STARRED = re.compile(r"(?<![\w\-])[\w\-]{2,100}\*{3,}[\w\-]*|(?<![\w\-*])\*{4,}[\w\-]+")
+# User name and password, which end at the last "@" before the path; a password may contain a slash.
+_USER = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?:[/?#]|$))\S{0,1000}@)")
+
+
+def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """Return a message with all keys masked: keys from the environment, parts of them, and whatever looks like a key.
+
+    Args:
+        text: the message.
+        environment: variables with keys; by default those of this process.
+    """
+    text = without_keys(text, environment)
+    for key in _keys(environment):
+        text = _part_of(key).sub(MASK, text)
+    for pattern in _NAMED:
+        text = pattern.sub(_value_masked, text)
+    text = _STARRED.sub(MASK, _FORMS.sub(MASK, text))
+    return _USER.sub(f"{MASK}@", text)
+
+
+def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """Return `text` with keys from the environment masked and nothing else, for replies, which must not change."""
+    for key in _keys(environment):
+        text = text.replace(key, MASK)
+        if len(key) <= LONGEST_KEY:
+            text = _encoded(key).sub(MASK, text)
+    return text
+
+
+def holds_secret(address: str) -> bool:
+    """Return whether an address has a parameter that is named like a secret, or a part that looks like a key."""
+    return any(
+        _PARAMETER.search(form) or any(re.search(r"\d", match[0]) for match in _FORMS.finditer(form))
+        for form in (address, unquote(address))
+    )
+
+
+class _OwnKeys:
+    """The keys in the environment of this process.
+
+    Every reply is searched for them, and Python decodes each variable whenever the environment is read. So it is read
+    again only once its size or the value of a secret variable has changed, and at least once a second.
+    """
+
+    def __init__(self) -> None:
+        self._state: tuple[int, dict[str, str], float] = (-1, {}, 0.0)
+        self._keys: tuple[str, ...] = ()
+
+    def __call__(self) -> tuple[str, ...]:
+        size, secrets, until = self._state
+        unchanged = size == len(os.environ) and all(os.environ.get(name) == secrets[name] for name in secrets)
+        if not unchanged or time.monotonic() > until:
+            secrets = _secrets(os.environ)
+            self._keys = _ordered(secrets.values())
+            self._state = len(os.environ), secrets, time.monotonic() + OLDEST_KEYS
+        return self._keys
+
+
+_own_keys = _OwnKeys()
+
+
+def _keys(environment: Mapping[str, str] | None) -> tuple[str, ...]:
+    """Return the keys in the environment, longest first, as one may contain another."""
+    return _own_keys() if environment is None else _ordered(_secrets(environment).values())
+
+
+def _secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if _SECRET_VARIABLE.search(name)}
+
+
+def _ordered(values: Iterable[str]) -> tuple[str, ...]:
+    keys = {value.strip() for value in values}
+    return tuple(sorted((key for key in keys if len(key) >= SHORTEST_KEY), key=lambda key: (-len(key), key)))
+
+
+@lru_cache(maxsize=64)
+def _encoded(key: str) -> re.Pattern[str]:
+    """Return a pattern for the key percent-encoded, wholly or partly, escaped for JSON, and in base64."""
+    characters = "".join(_encoded_character(character) for character in key)
+    base64 = "|".join(rf"[A-Za-z0-9+/_\-]{{0,3}}{core}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}" for core in _in_base64(key))
+    return re.compile(f"{characters}|{base64}")
+
+
+def _encoded_character(character: str) -> str:
+    percent = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+    return rf"(?:\\?{re.escape(character)}|(?i:{percent}|\\u{ord(character):04x}))"
+
+
+def _in_base64(key: str) -> Iterator[str]:
+    """Yield the common part of the key's base64 forms, for each number of preceding bytes modulo 3."""
+    content = key.encode("utf-8", "surrogateescape")
+    for before in range(3):
+        # Characters that also encode neighbouring bytes are left out.
+        encoded = b64encode(b"\0" * before + content).decode().rstrip("=")
+        core = encoded[(0, 2, 3)[before] : (before + len(content)) * 8 // 6]
+        yield "".join({"+": r"[+\-]", "/": "[/_]"}.get(character, character) for character in core)
+
+
+@lru_cache(maxsize=64)
+def _part_of(key: str) -> re.Pattern[str]:
+    """Return a pattern for the start or end of a key: a long part, or a short one with the rest replaced."""
+    hidden = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
+    rest = r"[\w\-]{0,100}"
+    parts = [rf"{re.escape(key[:HEAD])}{rest}{hidden}[\w\-*.…•]*", rf"{hidden}{rest}{re.escape(key[-HEAD:])}"]
+    # Half a key of sixteen characters is no common word.
+    if len(key) >= 2 * SHORTEST_KEY and re.fullmatch(r"[\w\-]+", key[:SHORTEST_KEY] + key[-SHORTEST_KEY:]):
+        parts += [rf"{re.escape(key[:SHORTEST_KEY])}[\w\-*.…•]*", rf"{rest}{re.escape(key[-SHORTEST_KEY:])}"]
+    return re.compile("|".join(parts))
+
+
+def _value_masked(match: re.Match[str]) -> str:
+    value = next(part for part in match.groups() if part is not None)
+    return match[0][: len(match[0]) - len(value)] + MASK
+
+
+# The authority ends where the path begins; clients differ on backslashes, so either slash ends it.
+_AUTHORITY = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\\\]*(?P<authority>[^/\\\\?#]*)")
+_VARIABLES = ("API_BASE", "BASE_URL", "API_BASE_URL", "API_ENDPOINT")
+
+
+def check_address(address: str, source: str) -> str:
+    """Return a server's address if it is valid and has no credentials; `source` names its origin in errors.
+
+    Raises:
+        SettingsError: if it has credentials, is no http address, or has characters that clients read differently. The
+            message never repeats credentials.
+    """
+    written = address.strip()
+    if _holds_credentials(written):
+        raise SettingsError(
+            f"{source}: the address has a user name, password or key, which would appear in logs and messages.",
+            "Remove it, and set the key in the provider's variable, such as OPENAI_API_KEY.",
+        )
+    if "\\" in written or " " in written or not written.isprintable():
+        # Not repeated, since it is uncertain where its host ends and what in it is secret.
+        raise SettingsError(
+            f"{source}: the address has a backslash, white space or an invisible character.",
+            "Write one such as http://localhost:8000/v1.",
+        )
+    if not _is_usable(written):
+        # With an "@" it may have a password.
+        got = "an address that cannot be read" if "@" in written else repr(written)
+        raise SettingsError(f"{source}: got {got}, expected one such as http://localhost:8000/v1.")
+    return written
+
+
+def _holds_credentials(address: str) -> bool:
+    match = _AUTHORITY.match(address)
+    if (match and "@" in match["authority"]) or holds_secret(address):
+        return True
+    try:
+        return "@" in urlsplit(address).netloc
+    except ValueError:
+        return False
+
+
+def _is_usable(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def check_environment(provider: str) -> None:
+    """Check the variables from which litellm may take a provider's address.
+
+    Raises:
+        SettingsError: if one has credentials or is invalid.
+    """
+    prefix = provider.removesuffix("_chat").upper()
+    names = [f"{prefix}_{ending}" for ending in _VARIABLES]
+    if prefix == "HUGGINGFACE":
+        names.append("HF_API_BASE")
+    for name in names:
+        if address := os.environ.get(name):
+            check_address(address, name)
+
+
+def environment_address(provider: str) -> str | None:
+    """Return a provider's address from the environment, if it is set."""
+    prefix = provider.removesuffix("_chat").upper()
+    return os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine: `localhost`, 127.0.0.0/8 or ::1."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+def bypass_proxies(host: str) -> None:
+    """Have no request to `host` sent to a proxy that the environment names.
+
+    litellm has several HTTP clients, all of which heed `NO_PROXY`, though not each of them ranges of addresses in it.
+    """
+    from urllib.request import proxy_bypass
+
+    if not proxy_bypass(host):
+        name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # the former comes first
+        os.environ[name] = ",".join(filter(None, (os.environ.get(name), host)))
+
+
+def shown_address(address: str) -> str:
+    """Return an address without user name, password, query or fragment, since recordings and packs are shared."""
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+
 
 # Names of OpenAI's models, recognised without importing litellm, which takes seconds.
 _OPENAI = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
@@ -88,3 +360,389 @@ def _known_to_litellm(model: str) -> str:
     except litellm.BadRequestError:
         return model
     return provider.removeprefix("text-completion-")
+
+
+# English has four to five bytes per token, Chinese and Japanese about three; rare scripts, emoji and base64 have fewer.
+BYTES_PER_TOKEN = 3
+TOKENS_PER_MESSAGE = 4
+# What chat templates add at most to each message, and to the request: system prompts of their own, and instructions for
+# the schema of the reply.
+MOST_PER_MESSAGE = 16
+MOST_PER_REQUEST = 100
+MOST_PER_SCHEMA = 1000
+
+# Names in litellm's table.
+_PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
+_COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million prompt and completion tokens."""
+
+    prompt: float
+    completion: float
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return the cost of a reply in US dollars."""
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+
+    def times(self, share: float) -> Price:
+        """Return this share of the price."""
+        return Price(self.prompt * share, self.completion * share)
+
+
+FREE = Price(0.0, 0.0)
+
+
+def as_price(value: Any) -> Price:
+    """Return a price that is given as one, as two numbers, or as a text `IN:OUT`: US dollars per million tokens.
+
+    Raises:
+        SettingsError: if `value` is none of these.
+    """
+    if isinstance(value, Price):
+        return value
+    try:
+        prompt, completion = (float(part) for part in (value.split(":") if isinstance(value, str) else value))
+        if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise SettingsError(
+            f"The price {value!r} is not understood.",
+            "Write US dollars per million prompt and completion tokens, as in 0.15:0.60.",
+        ) from None
+    return Price(prompt, completion)
+
+
+def price_of(model: str) -> Price | None:
+    """Return the price of `model` in litellm's table; `None` if it has none, or zeros only."""
+    litellm = load_litellm()
+    try:
+        info = litellm.get_model_info(model)
+    except Exception:  # litellm raises a bare Exception for an unknown model
+        return None
+    prompt, completion = info.get("input_cost_per_token") or 0.0, info.get("output_cost_per_token") or 0.0
+    return Price(prompt * 1e6, completion * 1e6) if prompt or completion else None
+
+
+def highest_price_of(model: str) -> Price | None:
+    """Return the highest price of a token in litellm's table: of a long prompt, a prompt cache or a service tier."""
+    if price_of(model) is None:
+        return None
+    info = load_litellm().get_model_info(model)
+    prompt, completion = (
+        max(cost for name, cost in info.items() if cost is not None and kind.match(name))
+        for kind in (_PROMPT_PRICE, _COMPLETION_PRICE)
+    )
+    return Price(prompt * 1e6, completion * 1e6)
+
+
+def estimated_tokens(messages: Iterable[Message]) -> int:
+    """Return an estimate of the messages' tokens, which is too high for most texts, and too low for some scripts."""
+    sizes = _bytes_of(messages)
+    return math.ceil(sum(sizes) / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE * len(sizes)
+
+
+def most_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
+    """Return a number that no tokenizer exceeds for these messages, since every token covers at least one byte.
+
+    Args:
+        schema: what the request says of the reply's form; providers add it to the prompt.
+    """
+    sizes = _bytes_of(messages)
+    added = MOST_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
+    return sum(sizes) + MOST_PER_MESSAGE * len(sizes) + MOST_PER_REQUEST + added
+
+
+def _bytes_of(messages: Iterable[Message]) -> list[int]:
+    return [len(message["content"].encode("utf-8", "replace")) for message in messages]
+
+
+TRANSIENT = {408, 409, 425, 429}
+# Statuses from 500 on that refuse a request before it is processed.
+OVERLOADED = {503, 529}
+LONGEST_MESSAGE = 300
+# Characters of a message that are searched: some of the patterns below take more than linear time.
+LONGEST_READ = 8_000
+# No key is longer.
+LONGEST_ECHOED_KEY = 8_000
+
+_NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
+# Words of a prompt, or of its reply's limit, that the model's context does not hold.
+_TOO_LONG = re.compile(
+    r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length|max_model_len|range of input length"
+    r"|(?:prompt|input|messages|request)\b.{0,60}?\b(?:too (?:long|large|many tokens)|longer than|exceeds?)\b"
+    r"|exceeds?\b.{0,60}?\b(?:context|input|prompt)\b|`?inputs`? tokens|reduce (?:the length|your message|the size)",
+    re.IGNORECASE | re.DOTALL,
+)
+# The same where the status is that of a server error.
+_NO_CONTEXT = re.compile(r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"request too large|reduce your message", re.IGNORECASE)
+_FILTERED = re.compile(
+    r"content[ _-]?(?:management|filter|policy)|responsible ?ai|\bflagged\b|requires moderation|inappropriate content"
+    r"|usage polic|safety (?:system|filter|setting)|datainspection|prohibited[ _]content|sensitive content",
+    re.IGNORECASE,
+)
+# Settings that no prompt has words of; a refusal that names one concerns all prompts, unless it is of the prompt.
+_SETTING = re.compile(r"\b(?:max_(?:completion_)?tokens|response_format|json_schema|(?:top_)?logprobs)\b")
+# What ends a command whatever the HTTP status: no prompt is answered.
+_FOR_ALL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
+# Statuses that may concern this prompt alone.
+_REFUSED = {400, 403, 406, 422, 451}
+# litellm appends tracebacks, or lines of them, to some messages.
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
+# Paths of Python files and installed packages, on this machine or the server.
+_PATH = re.compile(
+    r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|()]*|\.pyc?\b(?::\d+)?)(?:, line \d+)?"
+)
+# Errors of connections, by the package of the client and the name of the class.
+_CONNECTION_ERRORS = {
+    ("aiohttp", "ClientConnectionError"),
+    ("aiohttp", "ClientPayloadError"),
+    ("httpx", "TransportError"),
+    ("openai", "APIConnectionError"),
+    ("requests", "ConnectionError"),
+    ("requests", "Timeout"),
+    ("socket", "gaierror"),
+    ("urllib", "URLError"),
+    ("urllib3", "HTTPError"),
+}
+_ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
+
+
+def translated(error: Exception, model: str) -> JudgeError:
+    """Return this package's error for an error of litellm in a call of `model`."""
+    status = getattr(error, "status_code", None) or 500
+    message = f"{model}: {provider_message(error)}"
+    message += "" if message.endswith((".", "!", "?", "…")) else "."
+    if _NO_KEY.search(searched_message(error)):
+        own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
+        return JudgeRefused(message, f"Set {key_variable(model)}{own}.")
+    code = str(_code(error))
+    if code in _FOR_ALL:
+        return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, model))
+    if status == 413 or is_too_long(error) or _is_filtered(error, status):
+        return PromptRejected(message)
+    if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
+        return JudgeUnavailable(message, retry_after=retry_after(_headers(error), searched_message(error)))
+    if status in _REFUSED and not _SETTING.search(searched_message(error)):
+        hint = _what_to_check(status, model) if status == 403 else None
+        return PromptRejected(message, hint, is_doubtful=True)
+    return JudgeRefused(message, _what_to_check(status, model))
+
+
+def is_bad_request(error: Exception) -> bool:
+    """Return whether the provider found the request itself at fault."""
+    return getattr(error, "status_code", None) in (400, 422) or "BadRequestError" in _kinds(error)
+
+
+def is_too_long(error: Exception) -> bool:
+    """Return whether the model's context does not hold the prompt and its reply."""
+    if "ContextWindowExceededError" in _kinds(error) or _code(error) == "context_length_exceeded":
+        return True
+    status, message = getattr(error, "status_code", None), searched_message(error)
+    # One request that is larger than the limit of a minute has the status of a rate limit.
+    pattern = {400: _TOO_LONG, 422: _TOO_LONG, 429: _TOO_LARGE, 500: _NO_CONTEXT}.get(status or 0)
+    return pattern is not None and pattern.search(message) is not None
+
+
+def _is_filtered(error: Exception, status: int) -> bool:
+    """Return whether a filter of content refused the prompt; gateways report this with statuses of their own."""
+    is_possible = status in _REFUSED or status >= 500
+    return "ContentPolicyViolationError" in _kinds(error) or bool(
+        is_possible and _FILTERED.search(searched_message(error))
+    )
+
+
+def provider_fault(error: Exception, who: str) -> JudgeError | None:
+    """Return this package's error for a failed connection, a time-out or an HTTP status of an error in a plug-in.
+
+    The common HTTP clients are told by class name, since none of them need be installed.
+
+    Args:
+        who: begins the message.
+
+    Returns:
+        `None` if the error has another cause.
+    """
+    status = _http_status(error)
+    if status is None and not _is_lost_connection(error):
+        return None
+    message = f"{who}: {type(error).__name__}: {provider_message(error).rstrip('.')}."
+    if status is None or status in TRANSIENT or status >= 500:
+        fault = JudgeUnavailable(message, retry_after=retry_after(_headers(error)))
+        refused = isinstance(_first_cause(error), ConnectionRefusedError)
+        fault.may_be_billed = not refused if status is None else may_be_billed(status)
+        return fault
+    if status == 413:
+        return PromptRejected(message)
+    return JudgeRefused(message, "The provider does not accept the request; no retry can help.")
+
+
+def may_be_billed(status: int) -> bool:
+    """Return whether the provider may bill a request that ended with this HTTP status.
+
+    With most statuses from 500 on, a gateway may have lost a reply that the provider bills.
+    """
+    return not (300 <= status < 500 or status in OVERLOADED) or status == 408
+
+
+def provider_message(error: Exception) -> str:
+    """Return the provider's message on one line, without keys, paths, tracebacks and litellm's class names."""
+    message = _ERROR_NAMES.sub("", _TRACEBACK.split(searched_message(error))[0])
+    if message.startswith("{") and isinstance(stated := _stated(message).get("message"), str):
+        message = stated
+    cause = _first_cause(error)
+    if isinstance(cause, OSError) and str(cause) not in message:
+        message = f"{message} {masked(str(cause))}"  # "Connection error." alone does not name the address
+    line = " ".join(_PATH.sub("…", message).split()) or type(error).__name__
+    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+def _http_status(error: Exception) -> int | None:
+    response = getattr(error, "response", None)
+    reported = (
+        *(getattr(error, name, None) for name in ("status_code", "status", "code")),
+        *(getattr(response, name, None) for name in ("status_code", "status")),
+    )
+    return next((each for each in reported if isinstance(each, int) and 400 <= each < 600), None)
+
+
+def _is_lost_connection(error: Exception) -> bool:
+    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(error).__mro__}
+    return isinstance(error, ConnectionError | TimeoutError) or bool(names & _CONNECTION_ERRORS)
+
+
+def searched_message(error: Exception) -> str:
+    """Return the start of an error's message, with keys masked before it is cut."""
+    # A longer start is masked than is read, because half a key would not be recognised.
+    return masked(str(error)[: LONGEST_READ + LONGEST_ECHOED_KEY])[:LONGEST_READ]
+
+
+def _kinds(error: Exception) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}
+
+
+def _what_to_check(status: int, model: str) -> str:
+    if status in (401, 403):
+        return f"Check the key in {key_variable(model)}, and whether it may use this model."
+    if status == 402:
+        return "The account behind the key has no credit left."
+    if status == 404:
+        return "Check the model's name, and the address if the server is your own."
+    return "The provider does not accept the request; no retry can help."
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while (before := error.__cause__ or error.__context__) is not None:
+        error = before
+    return error
+
+
+def _code(error: Exception) -> object:
+    body = getattr(error, "body", None)
+    return (body if isinstance(body, Mapping) else _stated(searched_message(error))).get("code")
+
+
+def _stated(message: str) -> Mapping[str, Any]:
+    """Return the error in the JSON of a response's body, as most providers state it; an empty one if there is none."""
+    body: Mapping[str, Any] = next((found.value for found in json_objects(message)), {})
+    error = body.get("error", body)
+    return error if isinstance(error, Mapping) else {"message": error}
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    headers = getattr(error, "litellm_response_headers", None)
+    headers = headers or getattr(getattr(error, "response", None), "headers", None)
+    return {str(key).lower(): str(value) for key, value in headers.items()} if headers else {}
+
+
+# Seconds of a time of the epoch rather than a duration.
+EPOCH = 1e9
+# A date after it is a mistake.
+LONGEST_PAUSE = timedelta(days=31)
+
+_UNITS = {"mil": 0.001, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])"
+_TIME = rf"\d{{1,9}}(?:\.\d{{1,9}})?\s?{_UNIT}[\s,]{{0,2}}"
+_PART = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h|d)", re.IGNORECASE)
+_CLOCK = r"\d{1,3}:\d\d:\d\d(?:\.\d{1,9})?"
+_DURATION = rf"{_CLOCK}|(?:{_TIME})+"
+_WAIT = re.compile(
+    rf"(?:retry|try again|wait|resets? in|next request in)[^\d\n]{{0,30}}?(?P<wait>{_DURATION})", re.IGNORECASE
+)
+_FIELD = re.compile(
+    r"retry[_-]?after(?:[_-]?(?:(?P<milli>ms)|seconds|secs?))?[\"']?\s?[:=]\s?[\"']?"
+    r"(?P<number>\d{1,15}(?:\.\d{1,9})?)(?![\d.:]*\w)",
+    re.IGNORECASE,
+)
+_RESET = re.compile(r"ratelimit-(?:.*-)?reset(?:-.*)?")
+
+
+def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
+    """Return the seconds that the provider asks to wait, in its headers or its message; `None` if it does not say.
+
+    Where it only says when its limits are reset, those count that are used up, or may be: then the first one.
+
+    Args:
+        headers: with names in lower case.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    fields = ((match["number"], 1000 if match["milli"] else 1) for match in _FIELD.finditer(message))
+    stated = [
+        None if milliseconds is None else milliseconds / 1000,
+        _seconds(headers.get("retry-after")),
+        *(_duration(match["wait"]) for match in _WAIT.finditer(message)),
+        *(None if (seconds := _seconds(number)) is None else seconds / unit for number, unit in fields),
+    ]
+    pauses = [seconds for seconds in stated if seconds is not None]
+    return max(pauses) if pauses else _until_reset(headers)
+
+
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    used_up, unknown = list[float](), list[float]()
+    for name, value in headers.items():
+        if _RESET.search(name) and (seconds := _seconds(value)) is not None:
+            remaining = _number(headers.get(name.replace("reset", "remaining")))
+            if not remaining:
+                (unknown if remaining is None else used_up).append(seconds)
+    return max(used_up) if used_up else min(unknown, default=None)
+
+
+def _seconds(value: str | None) -> float | None:
+    """Return the seconds that a header states: a number or several, a time of the epoch, a duration or a date."""
+    numbers = [number for part in (value or "").split(",") if (number := _number(part)) is not None]
+    if numbers:
+        seconds = max(numbers)
+        for unit in (1, 1000):
+            if EPOCH <= seconds / unit < 100 * EPOCH:
+                return max(0.0, seconds / unit - time.time())
+        return seconds
+    if value is None:
+        return None
+    return _duration(value) if re.fullmatch(_DURATION, value.strip(), re.IGNORECASE) else _seconds_until(value)
+
+
+def _duration(text: str) -> float:
+    if ":" in text:
+        hours, minutes, seconds = map(float, text.split(":"))
+        return 3600 * hours + 60 * minutes + seconds
+    return sum(float(number) * _UNITS[unit.lower()] for number, unit in _PART.findall(text))
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        then = datetime.fromisoformat(date) if date[:1].isdigit() else parsedate_to_datetime(date)
+        pause = (then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)
+    except (ValueError, OverflowError):  # the latter for years and zones beyond what a date can have
+        return None
+    return max(0.0, pause.total_seconds()) if pause <= LONGEST_PAUSE else None

@@ -19,10 +19,8 @@ import httpx
 from aiohttp import ClientConnectorError, ConnectionTimeoutError
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.address import bypass_proxies, is_loopback
-from rubriclab.judges.provider_errors import may_be_billed
-from rubriclab.judges.reply_size import RECEPTION, Reception
-from rubriclab.judges.response_body import readable, stated_status
+from rubriclab.judges.providers import bypass_proxies, is_loopback, may_be_billed
+from rubriclab.judges.replies import RECEPTION, Reception, readable, stated_status
 
 # The start of an error says what is wrong; some servers append the whole request.
 ERROR_BYTES = 16_000
@@ -159,7 +157,7 @@ def _refuse_redirect(request: httpx.Request, response: httpx.Response, reception
 
 
 def _read_reply(body: bytes) -> tuple[int, bytes]:
-    """Return the status and the body of a reply; see `rubriclab.judges.response_body`."""
+    """Return the status and the body of a reply; see `rubriclab.judges.replies`."""
     try:
         reply = json.loads(body)
     except (ValueError, RecursionError):

@@ -112,7 +112,7 @@ class LabBase:
         notify: Notify | None = None,
         **options: Any,
     ) -> None:
-        from rubriclab.judges.budget import LocalBudget
+        from rubriclab.judges.stack import LocalBudget
 
         _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
         _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))

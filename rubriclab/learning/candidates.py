@@ -26,9 +26,8 @@ import numpy as np
 from pydantic import BaseModel
 
 from rubriclab.errors import DataError, JudgeError, SettingsError
-from rubriclab.judges.ask import JudgeAnswer, ask
-from rubriclab.judges.judge import Judge
-from rubriclab.judges.price import estimated_tokens
+from rubriclab.judges.judge import Judge, JudgeAnswer, ask
+from rubriclab.judges.providers import estimated_tokens
 from rubriclab.learning.estimate import calls_per_text
 from rubriclab.learning.matrix import RatingMatrix, candidate_table
 from rubriclab.learning.scoring import ratings_of_texts

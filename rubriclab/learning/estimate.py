@@ -21,12 +21,11 @@ from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import PromptRejected
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.embedded.answers import ANSWERS
+from rubriclab.judges.embedded import ANSWERS, EmbeddedJudge
 from rubriclab.judges.judge import Judge, Reply
-from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.price import FREE, Price, estimated_tokens
-from rubriclab.judges.recording import PREFIX
+from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.providers import FREE, Price, estimated_tokens
+from rubriclab.judges.stack import PREFIX
 from rubriclab.learning.scoring import (
     OrderCheck,
     apart,
@@ -280,7 +279,7 @@ def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
     if _is_free(judge):
         return FREE, False
     if options.batch:
-        from rubriclab.judges.batch_model import ASSUMED_SHARE, batch_price_of
+        from rubriclab.judges.batch import ASSUMED_SHARE, batch_price_of
 
         if options.price:
             return options.price.times(ASSUMED_SHARE), True
@@ -288,6 +287,6 @@ def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
         return price, price is not None and not listed
     if options.price:
         return options.price, False
-    from rubriclab.judges.price import price_of
+    from rubriclab.judges.providers import price_of
 
     return price_of(judge), False

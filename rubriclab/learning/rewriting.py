@@ -16,8 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges.ask import ask
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.learning.scoring import CriterionScore, Score, assignment_of
 from rubriclab.methods.holistic import STRIDE
 from rubriclab.methods.prompting import Whole, keep_valid

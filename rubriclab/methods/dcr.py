@@ -21,9 +21,8 @@ from pydantic import (
 )
 
 from rubriclab.errors import ChecklistError, DataError
-from rubriclab.judges.ask import ask
-from rubriclab.judges.judge import Judge
-from rubriclab.judges.price import BYTES_PER_TOKEN
+from rubriclab.judges.judge import Judge, ask
+from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods.holistic import learned_single, require_scores
 from rubriclab.methods.method import (
     MISSING_SHARE,

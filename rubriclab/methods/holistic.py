@@ -19,9 +19,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rubriclab.errors import DataError, JudgeError
-from rubriclab.judges.ask import JudgeAnswer, ask
-from rubriclab.judges.judge import Judge
-from rubriclab.judges.logprobs import score_distribution
+from rubriclab.judges.judge import Judge, JudgeAnswer, ask
+from rubriclab.judges.replies import score_distribution
 from rubriclab.methods.method import (
     CriterionRating,
     Learned,

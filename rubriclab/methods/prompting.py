@@ -24,8 +24,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from rubriclab.judges.ask import JudgeAnswer, ask, read
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, JudgeAnswer, ask, read
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING, digest
 from rubriclab.models.cells import CANNOT_ASSESS

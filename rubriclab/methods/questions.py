@@ -24,8 +24,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 
-from rubriclab.judges.ask import ask
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import cross_validated
 from rubriclab.methods.prompting import Reason, bare_id, keep_valid
 from rubriclab.methods.sources import SubDimension

@@ -13,8 +13,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rubriclab.errors import JudgeError
-from rubriclab.judges.ask import ask
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.holistic import (
     STRIDE,
     TEMPERATURE,

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rubriclab.judges.ask import JudgeAnswer, ask
-from rubriclab.judges.judge import Judge
-from rubriclab.judges.price import estimated_tokens
+from rubriclab.judges.judge import Judge, JudgeAnswer, ask
+from rubriclab.judges.providers import estimated_tokens
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.score import TOKENS_PER_ANSWER, AnswerEntry, QuestionAnswer, Readable, rate_question
 from rubriclab.methods.method import CriterionRating

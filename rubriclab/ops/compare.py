@@ -19,7 +19,7 @@ from rubriclab.base_options import Texts
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
-from rubriclab.judges.recording import recorded_name
+from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.estimate import DryRun
 from rubriclab.learning.paired_scores import (
     MAX_UNSCORED,

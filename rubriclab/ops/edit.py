@@ -14,7 +14,7 @@ from rubriclab.base_options import Texts
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
-from rubriclab.judges.recording import PREFIX
+from rubriclab.judges.stack import PREFIX
 from rubriclab.learning.adaptation import rate_parts
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.estimate import (

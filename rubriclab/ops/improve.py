@@ -16,7 +16,7 @@ from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.ledger import Ledger, Metered
+from rubriclab.judges.stack import Ledger, Metered
 from rubriclab.learning.estimate import (
     CallEstimate,
     DryRun,

@@ -19,8 +19,8 @@ from rapidfuzz import fuzz
 from rubriclab.base_options import Options, Texts
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, LiteratureError, SettingsError
-from rubriclab.judges.ask import ask
 from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.judge import ask
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_prompts
 from rubriclab.methods.prompting import (
     NewName,

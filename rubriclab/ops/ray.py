@@ -19,12 +19,10 @@ from typing import Any
 import rubriclab
 from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, JudgeError, ProviderDown, RubriclabError, SettingsError, UserError
-from rubriclab.judges.budget import Caps, LocalBudget
 from rubriclab.judges.connect import local_breaker, makes_requests
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.ledger import Ledger
-from rubriclab.judges.limits import LocalLimits
-from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.stack import Caps, Ledger, LocalBudget, LocalLimits
 from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example

@@ -24,7 +24,7 @@ from rubriclab.data.write import json_line, table_kind
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.recording import recorded_name
+from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.baselines import MOST, judged_rubric, text_feature_rubric
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import WINDOW, RivalCounts, Score, addresses_judge, apart, limits_of, score_stream

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.judges.recording import recorded_name
+from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.paired_scores import MAX_UNSCORED, ScoredText, score_columns
 from rubriclab.learning.scoring import RivalCounts, Score, addresses_judge

@@ -13,8 +13,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from rubriclab.base_options import Options
 from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NoStore, NotInStore, PackError, SettingsError, UserError
-from rubriclab.judges.batch_model import BatchModel
-from rubriclab.judges.recording import PREFIX, recorded_name
+from rubriclab.judges.batch import BatchModel
+from rubriclab.judges.stack import PREFIX, recorded_name
 from rubriclab.models.base import (
     Unreadable,
     read_file,

@@ -24,15 +24,11 @@ from pydantic import BeforeValidator, Field
 
 from rubriclab.base_options import Options, option_error
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
-from rubriclab.judges.budget import Budget, LocalBudget
 from rubriclab.judges.connect import EMBEDDED, connect, makes_requests, provider
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.ledger import Ledger
-from rubriclab.judges.limits import Limits
-from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.price import as_price
-from rubriclab.judges.recording import Recorder, recorded_name
-from rubriclab.judges.retry import Breaker
+from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.providers import as_price
+from rubriclab.judges.stack import Breaker, Budget, Ledger, Limits, LocalBudget, Recorder, recorded_name
 from rubriclab.methods.method import Progress, silent
 from rubriclab.models.characters import describe
 from rubriclab.models.rubric import Rubric
@@ -577,7 +573,7 @@ def _put(results: queue.Queue[list[T]], result: list[T], stopped: threading.Even
 
 async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
     """Return what `work` returns, having ended the tasks it left and closed the connections of language models."""
-    from rubriclab.judges.language_model import close_connections
+    from rubriclab.judges.llm import close_connections
 
     working = asyncio.create_task(work)
     try:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from rubriclab.errors import PackError, SettingsError, StoreError
-from rubriclab.judges.address import check_address
+from rubriclab.judges.providers import check_address
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.base import FrozenModel, Moment, Unreadable, first_bounds_fault, parse_json
 from rubriclab.models.characters import describe, is_blank

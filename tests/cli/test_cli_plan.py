@@ -15,7 +15,9 @@ from server import RunningServer
 from starlette.exceptions import HTTPException
 
 from rubriclab.data.readers import read
-from rubriclab.judges import JudgeOptions, Ledger, connect
+from rubriclab.judges import connect
+from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.stack import Ledger
 from rubriclab.learning.scoring import score_text
 from rubriclab.models.aggregation import Aggregation, Calibration, Term
 from rubriclab.models.text import Example

@@ -18,10 +18,9 @@ from experiments.runner.designs.design import Bench
 from experiments.runner.run import run, schedule
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
-from rubriclab.judges import Recording
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import Judge, Reply
-from rubriclab.judges.request import request_digest
+from rubriclab.judges.judge import Judge, Reply, request_digest
+from rubriclab.judges.stack import Recording
 from rubriclab.prompts.prompt import Prompt
 
 TURNED: Mapping[str, str] = {"yes": "no", "no": "yes"}

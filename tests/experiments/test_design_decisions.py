@@ -10,7 +10,7 @@ from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from experiments.runner.designs.decisions import _f1_gap, auroc
 from experiments.runner.figures import human_scores
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.ops.evaluate import Evaluator
 
 DIRECT = RAW["arms"][0]

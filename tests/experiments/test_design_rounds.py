@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from one_case import outcome_of, study
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 
 SENTENCES = {"name": "sentences", "method": "dcr", "labels": False}
 WHOLE = {**SENTENCES, "name": "whole", "settings": {"dcr": {"level": "paragraph"}}}

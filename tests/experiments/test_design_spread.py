@@ -19,9 +19,8 @@ from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
 from experiments.runner.study import BASELINES, load_study
 from rubriclab.errors import SettingsError
-from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import Reply
+from rubriclab.judges.judge import FakeJudge, Reply
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.models.text import (
     Assignment,

@@ -9,9 +9,8 @@ from experiments.runner.cases import Material
 from experiments.runner.sets import Sets
 from experiments.runner.study import SMALL_SETTINGS, Arm
 from rubriclab.errors import BudgetReached, ChecklistError, JudgeRefused, ProviderDown, ReplayMiss
-from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import Reply, Usage
+from rubriclab.judges.judge import FakeJudge, Reply, Usage
 from rubriclab.methods.catalogue import METHOD_NAMES
 from rubriclab.methods.sources import load_findings
 from rubriclab.prompts.prompt import Prompt

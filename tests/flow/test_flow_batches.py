@@ -10,7 +10,7 @@ import pytest
 from batch_server import BatchServer
 from commands import HELDOUT, Commands, Done
 
-from rubriclab.judges import batched
+from rubriclab.judges import batch as batched
 
 N = 12
 SCORE = ("score", "texts.jsonl", "--task", "summarization", "--aspect", "coherence", "--judge", "openai/fake")

@@ -43,8 +43,10 @@ from hostile_server import (
 )
 
 from rubriclab.errors import JudgeRefused, ProviderDown
-from rubriclab.judges import Judge, JudgeOptions, LanguageModel, Ledger, MemoryAnswers, ask, close_connections, connect
-from rubriclab.judges.ask import FILTERED
+from rubriclab.judges import ask, connect
+from rubriclab.judges.judge import FILTERED, Judge
+from rubriclab.judges.llm import JudgeOptions, LanguageModel, close_connections
+from rubriclab.judges.stack import Ledger, MemoryAnswers
 from rubriclab.methods.prompting import Rating
 from rubriclab.prompts.prompt import Prompt
 

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, connect
-from rubriclab.judges.address import check_address
+from rubriclab.judges import connect
+from rubriclab.judges.llm import JudgeOptions, LanguageModel
+from rubriclab.judges.providers import check_address
+from rubriclab.judges.stack import Ledger
 
 WITH_CREDENTIALS = [
     "http://user:hunter2@host/v1",

@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 from judge_questions import GOOD, Rating, rate
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
-from rubriclab.judges import FakeJudge, Reply, ask
-from rubriclab.judges.ask import read
+from rubriclab.judges import ask
+from rubriclab.judges.judge import FakeJudge, Reply, read
 
 
 def reading(text: str, **settings_: Any) -> Rating | None:

@@ -16,9 +16,12 @@ from batch_server import BatchServer
 from judge_questions import rate
 
 from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, ProviderDown, SettingsError, StoreError
-from rubriclab.judges import JudgeAnswer, JudgeOptions, Ledger, MemoryAnswers, as_price, ask, batched, connect
-from rubriclab.judges.batch_model import BatchModel
-from rubriclab.judges.providers import load_litellm
+from rubriclab.judges import ask, batch as batched, connect
+from rubriclab.judges.batch import BatchModel
+from rubriclab.judges.judge import JudgeAnswer
+from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.providers import as_price, load_litellm
+from rubriclab.judges.stack import Ledger, MemoryAnswers
 from rubriclab.store.store import Store, open_store
 
 N = 12
@@ -289,7 +292,7 @@ async def test_a_store_that_fails_after_a_batch_was_refused_ends_the_run(
 async def test_a_batch_that_does_not_fit_into_the_queue_is_sent_again_later(
     batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rubriclab.judges.batched.QUEUE_PAUSE", 0.05)
+    monkeypatch.setattr("rubriclab.judges.batch.QUEUE_PAUSE", 0.05)
     batch_server.ends = ["failed"]
     batch_server.fault = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached."}
     assert None not in values(await asked(store))

@@ -10,26 +10,19 @@ from judge_questions import GOOD, ScriptedJudge, rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import (
+from rubriclab.judges import ask, connect
+from rubriclab.judges.judge import FILTERED, Interruptible, Reply, Usage, request_digest, written
+from rubriclab.judges.llm import JudgeOptions, LanguageModel
+from rubriclab.judges.stack import (
     Budgeted,
     Cached,
-    JudgeOptions,
-    LanguageModel,
     Ledger,
     Limited,
     LocalBudget,
     LocalLimits,
     MemoryAnswers,
-    Reply,
     Retried,
-    Usage,
-    ask,
-    connect,
-    request_digest,
 )
-from rubriclab.judges.ask import FILTERED
-from rubriclab.judges.judge import Interruptible
-from rubriclab.judges.request import written
 
 
 def waiting(gate: asyncio.Event, answer: Any = GOOD) -> ScriptedJudge:

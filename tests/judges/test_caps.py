@@ -26,16 +26,15 @@ from hostile_server import (
 from judge_questions import rate
 
 from rubriclab.errors import BudgetReached, RubriclabError
-from rubriclab.judges import (
-    JudgeOptions,
+from rubriclab.judges import connect
+from rubriclab.judges.judge import Reply
+from rubriclab.judges.llm import JudgeOptions, close_connections
+from rubriclab.judges.providers import Price
+from rubriclab.judges.stack import (
     Ledger,
     LocalBudget,
     MemoryAnswers,
-    Price,
-    Reply,
     Retried,
-    close_connections,
-    connect,
 )
 
 pytestmark = [

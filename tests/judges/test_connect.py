@@ -9,7 +9,10 @@ from judge_questions import rate
 from server import RANDOM_FAULTS, RunningServer
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges import JudgeOptions, Ledger, LocalBudget, MemoryAnswers, as_price, ask, connect
+from rubriclab.judges import ask, connect
+from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.providers import as_price
+from rubriclab.judges.stack import Ledger, LocalBudget, MemoryAnswers
 
 
 async def test_every_fault_is_survived_and_counted(server: RunningServer) -> None:

@@ -14,9 +14,16 @@ from holistic_scripts import OVERALL, learn, part, whole
 from hypoeval_scripts import ASPECT
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.embedded.answers import ANSWERS
-from rubriclab.judges.embedded.reading import Reading, learned_readings, measure, own_readings, readings, worded
+from rubriclab.judges.embedded import (
+    ANSWERS,
+    EmbeddedJudge,
+    Reading,
+    learned_readings,
+    measure,
+    own_readings,
+    readings,
+    worded,
+)
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.dcr import DCR
 from rubriclab.methods.seal import SEAL

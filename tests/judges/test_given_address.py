@@ -10,7 +10,7 @@ from judge_questions import rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeError
-from rubriclab.judges import JudgeOptions
+from rubriclab.judges.llm import JudgeOptions
 from rubriclab.ops.workspace import GivenAddress, JudgeChoice, Workspace
 from rubriclab.web.security import Access
 from rubriclab.web.studio.app import Studio

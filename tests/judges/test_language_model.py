@@ -13,7 +13,8 @@ from judge_questions import Rating, rate
 from server import SNAPSHOT, RunningServer
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges import LanguageModel, close_connections, price_of
+from rubriclab.judges.llm import LanguageModel, close_connections
+from rubriclab.judges.providers import price_of
 
 
 def model(**settings: object) -> LanguageModel:

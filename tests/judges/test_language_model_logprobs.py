@@ -14,8 +14,9 @@ from reply_tokens import ABOVE, BELOW, CHOSEN, entry, log_probabilities
 from server import ERRORS, RunningServer
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import LanguageModel, Retried
-from rubriclab.judges.logprobs import VERY_UNLIKELY, reported_tokens
+from rubriclab.judges.llm import LanguageModel
+from rubriclab.judges.replies import VERY_UNLIKELY, reported_tokens
+from rubriclab.judges.stack import Retried
 
 # The fake's address is OpenAI's own and one of litellm's generic ways in, which read replies in two different places.
 MODELS = ["openai/fake", "hosted_vllm/fake"]

@@ -10,7 +10,9 @@ from judge_questions import GOOD, Clock, ScriptedJudge, good, rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import LanguageModel, Limited, LocalLimits, Reply, Usage
+from rubriclab.judges.judge import Reply, Usage
+from rubriclab.judges.llm import LanguageModel
+from rubriclab.judges.stack import Limited, LocalLimits
 
 
 async def test_no_more_requests_in_flight_than_allowed(server: RunningServer) -> None:

@@ -11,8 +11,11 @@ import pytest
 from judge_questions import GOOD, rate
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PlugInError, PromptRejected, SettingsError
-from rubriclab.judges import Judge, JudgeOptions, Ledger, MemoryAnswers, Price, Reply, connect as connect_function
-from rubriclab.judges.retry import Retried
+from rubriclab.judges import connect as connect_function
+from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.providers import Price
+from rubriclab.judges.stack import Ledger, MemoryAnswers, Retried
 from rubriclab.prompts.prompt import Prompt
 
 MODULE = __name__

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.judges import Reply, Token, score_distribution
+from rubriclab.judges.judge import Reply, Token
+from rubriclab.judges.replies import score_distribution
 
 FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)
 TEN = tuple(float(score) for score in range(1, 11))

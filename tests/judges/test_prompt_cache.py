@@ -11,9 +11,10 @@ from hostile_server import HostileServer, Request, Send, response
 from judge_questions import GOOD, Rating, rate
 
 from rubriclab.cli.printing import effort_row
-from rubriclab.judges import LanguageModel, Ledger, Metered, Price, close_connections, request_digest
-from rubriclab.judges.prompt_cache import CacheMarks, needs_marks
-from rubriclab.judges.request import read_back, written
+from rubriclab.judges.judge import read_back, request_digest, written
+from rubriclab.judges.llm import CacheMarks, LanguageModel, close_connections, needs_marks
+from rubriclab.judges.providers import Price
+from rubriclab.judges.stack import Ledger, Metered
 from rubriclab.ops.workspace import spent
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
@@ -135,7 +136,7 @@ def test_only_models_that_cache_up_to_a_mark_are_given_marks() -> None:
 
 
 def test_memory_for_beginnings_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rubriclab.judges.prompt_cache.REMEMBERED", 2)
+    monkeypatch.setattr("rubriclab.judges.llm.REMEMBERED", 2)
     marks = CacheMarks(1)
 
     def is_marked(beginning: str) -> bool:

@@ -17,9 +17,8 @@ from commands import Commands
 from hypothesis import given, strategies as st
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
-from rubriclab.judges.mended_settings import MendedSettings
-from rubriclab.judges.provider_errors import provider_message, retry_after, translated
-from rubriclab.judges.providers import load_litellm
+from rubriclab.judges.llm import MendedSettings
+from rubriclab.judges.providers import load_litellm, provider_message, retry_after, translated
 
 
 class ProviderFault(Exception):

@@ -11,8 +11,8 @@ from judge_questions import rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import LanguageModel
-from rubriclab.judges.address import bypass_proxies, is_loopback
+from rubriclab.judges.llm import LanguageModel
+from rubriclab.judges.providers import bypass_proxies, is_loopback
 
 
 @pytest.fixture

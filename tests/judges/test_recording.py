@@ -15,11 +15,16 @@ from judge_questions import GOOD, ScriptedJudge, good, rate
 from server import RunningServer
 
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
-from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, MemoryAnswers, Recording, Replay, connect
-from rubriclab.judges.recording import (
+from rubriclab.judges import connect
+from rubriclab.judges.llm import JudgeOptions, LanguageModel
+from rubriclab.judges.stack import (
     HEADER,
     LONGEST_LINE,
+    Ledger,
+    MemoryAnswers,
+    Recording,
     RecordingFile,
+    Replay,
     open_replay,
     read_recording,
     recorded_name,

@@ -10,7 +10,7 @@ import pytest
 from commands import PATIENCE
 from judge_questions import GOOD, ScriptedJudge, good, rate
 
-from rubriclab.judges import Cached, MemoryAnswers
+from rubriclab.judges.stack import Cached, MemoryAnswers
 
 
 class Remote(MemoryAnswers):

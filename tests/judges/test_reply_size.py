@@ -6,10 +6,16 @@ import pytest
 from judge_questions import GOOD, ScriptedJudge, good, rate
 
 from rubriclab.errors import ProviderDown, ReplyTooLarge
-from rubriclab.judges import Budgeted, Cached, LocalBudget, MemoryAnswers, Reply, Retried, request_digest
-from rubriclab.judges.reply_size import body_limit, text_limit
-from rubriclab.judges.request import written
-from rubriclab.judges.retry import LocalBreaker
+from rubriclab.judges.judge import Reply, request_digest, written
+from rubriclab.judges.replies import body_limit, text_limit
+from rubriclab.judges.stack import (
+    Budgeted,
+    Cached,
+    LocalBreaker,
+    LocalBudget,
+    MemoryAnswers,
+    Retried,
+)
 from rubriclab.prompts.prompt import LONGEST_QUOTED
 
 

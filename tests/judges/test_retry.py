@@ -10,8 +10,9 @@ import pytest
 from judge_questions import GOOD, Clock, ScriptedJudge, rate
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, RubriclabError
-from rubriclab.judges import Reply, Retried, ask
-from rubriclab.judges.retry import LocalBreaker
+from rubriclab.judges import ask
+from rubriclab.judges.judge import Reply
+from rubriclab.judges.stack import LocalBreaker, Retried
 
 
 def failing(*errors: RubriclabError | None) -> ScriptedJudge:

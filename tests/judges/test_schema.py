@@ -7,7 +7,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import pytest
 from pydantic import BaseModel, Field
 
-from rubriclab.judges.schema import response_format, strict_schema
+from rubriclab.judges.llm import response_format, strict_schema
 
 T = TypeVar("T")
 

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 from server import RunningServer
 
-from rubriclab.judges.cache import MemoryAnswers
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.ledger import Ledger
-from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.schema_probe import SchemaProbed
+from rubriclab.judges.llm import JudgeOptions, SchemaProbed
+from rubriclab.judges.stack import Ledger, MemoryAnswers
 from rubriclab.methods.prompting import score_entry
 from rubriclab.prompts.prompt import AskedEntry, Prompt, keyed_reply
 from rubriclab.prompts.render import FOLDER

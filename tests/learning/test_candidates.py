@@ -13,7 +13,7 @@ from candidate_plans import TEXTS, Everything, found_by, labels, plan, plans
 from hypoeval_scripts import assignment
 
 from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates
 from rubriclab.methods.method import Learned
 from rubriclab.models.base import digest

@@ -14,7 +14,7 @@ from candidate_plans import TEXTS, Everything, plans
 from rival_scripts import about_each
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_text
 from rubriclab.learning.train import Trained, train_joint

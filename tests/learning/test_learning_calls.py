@@ -13,8 +13,8 @@ from holistic_scripts import Overall
 from hypoeval_scripts import Scripted as HypoEvalScript, assignment, examples, findings, words
 from single_call_scripts import sound
 
-from rubriclab.judges import FakeJudge
-from rubriclab.judges.price import estimated_tokens
+from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.providers import estimated_tokens
 from rubriclab.learning.candidates import MOST_ENTRIES, Plan
 from rubriclab.learning.estimate import estimate_learning
 from rubriclab.learning.fitting import JointSettings

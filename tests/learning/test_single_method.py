@@ -13,8 +13,8 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 import rubriclab
 from rubriclab.data import training_examples
 from rubriclab.data.readers import read
-from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.train import Trained, train_method
 from rubriclab.methods.catalogue import METHODS

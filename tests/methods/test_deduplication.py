@@ -12,8 +12,8 @@ from hypoeval_scripts import criterion
 from planted import Bank, banks, replies
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.questions import (
     Noun,
     blocks,

@@ -13,7 +13,7 @@ from hypoeval_scripts import assignment, example, rating
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
-from rubriclab.judges import FakeJudge, request_digest
+from rubriclab.judges.judge import FakeJudge, request_digest
 from rubriclab.methods.holistic import (
     Analysis,
     BareScore,

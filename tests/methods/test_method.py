@@ -13,8 +13,7 @@ from hypoeval_scripts import ASPECT, assignment, examples, findings
 from hypothesis import given, settings as tries, strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.embedded.answers import ANSWERS
+from rubriclab.judges.embedded import ANSWERS, EmbeddedJudge
 from rubriclab.methods.catalogue import BUILT_IN, METHOD_NAMES, METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings, cross_validated, silent
 from rubriclab.methods.sources import load_checklist

@@ -12,7 +12,7 @@ from hypoeval_scripts import examples, training_input
 from pydantic import BaseModel
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PlugInError, RubriclabError
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.plug_ins import PlugIn
 from rubriclab.methods.catalogue import guarded
 from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, silent

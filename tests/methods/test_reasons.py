@@ -13,7 +13,7 @@ import pytest
 from checkeval_scripts import checklist
 from hypoeval_scripts import ASPECT, assignment, examples, findings, proposal, scripted
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.candidates import Plan, find_candidates
 from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.catalogue import METHODS

@@ -9,8 +9,7 @@ import pytest
 from hypoeval_scripts import assignment, proposal, scripted
 from pydantic import BaseModel
 
-from rubriclab.judges.ask import read
-from rubriclab.judges.judge import Reply
+from rubriclab.judges.judge import Reply, read
 from rubriclab.methods.checkeval.score import PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
 from rubriclab.methods.hypoeval.learn import HypothesisProposal, ProposalContext, propose

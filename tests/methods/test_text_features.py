@@ -10,7 +10,7 @@ from hypoeval_scripts import ASPECT, assignment, example
 from scipy.stats import pearsonr
 
 from rubriclab.errors import DataError
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.holistic import TEXT_FEATURES, TextFeatureSettings
 from rubriclab.methods.method import Learned, TrainingInput
 from rubriclab.models.text_features import CATALOGUE, Features

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from single_call_scripts import PARTS
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.ask import read
 from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.judge import read
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.learn import ProposalContext, learn, propose_prompt
 from rubriclab.methods.hypoeval.score import HypoEvalSettings, rate_prompt, rate_together_prompt

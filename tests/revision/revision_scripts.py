@@ -5,8 +5,7 @@ from typing import Any
 
 from hypoeval_scripts import assignment, criterion
 
-from rubriclab.judges import FakeJudge
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import FakeJudge, Judge
 from rubriclab.learning.rewriting import TextFault
 from rubriclab.models.rubric import (
     Criterion,

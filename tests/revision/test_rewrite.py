@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 from revision_scripts import TEXT, fault, hypotheses, scripted, sentence_rubric
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import Reply
-from rubriclab.judges.ask import read
+from rubriclab.judges.judge import Reply, read
 from rubriclab.learning.rewriting import (
     TextRewrite,
     replaced,

@@ -9,7 +9,7 @@ import pytest
 from hypoeval_scripts import assignment, example
 from single_call_scripts import DIRECT, HYPOTHESES, jointly
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score, score_text
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating

@@ -12,7 +12,7 @@ from single_call_scripts import CHECKLIST, DIRECT, HYPOTHESES, combined, part_of
 
 from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, SettingsError
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.estimate import estimate_scoring
 from rubriclab.learning.scoring import OrderCheck, RivalCounts, Score, grouped_stream, score_stream, score_text
 from rubriclab.models.aggregation import Aggregation, RivalLimits

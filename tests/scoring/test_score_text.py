@@ -6,7 +6,7 @@ import pytest
 from hypoeval_scripts import assignment, criterion, example, rating, scripted
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.scoring import CriterionScore, Score, assignment_of, score_text
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import UnitVerdict

@@ -9,7 +9,7 @@ from hypoeval_scripts import assignment, criterion, example, rating
 
 from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, DataError, JudgeRefused, SettingsError
-from rubriclab.judges import Reply
+from rubriclab.judges.judge import Reply
 from rubriclab.learning.scoring import score_stream
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.models.rubric import Part, Rubric

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from rubriclab.judges import Ledger
+from rubriclab.judges.stack import Ledger
 from rubriclab.ops.workspace import INTERVAL, logged, no_progress
 
 

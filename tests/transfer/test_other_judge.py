@@ -12,7 +12,8 @@ import pytest
 from commands import HELDOUT, LABELLED, Commands
 
 from rubriclab.data.readers import read
-from rubriclab.judges import Recording, Reply
+from rubriclab.judges.judge import Reply
+from rubriclab.judges.stack import Recording
 from rubriclab.learning.adaptation import rate
 from rubriclab.models.text import Example
 from rubriclab.prompts.prompt import Prompt

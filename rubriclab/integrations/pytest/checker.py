@@ -13,7 +13,7 @@ from rubriclab.integrations.pytest import run, tally
 from rubriclab.integrations.pytest.run import RubricRun, without_inner_frames
 from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
 from rubriclab.integrations.pytest.tally import Tallies, Tally
-from rubriclab.judges.recording import recorded_name
+from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.paired_scores import MAX_UNSCORED, Comparison, LimitOutcome, Outputs, PairingRule, SideSummary
 from rubriclab.learning.scoring import Score
 from rubriclab.models.rubric import Rubric

@@ -14,9 +14,8 @@ from rubriclab.data.readers import read
 from rubriclab.data.write import json_line
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.pytest.settings import CAPS, FLAGS, JUDGE_OPTIONS, UPDATE, Marked, Settings
-from rubriclab.judges.budget import LocalBudget
-from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.recording import PREFIX, read_recording, recorded_name
+from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.stack import PREFIX, LocalBudget, read_recording, recorded_name
 from rubriclab.models.base import digest
 from rubriclab.models.text import Example
 from rubriclab.ops.score import ScoreOptions, TextScorer

@@ -103,7 +103,7 @@ class Settings:
 
     def judge(self, marked: str | None) -> str | None:
         """Return the judge; `None` for the one that the rubric was learned with."""
-        from rubriclab.judges.recording import PREFIX
+        from rubriclab.judges.stack import PREFIX
 
         named = self.value("judge", marked)
         if named is None or not named.startswith(PREFIX):

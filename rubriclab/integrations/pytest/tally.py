@@ -11,7 +11,7 @@ import orjson
 
 from rubriclab.integrations.evaluator import criterion_result, scale_of
 from rubriclab.integrations.pytest.settings import UPDATE
-from rubriclab.judges.recording import recorded_name
+from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.paired_scores import Comparison, SideSummary
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.characters import one_line

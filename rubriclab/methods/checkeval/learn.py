@@ -19,8 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rubriclab.errors import ChecklistError, JudgeError
-from rubriclab.judges.ask import ask
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.checkeval.score import (
     ELSEWHERE,
     CheckEvalSettings,

@@ -20,8 +20,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from rubriclab.judges.ask import ask
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets
 from rubriclab.methods.prompting import (
     CitedNumbers,

@@ -18,8 +18,7 @@ import numpy as np
 from pydantic import BaseModel, ValidationInfo, model_validator
 
 from rubriclab.errors import DataError, JudgeError, SettingsError
-from rubriclab.judges.ask import ask
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.hypoeval.score import HypoEvalSettings, Procedure, RatingTable, rate
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, cross_validated, silent
 from rubriclab.methods.prompting import (

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.judges.ask import ask
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Presets, scores_of
 from rubriclab.methods.prompting import Rating, gathered, score_entry, why_missing
 from rubriclab.models.rubric import (

@@ -12,9 +12,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from rubriclab.judges.ask import JudgeAnswer, ask
-from rubriclab.judges.judge import Judge
-from rubriclab.judges.price import BYTES_PER_TOKEN
+from rubriclab.judges.judge import Judge, JudgeAnswer, ask
+from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, UnitVerdict
 from rubriclab.methods.prompting import Number, ScoreEntry, Whole, bare_score, chunks, score_entry, why_missing
 from rubriclab.methods.questions import YesOrNo, question_of

@@ -13,9 +13,9 @@ from typing import Any
 from rubriclab.errors import SettingsError
 from rubriclab.judges.connect import is_language_model
 from rubriclab.judges.judge import Discreet
-from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.metrics import Metrics
 from rubriclab.judges.providers import load_litellm
+from rubriclab.judges.stack import Ledger
 from rubriclab.ops.score import ScoreOptions, TextScorer
 from rubriclab.ops.workspace import (
     RubricLike,

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from rubriclab.errors import NotInStore, RubriclabError, StoreError
-from rubriclab.judges.ledger import Ledger
+from rubriclab.judges.stack import Ledger
 from rubriclab.models.characters import plain
 from rubriclab.models.version import Version, parse_ref
 from rubriclab.ops import versions as service

@@ -19,8 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from rubriclab.errors import BudgetReached, SettingsError
-from rubriclab.judges.budget import LocalBudget
-from rubriclab.judges.ledger import Ledger
+from rubriclab.judges.stack import Ledger, LocalBudget
 from rubriclab.learning.estimate import DryRun
 from rubriclab.models.base import FrozenModel
 from rubriclab.ops.workspace import Callback, Notify, Workspace, finish, spent

@@ -8,7 +8,7 @@ import pytest
 from holistic_scripts import overall, part, said
 from hypoeval_scripts import assignment, example
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.catalogue import METHODS
 
 TEXT = example(1, 3, source="A source.")

@@ -18,7 +18,7 @@ from holistic_scripts import (
 from hypoeval_scripts import ASPECT, assignment, example, rating
 
 from rubriclab.errors import DataError
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.train import train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput

@@ -7,7 +7,7 @@ from holistic_scripts import graded, learn, of_template, overall, part, said, we
 from hypoeval_scripts import assignment, example
 
 from rubriclab.errors import JudgeError
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.holistic import GEvalSettings, steps_prompt
 from rubriclab.models.text import Scale

@@ -6,7 +6,7 @@ import pytest
 from checkeval_scripts import answers as reply_to, assignment, by_lot, question, scripted, text
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.checkeval.score import CheckEvalScoringSettings, QuestionAnswer, answer_prompts, ask_questions
 
 QUESTIONS = (question("a1"), question("b1", "Side 2"), question("a2"), question("b2", "Side 2"))

@@ -7,7 +7,7 @@ import pytest
 from checkeval_scripts import Scripted, assignment, checklist, of_kind, pool_ids, scripted, stated, wording
 
 from rubriclab.errors import JudgeError, JudgeUnavailable
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.checkeval.learn import QuestionPool, augment
 from rubriclab.methods.checkeval.score import CheckEvalSettings
 from rubriclab.methods.prompting import SAMPLES

@@ -17,7 +17,7 @@ from checkeval_scripts import (
 )
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.checkeval.learn import (
     FilterResult,
     by_preference,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from checkeval_scripts import assignment, question, text
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.checkeval.score import CheckEvalScoringSettings, CheckEvalSettings, ask_questions, score
 from rubriclab.models.rubric import Part
 

@@ -21,7 +21,7 @@ from checkeval_scripts import (
 from hypoeval_scripts import examples
 
 from rubriclab.errors import ChecklistError, JudgeError, JudgeUnavailable
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.checkeval import CHECKEVAL
 from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checkeval.score import CheckEvalSettings

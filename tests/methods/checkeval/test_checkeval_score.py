@@ -6,7 +6,7 @@ import pytest
 from checkeval_scripts import answers, assignment, checklist, question, seeds, text
 from hypothesis import given, strategies as st
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.checkeval.score import (
     CheckEvalSettings,
     QuestionAnswer,

@@ -12,7 +12,7 @@ from hypoeval_scripts import examples
 from seal_scripts import ASPECT, Says, assignment, by_lot, of_kind, pack, pairs_asked, scripted, sentences
 
 from rubriclab.errors import ChecklistError, JudgeError
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.seal import SEAL

@@ -9,7 +9,7 @@ import pytest
 from hypoeval_scripts import examples
 from seal_scripts import ASPECT, assignment, of_kind, pack, scripted
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import SAMPLES
 from rubriclab.methods.questions import question_of

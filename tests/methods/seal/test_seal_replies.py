@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from seal_scripts import exam, pack, scripted, text
 
-from rubriclab.judges import FakeJudge
-from rubriclab.judges.schema import strict_schema
+from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.llm import strict_schema
 from rubriclab.methods.seal.score import TextVerdicts, judge_text, score_verdicts, unit_form
 from rubriclab.stats.intervals import DIGITS
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings as tries, strategies as st
 from seal_scripts import assignment, scripted, sentences
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.seal.score import (
     Decomposition,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from seal_scripts import Scripted, always, by_lot, exam, of_kind, pack, pairs_asked, scripted, sentences, text
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.seal.score import TextVerdicts, judge_text
 from rubriclab.models.text import split_sentences
 

@@ -7,7 +7,7 @@ from holistic_scripts import of_template, overall, said
 from hypoeval_scripts import assignment, example
 
 from rubriclab.errors import JudgeError, JudgeRefused
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.seeval import (
     Mistake,
     SEEvalSettings,

@@ -9,7 +9,7 @@ from holistic_scripts import part, whole
 from hypoeval_scripts import assignment, example, rating
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.holistic import holistic_prompt
 from rubriclab.methods.seeval import FORM, SEEVAL, SEEvalSettings, explain_prompt
 from rubriclab.models.text import Scale

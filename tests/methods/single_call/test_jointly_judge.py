@@ -22,7 +22,7 @@ from single_call_scripts import (
 )
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import judge_all
 from rubriclab.models.rubric import Demonstration, Part

@@ -15,8 +15,8 @@ import pytest
 from hypoeval_scripts import assignment, example
 from single_call_scripts import IDS, PARTS, QUESTIONS, answer, rating, sound
 
-from rubriclab.judges import FakeJudge
-from rubriclab.judges.ledger import Ledger, Metered
+from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.stack import Ledger, Metered
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import judge_all
 

@@ -14,8 +14,8 @@ from hypoeval_scripts import assignment
 from rival_scripts import Entries, judging, one_to_five, rivals, shown
 from single_call_scripts import DIRECT, HYPOTHESES, IDS, PARTS
 
-from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods import single_call as single_call_rivals
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import judge_all, judge_rivals, rival_calls, rivals_prompt

@@ -15,7 +15,7 @@ import httpx
 from commands import HELDOUT
 from waiting import PATIENCE, until
 
-from rubriclab.judges import JudgeOptions
+from rubriclab.judges.llm import JudgeOptions
 from rubriclab.ops.workspace import ServeOptions, Workspace
 from rubriclab.web.api.models import ProblemDetails
 from rubriclab.web.api.serve import serve_rubric

@@ -27,9 +27,10 @@ from waiting import PATIENCE, until
 
 from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
-from rubriclab.judges import Ledger, Usage
+from rubriclab.judges.judge import Usage
 from rubriclab.judges.metrics import Metrics
-from rubriclab.judges.price import as_price
+from rubriclab.judges.providers import as_price
+from rubriclab.judges.stack import Ledger
 from rubriclab.ops.versions import RubricDescription
 from rubriclab.store.answers import AnswerTable
 from rubriclab.web.api.gate import VARIABLE

@@ -1,42 +1,391 @@
-"""A language model as a judge, through litellm, which is imported with the first call."""
+"""Options of judges that the command line, the configuration file and Python can set."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import logging
+import math
 import os
+import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
 from rubriclab.judges.json_objects import without_reasoning
-from rubriclab.judges.judge import Reply, Usage
-from rubriclab.judges.logprobs import reported_tokens
-from rubriclab.judges.masking import without_keys
-from rubriclab.judges.mended_settings import LIMIT_NAMES, MendedSettings
-from rubriclab.judges.price import Price, highest_price_of, most_tokens, price_of
-from rubriclab.judges.prompt_cache import (
-    CacheMarks,
-    CachePrices,
-    cache_prices,
-    least_cached_tokens,
-    needs_marks,
-    tokens_read_and_written,
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, read, turns_of
+from rubriclab.judges.providers import (
+    Price,
+    check_address,
+    check_environment,
+    environment_address,
+    estimated_tokens,
+    highest_price_of,
+    is_bad_request,
+    is_loaded,
+    is_too_long,
+    load_litellm,
+    most_tokens,
+    price_of,
+    provider_message,
+    provider_of,
+    searched_message,
+    shown_address,
+    translated,
+    without_keys,
 )
-from rubriclab.judges.provider_errors import provider_message, translated
-from rubriclab.judges.providers import is_loaded, load_litellm, provider_of
-from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
-from rubriclab.judges.request import messages_of, turns_of
-from rubriclab.judges.response_body import clean, reported_name, token_count, tokens_without_keys, why_empty
-from rubriclab.judges.schema import response_format
+from rubriclab.judges.replies import (
+    DEFAULT_BYTES,
+    RECEPTION,
+    Reception,
+    body_limit,
+    clean,
+    reported_name,
+    reported_tokens,
+    text_limit,
+    token_count,
+    tokens_without_keys,
+    why_empty,
+)
+from rubriclab.models.base import digest_text
 from rubriclab.option_names import did_you_mean
 from rubriclab.prompts.prompt import Prompt, UntoldReply
+from rubriclab.prompts.render import Message, Turn
+
+
+class JudgeOptions(BaseModel):
+    """Options of calls to a language model. They do not apply to the offline judge and recordings, which make no calls.
+
+    Attributes:
+        concurrency: requests in flight.
+        timeout: seconds for one request.
+        attempts: requests per prompt, the first one included, before its answer is missing.
+        requests_per_minute, tokens_per_minute: limits of the provider's plan; `None` for no limit.
+        max_calls: cap on replies from the provider.
+        max_cost: cap in US dollars.
+        price: replaces litellm's price table.
+        structured: whether the reply's JSON schema is sent; `auto` sends it if the model is known to accept it, or
+            the user's own server heeds it, which one request finds out.
+        api_base: the server's address; replaces the provider's environment variable.
+        generator_api_base: the server's address for the generator of `learn`; `None` for that of any other model.
+        retry_failed: whether requests whose cached reply is unusable are repeated.
+        reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for 4096 if litellm
+            knows that the model reasons, and none otherwise, until a reply ends before its text begins.
+        max_reply_bytes: larger replies are cut off and count as missing; most prompts' own token limits allow less.
+            Log-probabilities do not count.
+        batch: whether prompts are sent by the provider's Batch API, at a lower price, within a day.
+        batch_size: the largest number of prompts in a batch, and of texts that are scored at a time.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    concurrency: int = Field(default=8, ge=1, le=1024)
+    timeout: float = Field(default=60.0, gt=0, le=3600)
+    attempts: int = Field(default=8, ge=1, le=20)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    max_calls: int | None = Field(default=None, ge=1)
+    max_cost: float | None = Field(default=None, ge=0)
+    price: Price | None = None
+    structured: Structured = "auto"
+    api_base: str | None = None
+    generator_api_base: str | None = None
+    retry_failed: bool = False
+    reasoning_tokens: int | None = Field(default=None, ge=0)
+    max_reply_bytes: int = Field(default=DEFAULT_BYTES, ge=1_000, le=100_000_000)
+    batch: bool = False
+    batch_size: int = Field(default=10_000, ge=1, le=50_000)
+
+
+KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
+TYPING = {"type", "anyOf", "enum", "const"}
+INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
+
+
+def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
+    """Return the `response_format` for `reply`; `None` if no strict schema can express it.
+
+    Args:
+        ranges: whether numbers have their limits.
+    """
+    schema = strict_schema(reply)
+    if schema is None:
+        return None
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", reply.__name__)[:64]
+    # A copy, since providers' adapters modify schemas in place.
+    schema = copy.deepcopy(schema) if ranges else _without_ranges(schema)
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}
+
+
+def _without_ranges(node: Any) -> Any:
+    if isinstance(node, dict):
+        limited = node.get("type") in ("integer", "number")
+        left_out = ("minimum", "maximum") if limited else ()
+        return {key: _without_ranges(value) for key, value in node.items() if key not in left_out}
+    return [_without_ranges(each) for each in node] if isinstance(node, list) else node
+
+
+@functools.lru_cache(maxsize=128)
+def strict_schema(reply: type[BaseModel]) -> dict[str, Any] | None:
+    """Return the strict form of the model's JSON schema, with fields in order; `None` if there is none."""
+    try:
+        strict = _strict(reply.model_json_schema())
+    except _Inexpressible:
+        return None
+    return strict if "properties" in strict else None
+
+
+class _Inexpressible(Exception):
+    """A part without a strict form: arbitrary keys or values, a tuple, a tagged union."""
+
+
+def _strict(node: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in node:
+        return {"$ref": node["$ref"]}
+    if not TYPING & node.keys() or INEXPRESSIBLE & node.keys():
+        raise _Inexpressible
+    kept = {key: _converted(key, value) for key, value in node.items() if key in KEYWORDS}
+    if kept.get("type") == "object":
+        if "properties" not in kept or isinstance(node.get("additionalProperties"), dict):
+            raise _Inexpressible
+        kept |= {"required": list(kept["properties"]), "additionalProperties": False}
+    return kept
+
+
+def _converted(key: str, value: Any) -> Any:
+    match key:
+        case "properties" | "$defs":
+            return {name: _strict(node) for name, node in value.items()}
+        case "items":
+            return _strict(value)
+        case "anyOf":
+            return [_strict(node) for node in value]
+        case _:
+            return value
+
+
+LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
+
+# What messages call a setting besides its own name.
+_ALIASES = {
+    **dict.fromkeys(
+        LIMIT_NAMES,
+        r"max(?:imum)?[_ ]?(?:completion|output|new)?[_ ]?tokens|num_predict|completion tokens|in the completion",
+    ),
+    "response_format": (
+        r"(?:response|output)[_ ]?(?:format|schema|config|mime)|json[_ ]?(?:schema|object|mode)|structured[_ ]output"
+        r"|guided_?(?:json|decoding)|\bgrammar\b|\btool_choice\b"
+    ),
+    "seed": r"(?<![a-z])seed(?![a-z])",
+    "logprobs": r"log[_ ]?prob",
+    "cache_control": r"cache[_ ]?(control|point)|prompt caching",
+}
+_UNSUPPORTED = re.compile(
+    r"not (?:supported|implemented|enabled|allowed|permitted)|unsupported|(?:not|n't) support|unrecogni[sz]ed|unknown"
+    r"|extra[ _](?:inputs|forbidden)|failed to parse|validation errors? for",
+    re.IGNORECASE,
+)
+_NO_SYSTEM = re.compile(
+    r"(?:system|developer)\W{0,3}(?: (?:role|message|prompt|instruction)s?)?\b.{0,40}?"
+    r"(?:not |n't |un)(?:supported|allowed|enabled)"
+    r"|(?:not|n't) support.{0,40}?\bsystem\b|system\W{1,3}is not (?:one of|a valid)|roles must alternate"
+    r"|(?:unexpected|unknown|invalid|valid) (?:message )?role\b|only user\b.{0,40}?\broles?\b"
+    r"|should be '?user'? or '?assistant'?",
+    re.IGNORECASE | re.DOTALL,
+)
+# Keywords of a JSON schema.
+_RANGES = re.compile(
+    r"(?:schema|propert|keyword).{0,120}\b(?:minimum|maximum)\b|['\"](?:minimum|maximum)['\"]",
+    re.IGNORECASE | re.DOTALL,
+)
+# The size of a prompt, which a limit on the reply's tokens alone does not depend on.
+_PROMPT_SIZE = re.compile(r"\b(?:prompt|inputs?|messages)\b|context[ _-]?(?:length|size|limit)", re.IGNORECASE)
+_STATUS = re.compile(r"\b(?:code|status)\W{1,4}\d{3}\b", re.IGNORECASE)
+_EXCLUSIVE = re.compile(r"exclusive|(?:less|lower|smaller) than \W{0,2}\d", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
+
+
+@dataclass(frozen=True)
+class MendedSettings:
+    """The settings of requests as far as they differ from those that are sent first.
+
+    Attributes:
+        dropped: settings that are left out.
+        limit_name: the setting for the limit on a reply's tokens.
+        highest_limit: its highest value.
+        has_no_room: whether the model's context has no room for hidden reasoning.
+        without_system: whether the system's turn is part of the user's.
+        without_ranges: whether the JSON schema of a reply has no limits of numbers.
+    """
+
+    dropped: frozenset[str] = frozenset()
+    limit_name: str = LIMIT_NAMES[0]
+    highest_limit: float = math.inf
+    has_no_room: bool = False
+    without_system: bool = False
+    without_ranges: bool = False
+
+    def after(self, error: Exception, sent: Collection[str], limit: int | None, needed: int) -> MendedSettings | None:
+        """Return the settings after a request was refused with `error`; `None` if none is the cause.
+
+        Args:
+            sent: the settings of the request.
+            limit: the limit on the reply's tokens in it.
+            needed: the limit without tokens for hidden reasoning.
+        """
+        message = searched_message(error)
+        if not (is_bad_request(error) or _UNSUPPORTED.search(message)):
+            return None
+        names_limit = self.limit_name in sent and _names(message, self.limit_name)
+        if is_too_long(error) and not (names_limit and not _PROMPT_SIZE.search(message)):
+            has_spare = names_limit and limit is not None and limit > needed
+            return replace(self, has_no_room=True) if has_spare and not self.has_no_room else None
+        if names_limit:
+            return self._with_other_limit(message, limit)
+        if not self.without_system and _NO_SYSTEM.search(message):
+            return replace(self, without_system=True)
+        if not self.without_ranges and _RANGES.search(message):
+            return replace(self, without_ranges=True)
+        named = next((name for name in sorted(sent) if _names(message, name)), None)
+        return None if named is None else replace(self, dropped=self.dropped | {named})
+
+    def _with_other_limit(self, message: str, limit: int | None) -> MendedSettings | None:
+        """Return the settings with another name of the limit, unless the message says that it is too high."""
+        numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
+        lower = [number for number in numbers if limit is not None and 1 < number < limit]
+        is_named = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
+        if is_named and (not lower or _UNSUPPORTED.search(message)):
+            return replace(self, limit_name=LIMIT_NAMES[1])
+        return replace(self, highest_limit=max(lower) - bool(_EXCLUSIVE.search(message))) if lower else None
+
+
+def _names(message: str, setting: str) -> bool:
+    return re.search(_ALIASES.get(setting) or rf"\b{setting}\b", message, re.IGNORECASE) is not None
+
+
+# Beginnings that are remembered, the latest ones: enough for the texts under way and the inputs before them.
+REMEMBERED = 4096
+# These cache by themselves; some of their models charge for writing nevertheless.
+AUTOMATIC = frozenset({"openai", "azure", "text-completion-openai"})
+
+# A turn as litellm takes it; its content is a list of blocks if one of them is marked.
+MarkedMessage = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CachePrices:
+    """US dollars per prompt token: without the cache, read from it, and written to it."""
+
+    prompt: float = 0.0
+    read: float = 0.0
+    write: float = 0.0
+
+    def saved(self, read: int, written: int) -> float:
+        """Return what reading and writing so many tokens saved in US dollars; negative if they cost more."""
+        return read * (self.prompt - self.read) - written * (self.write - self.prompt)
+
+
+def cache_prices(model: str) -> CachePrices:
+    """Return the prices of a model in litellm's table; without a price for the cache, that of a prompt token."""
+    try:
+        info = load_litellm().get_model_info(model)
+    except Exception:  # litellm raises a bare Exception for an unknown model
+        return CachePrices()
+    prompt = info.get("input_cost_per_token") or 0.0
+    read, write = info.get("cache_read_input_token_cost"), info.get("cache_creation_input_token_cost")
+    return CachePrices(prompt, prompt if read is None else read, prompt if write is None else write)
+
+
+def needs_marks(model: str, provider: str) -> bool:
+    """Return whether litellm knows that the model caches prompts, but only up to a mark."""
+    if provider in AUTOMATIC:
+        return False
+    try:
+        info = load_litellm().get_model_info(model, custom_llm_provider=provider)
+    except Exception:  # litellm raises a bare Exception for an unknown model
+        return False
+    return bool(info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost"))
+
+
+class CacheMarks:
+    """Marks the beginnings of prompts that a model has been sent before.
+
+    Args:
+        least_tokens: shorter beginnings are never cached by the provider.
+    """
+
+    def __init__(self, least_tokens: int) -> None:
+        self._least_tokens = least_tokens
+        self._sent: OrderedDict[str, None] = OrderedDict()
+
+    def marked(self, turns: Sequence[Turn]) -> list[MarkedMessage]:
+        """Return the messages with a mark at the end of each part that was sent before with all that precedes it.
+
+        Only parts of the turn that is divided are marked; see `Turn`.
+        """
+        messages: list[MarkedMessage] = []
+        for place, turn in enumerate(turns):
+            *beginnings, last = turn.parts
+            before = "".join(part for earlier in turns[:place] for part in earlier.parts)
+            ends = accumulate(beginnings, initial=before)
+            next(ends)
+            blocks = [_block(part, marked=self._is_marked(end)) for part, end in zip(beginnings, ends, strict=True)]
+            if any("cache_control" in block for block in blocks):
+                messages.append({"role": turn.role, "content": [*blocks, _block(last, marked=False)]})
+            else:
+                messages.append({**turn.message})
+        return messages
+
+    def _is_marked(self, beginning: str) -> bool:
+        """Return whether `beginning` was sent before, and remember it."""
+        # An upper estimate: what is too short by it is too short; a mark on something shorter is ignored.
+        if estimated_tokens([Message(role="user", content=beginning)]) < self._least_tokens:
+            return False
+        key = digest_text(beginning)
+        known = key in self._sent
+        self._sent[key] = None
+        self._sent.move_to_end(key)
+        if len(self._sent) > REMEMBERED:
+            self._sent.popitem(last=False)
+        return known
+
+
+def least_cached_tokens(model: str) -> int:
+    """Return the tokens that a beginning must have for the provider to cache it."""
+    return int(load_litellm().utils.get_prompt_cache_min_tokens(model))
+
+
+def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
+    """Return how many prompt tokens the provider read from its cache and wrote to it; 0 for an impossible number.
+
+    Args:
+        most: no number can be larger.
+    """
+    details = getattr(usage, "prompt_tokens_details", None)
+    read = (getattr(details, "cached_tokens", None), getattr(usage, "cache_read_input_tokens", None))
+    written = (
+        getattr(details, "cache_creation_tokens", None),
+        getattr(usage, "cache_creation_input_tokens", None),
+    )
+    return _first(read, most), _first(written, most)
+
+
+def _first(reported: Iterable[Any], most: int) -> int:
+    return next((number for number in reported if type(number) is int and 0 < number <= most), 0)
+
+
+def _block(text: str, *, marked: bool) -> dict[str, Any]:
+    return {"type": "text", "text": text, **({"cache_control": {"type": "ephemeral"}} if marked else {})}
+
 
 Structured = Literal["auto", "schema", "text"]
 
@@ -411,3 +760,48 @@ def _address(model: str, api_base: str | None) -> str | None:
     """Return the server's address, unless it is the provider's own."""
     address = api_base or environment_address(provider_of(model))
     return shown_address(address) if address else None
+
+
+class OddWord(UntoldReply):
+    """A word that is given only by a server that heeds the schema."""
+
+    tree: Literal["quilvarroon"]
+
+
+PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
+
+
+class SchemaProbed(JudgeWrapper):
+    """A judge that sends the probe before its first prompt, if it is unknown whether the model's server heeds schemas.
+
+    Args:
+        judge: answers all prompts but the probe.
+        probed: answers the probe, in fewer attempts, as a failure may be the server's answer to the schema.
+
+    Attributes:
+        send: sends the probe, through the cache and the ledger; they stand around this judge.
+    """
+
+    def __init__(self, judge: Judge, probed: Judge, model: LanguageModel) -> None:
+        super().__init__(judge)
+        self._probed = probed
+        self._model = model
+        self._asking = asyncio.Lock()
+        self.send: Callable[[Prompt[Any]], Awaitable[Reply]] = probed.reply
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply to `prompt`."""
+        if prompt.reply is OddWord:
+            return await self._probed.reply(prompt)
+        if self._model.takes_schema is None:
+            async with self._asking:
+                if self._model.takes_schema is None:
+                    self._model.takes_schema = await self._is_heeded()
+        return await self.judge.reply(prompt)
+
+    async def _is_heeded(self) -> bool:
+        try:
+            reply = await self.send(PROBE)
+        except (JudgeUnavailable, PromptRejected):
+            return False
+        return read(reply, PROBE)[0] is not None

@@ -1,11 +1,4 @@
-"""Token log-probabilities as providers report them, and the distribution over scores that they give.
-
-Providers differ in what they list: tokens of hidden reasoning before the reply, an end mark after it, one entry for
-each part of a character. `reported_tokens` returns tokens that join to the reply's text, or none.
-
-The expectation of `score_distribution` is the probability-weighted score of G-Eval (Liu et al. 2023, section 2,
-"Scoring Function").
-"""
+"""Limits on the size of a reply, before and after it is received."""
 
 from __future__ import annotations
 
@@ -15,12 +8,175 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from rubriclab.errors import JudgeError, ReplyTooLarge
 from rubriclab.judges.json_objects import json_objects
 from rubriclab.judges.judge import Reply, Token
+from rubriclab.judges.providers import without_keys
+from rubriclab.prompts.prompt import Prompt
+
+DEFAULT_BYTES = 1_000_000
+# Text has about four bytes per token; JSON escapes take at most six bytes for one, and twelve for four.
+BYTES_PER_TOKEN = 16
+# One alternative at one position: the token, its log-probability, and its bytes as a list of numbers.
+BYTES_PER_ALTERNATIVE = 160
+# The rest of a response: names, counts, annotations.
+FRAME_BYTES = 64_000
+
+
+@dataclass
+class Reception:
+    """The response to one prompt while it is received.
+
+    Attributes:
+        model: the model's name, for messages.
+        limit: bytes of the decompressed response body.
+        fault: why reception was stopped.
+        may_be_billed: whether the provider may bill the request; `None` while that is unknown.
+    """
+
+    model: str
+    limit: int = DEFAULT_BYTES
+    fault: JudgeError | None = None
+    may_be_billed: bool | None = None
+
+    def too_large(self) -> ReplyTooLarge:
+        """Return the error for a response beyond the limit, and record it as the fault."""
+        self.fault = ReplyTooLarge(f"{self.model}: unusable reply: it is larger than {self.limit:,} bytes.")
+        return self.fault
+
+
+# Set for each request; it reaches the transport through litellm and the provider's client.
+RECEPTION: ContextVar[Reception | None] = ContextVar("reception", default=None)
+
+
+def text_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
+    """Return the largest allowed size of the reply's text in bytes, given its tokens and the overall limit `most`."""
+    return min(most, BYTES_PER_TOKEN * (prompt.max_tokens + spare_tokens))
+
+
+def body_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
+    """Return the largest allowed size of the response in bytes, with log-probabilities if they were requested."""
+    tokens = prompt.max_tokens + spare_tokens
+    reported = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
+    return min(most, FRAME_BYTES + BYTES_PER_TOKEN * tokens) + reported
+
+
+LONGEST_NAME = 200
+LONGEST_REFUSAL = 200
+# More tokens than a reply can have.
+MOST_TOKENS = 100_000_000
+
+_COUNTS = ("tokens", "Tokens", "TokenCount")
+
+
+def stated_status(body: Any) -> int | None:
+    """Return the HTTP status of the error that a body with the status 200 states; `None` if it states none.
+
+    OpenRouter and other gateways pass on a provider's error in this way, with its status, a word or nothing as `code`.
+    """
+    error = body.get("error") if isinstance(body, Mapping) else None
+    if isinstance(error, Mapping) and not error.get("message") and error.get("code") is None:
+        return None  # some servers send an empty error with every reply
+    if not error:
+        return None
+    stated = error if isinstance(error, Mapping) else {}
+    status = _number(stated.get("code"))
+    if status is not None and 400 <= status < 600:
+        return status
+    return 400 if stated.get("type") == "invalid_request_error" else 502
+
+
+def readable(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a body that litellm reads as it is meant.
+
+    Numbers of tokens in `usage` are whole, and 0 if they are unusable; a text in parts is one text; and the reason for
+    which a filter of content ended the reply is `content_filter`.
+    """
+    usage, choices = body.get("usage"), body.get("choices")
+    changed = dict(body) if usage is None else {**body, "usage": _usable(usage)}
+    if isinstance(choices, list):
+        changed["choices"] = [_choice(choice) if isinstance(choice, Mapping) else choice for choice in choices]
+    return changed
+
+
+def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
+    changed = dict(choice)
+    if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
+        changed["finish_reason"] = "content_filter"
+    message = choice.get("message")
+    if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
+        texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+        changed["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
+    return changed
+
+
+def _usable(usage: Any) -> dict[str, Any]:
+    if not isinstance(usage, Mapping):
+        return {}
+    return {name: _value(name, value) for name, value in usage.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if name.endswith(_COUNTS):
+        number = _number(value)
+        return number if number is not None and 0 <= number <= MOST_TOKENS else 0
+    return _usable(value) if isinstance(value, Mapping) else value
+
+
+def _number(value: Any) -> int | None:
+    """Return a number, or a text that is one, rounded up; `None` for anything else."""
+    if not isinstance(value, int | float | str) or isinstance(value, bool):
+        return None
+    try:
+        return math.ceil(float(value))
+    except (ValueError, OverflowError):  # no number, infinite, or longer than any number of tokens
+        return None
+
+
+def why_empty(choice: Any) -> str:
+    """Return why a choice has no text, if it says so; the choice is `None` if a response has none."""
+    if choice is None:
+        return "the response held no reply."
+    message = choice.message
+    more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
+    if refusal := more.get("refusal"):
+        return f"the model refused: {clean(str(refusal)[:LONGEST_REFUSAL].rstrip('.'))!r}."
+    if choice.finish_reason == "length":
+        return "hidden reasoning reached the limit on tokens before the reply began."
+    if message.tool_calls or getattr(message, "function_call", None):
+        return "the answer was in a call of a tool instead of the text."
+    if getattr(message, "reasoning_content", None) or more.get("reasoning"):
+        return "there was hidden reasoning, and no text after it."
+    return "the provider reported an error instead of a reply." if more.get("native_finish_reason") == "error" else ""
+
+
+def tokens_without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Return the tokens, or none if an alternative contains a key that the server has echoed."""
+    texts = (text for token in tokens for text, _ in token.alternatives)
+    return () if any(without_keys(text) != text for text in texts) else tokens
+
+
+def token_count(reported: Any) -> int:
+    """Return the reported number of tokens; 0 (unknown) for an impossible one."""
+    return reported if type(reported) is int and 0 <= reported <= MOST_TOKENS else 0
+
+
+def reported_name(reported: Any) -> str | None:
+    """Return the model's name as the provider reports it, if it is valid."""
+    is_name = isinstance(reported, str) and len(reported) <= LONGEST_NAME and reported.isprintable()
+    return reported if is_name else None
+
+
+def clean(text: str) -> str:
+    """Return `text` with lone surrogates replaced, which no provider, file or database accepts."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
 
 # How far above 0 a logarithm may be after 32-bit arithmetic.
 ROUNDING = 1e-3
@@ -103,7 +259,7 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
     """
     if "".join(token.text for token in reply.tokens) != reply.text:
         return None
-    span = _number(reply.text, field)
+    span = _place_of_number(reply.text, field)
     place = _place(reply.tokens, *span) if span else None
     return _normalised(_read(*place), legal) if place else None
 
@@ -126,7 +282,7 @@ def _run(texts: Sequence[str], text: str) -> slice | None:
     return slice(bounds.index(start), bounds.index(start + len(text)))
 
 
-def _number(text: str, field: str) -> tuple[int, int] | None:
+def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
     """Return where the number of `field` begins and ends; `None` unless exactly one object in `text` has it."""
     try:
         values = [members[field] for members in _objects(text) if field in members]

@@ -1,0 +1,1101 @@
+"""Retries with exponential backoff and jitter, and a circuit breaker for a provider that is down."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import orjson
+
+from rubriclab.errors import (
+    BudgetReached,
+    DamagedAnswer,
+    DataError,
+    JudgeError,
+    JudgeRefused,
+    JudgeUnavailable,
+    PromptRejected,
+    ProviderDown,
+    ReplayMiss,
+    ReplyTooLarge,
+    SettingsError,
+)
+from rubriclab.judges.judge import (
+    Judge,
+    JudgeWrapper,
+    Reply,
+    ReplyAfterCancellation,
+    Usage,
+    messages_of,
+    read,
+    read_back,
+    request_digest,
+    written,
+)
+from rubriclab.judges.providers import Price, estimated_tokens, most_tokens
+from rubriclab.judges.replies import DEFAULT_BYTES
+from rubriclab.models.base import Unreadable, check_regular
+from rubriclab.models.version import Effort
+from rubriclab.models.waits import log_wait
+from rubriclab.option_names import RUN_AGAIN, option
+from rubriclab.prompts.prompt import Prompt
+
+# Seconds: longer than any rate-limit window that providers publish per minute.
+PATIENCE = 300.0
+
+_log = logging.getLogger(__name__)
+
+
+class Breaker(Protocol):
+    """Counts the prompts in a row that failed after all attempts, also across processes."""
+
+    async def failed(self, judge: str, reason: str, /) -> None:
+        """Count a prompt that failed; `judge` and `reason` are for the message.
+
+        Raises:
+            ProviderDown: if too many in a row have failed.
+        """
+        ...
+
+    def answered(self) -> None:
+        """Count a sign of life: a success, or a refusal of one prompt. Returns without waiting."""
+        ...
+
+
+class LocalBreaker:
+    """The count of one process.
+
+    Attributes:
+        most: prompts in a row that may fail before the provider counts as down.
+    """
+
+    def __init__(self, most: int = 20) -> None:
+        self.most = most
+        self._failed_in_a_row = 0
+
+    async def failed(self, judge: str, reason: str) -> None:
+        """Count a prompt that failed; see `Breaker`."""
+        self._failed_in_a_row += 1
+        # Requests that were in flight when the limit was reached fail after it, with the same message.
+        if self._failed_in_a_row >= self.most:
+            raise ProviderDown(
+                f"{self.most} prompts in a row got no reply from {judge}; the last one: {reason}",
+                f"{RUN_AGAIN} when the provider is back; cached answers are not requested again.",
+            )
+
+    def answered(self) -> None:
+        """Count a sign of life; see `Breaker`."""
+        self._failed_in_a_row = 0
+
+
+class Retried(JudgeWrapper):
+    """A judge that repeats requests whose failure may be temporary.
+
+    The pause after attempt n is uniform between half and all of `base * 2**(n - 1)` seconds, at most `longest`, and
+    never shorter than the provider asked for. If the provider asks for more than `PATIENCE`, the command ends.
+
+    Attributes:
+        attempts: requests per prompt, the first one included.
+        breaker: ends the command if too many prompts in a row fail after all attempts.
+        on_retry: called before each further attempt at a prompt.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        attempts: int = 8,
+        base: float = 1.0,
+        longest: float = 60.0,
+        breaker: Breaker | None = None,
+        rng: random.Random | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        on_retry: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__(judge)
+        self._attempts = attempts
+        self._base = base
+        self._longest = longest
+        self._breaker = breaker or LocalBreaker()
+        self._rng = rng or random.Random()
+        self._sleep = sleep
+        self._on_retry = on_retry
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the reply of the first attempt that succeeds.
+
+        Raises:
+            JudgeUnavailable: after the last attempt.
+            ReplyTooLarge: after the first one.
+            ProviderDown: if too many prompts in a row failed, or the provider asks for a pause longer than `PATIENCE`.
+        """
+        attempt = 1
+        while True:
+            try:
+                reply = await self.judge.reply(prompt)
+            except JudgeUnavailable as error:
+                _end_if_cancelled(error)
+                self._check_patience(error)
+                if attempt == self._attempts:
+                    missing = JudgeUnavailable(f"no reply after {self._attempts} attempts: {error.message}")
+                    await self._give_up(error)
+                    raise missing from error
+                pause, cause = self._pause(attempt, error), error.message
+            except ReplyTooLarge as error:
+                await self._give_up(error)
+                raise
+            except PromptRejected as error:
+                if error.is_doubtful:
+                    await self._give_up(error)
+                else:
+                    self._breaker.answered()
+                raise
+            else:
+                if not reply.filtered:  # which says neither that the provider answers nor that it is down
+                    self._breaker.answered()
+                return reply
+            log_wait(_log, pause, f"the next attempt at {self.name}", f" after attempt {attempt} failed: {cause}")
+            await self._sleep(pause)
+            attempt += 1
+            if self._on_retry:
+                self._on_retry()
+
+    def _check_patience(self, error: JudgeUnavailable) -> None:
+        if error.retry_after and error.retry_after > PATIENCE:
+            raise ProviderDown(
+                f"{error.message} The provider asks for a pause of {error.retry_after:g} seconds.",
+                f"{RUN_AGAIN} later; cached answers are not requested again.",
+            ) from error
+
+    def _pause(self, attempt: int, error: JudgeUnavailable) -> float:
+        asked_for = error.retry_after or 0.0
+        pause: float = min(self._longest, self._base * 2.0 ** (attempt - 1))
+        return max(asked_for, pause * self._rng.uniform(0.5, 1.0))
+
+    async def _give_up(self, error: JudgeError) -> None:
+        """Count a prompt that failed.
+
+        Raises:
+            ProviderDown: if too many in a row have failed.
+        """
+        try:
+            await self._breaker.failed(self.name, error.message)
+        except ProviderDown as down:
+            raise down from error
+
+
+def _end_if_cancelled(error: JudgeUnavailable) -> None:
+    """Raise CancelledError if the task was cancelled: litellm may report a cancellation as a failed connection."""
+    task = asyncio.current_task()
+    if task and task.cancelling():
+        raise asyncio.CancelledError from error
+
+
+# Seconds' worth of the rate that may be sent at once: smooth, but negligible within a minute.
+BURST = 1.0
+
+
+class Bucket:
+    """A token bucket that may be overdrawn: requests are served in order, without a queue.
+
+    `state` continues another bucket with the same rate: its level, and the time of that level.
+    """
+
+    def __init__(self, per_minute: float, clock: Callable[[], float], state: tuple[float, float] | None = None) -> None:
+        self._rate = per_minute / 60
+        self._burst = max(1.0, BURST * self._rate)
+        self._clock = clock
+        self._level, self._seen = state or (self._burst, clock())
+
+    @property
+    def state(self) -> tuple[float, float]:
+        """The level, and the time of that level in seconds."""
+        return self._level, self._seen
+
+    def take(self, amount: float) -> float:
+        """Take `amount` and return the seconds to wait until it is available."""
+        now = self._clock()
+        refilled = min(self._burst, self._level + (now - self._seen) * self._rate)
+        self._level = max(self._level, refilled)  # amounts given back may exceed the burst
+        self._seen = now
+        self._level -= amount
+        return max(0.0, -self._level / self._rate)
+
+    def give_back(self, amount: float) -> None:
+        """Correct an estimate that was `amount` too high (or too low, if negative)."""
+        self._level += amount
+
+
+class Limits(Protocol):
+    """When a request may be sent, which several judges may share, also across processes.
+
+    If the provider asks for a pause, nothing is sent until it is over, since the provider would refuse it too.
+    """
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether tokens are limited; if not, they need not be estimated."""
+        ...
+
+    async def acquire(self, tokens: int, /) -> None:
+        """Take a slot, and return as soon as a request of `tokens` estimated tokens may be sent.
+
+        If this raises or is cancelled, no slot is taken.
+        """
+        ...
+
+    def release(self, expected: int, used: int | None, pause: float, /) -> None:
+        """Give the slot back. Returns without waiting.
+
+        Args:
+            expected: the estimate given to `acquire`.
+            used: tokens of prompt and reply, which replace the estimate; `None` if they are unknown.
+            pause: seconds for which the provider asked that nothing is sent.
+        """
+        ...
+
+
+class LocalLimits:
+    """The limits of one process.
+
+    Attributes:
+        concurrency: requests in flight.
+        requests_per_minute, tokens_per_minute: limits of the provider's plan; `None` for no limit.
+    """
+
+    def __init__(
+        self,
+        *,
+        concurrency: int,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._slots = asyncio.Semaphore(concurrency)
+        self._requests = Bucket(requests_per_minute, clock) if requests_per_minute else None
+        self._tokens = Bucket(tokens_per_minute, clock) if tokens_per_minute else None
+        self._clock = clock
+        self._sleep = sleep
+        self._paused_until = clock()
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether tokens are limited."""
+        return self._tokens is not None
+
+    async def acquire(self, tokens: int) -> None:
+        """Take a slot, and return as soon as a request may be sent; see `Limits`."""
+        await self._slots.acquire()
+        try:
+            await self._wait(tokens)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def release(self, expected: int, used: int | None, pause: float) -> None:
+        """Give the slot back; see `Limits`."""
+        if pause:
+            self._paused_until = max(self._paused_until, self._clock() + pause)
+        if self._tokens and used is not None:
+            self._tokens.give_back(expected - used)
+        self._slots.release()
+
+    async def _wait(self, tokens: int) -> None:
+        waits = [self._requests.take(1)] if self._requests else []
+        waits += [self._tokens.take(tokens)] if self._tokens else []
+        if waits and (wait := max(waits)) > 0:
+            log_wait(_log, wait, "the rate limit")
+            await self._sleep(wait)
+        while (pause := self._paused_until - self._clock()) > 0:
+            log_wait(_log, pause, "the end of a pause that the provider asked for")
+            await self._sleep(pause)
+
+
+class Limited(JudgeWrapper):
+    """A judge that is called no faster than its limits allow.
+
+    The tokens of a prompt are estimated before the request. The reply's usage then corrects the estimate and adds the
+    completion tokens, which delays later requests.
+    """
+
+    def __init__(self, judge: Judge, limits: Limits) -> None:
+        super().__init__(judge)
+        self._limits = limits
+        self._refusal: JudgeRefused | None = None
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply, requested as soon as the limits allow.
+
+        Raises:
+            JudgeRefused: also if the judge has refused another prompt while this one waited for the limits.
+        """
+        earlier = self._refusal
+        expected = estimated_tokens(messages_of(prompt)) if self._limits.counts_tokens else 0
+        await self._limits.acquire(expected)
+        used, pause = None, 0.0
+        try:
+            if self._refusal and self._refusal is not earlier:
+                raise self._refusal
+            reply = await self.judge.reply(prompt)
+            used = (reply.usage.prompt_tokens + reply.usage.completion_tokens) or None
+        except JudgeUnavailable as error:
+            asked_for = error.retry_after or 0.0
+            pause = asked_for if asked_for <= PATIENCE else 0.0  # a longer one ends the command
+            raise
+        except JudgeRefused as error:
+            self._refusal = error
+            raise
+        finally:
+            self._limits.release(expected, used, pause)
+        return reply
+
+
+CONTINUE = f"{RUN_AGAIN} with a higher cap: answers so far are cached and not requested again."
+
+
+class Budget(Protocol):
+    """Remaining calls and money, which several judges may share, also across processes.
+
+    A request reserves one call and its highest possible cost, and settles when its reply arrives. What was sent and may
+    be billed, but brought no reply, counts as its reservation. If reservations alone reach a cap, further requests wait
+    for others to settle; the cap is reached only with nothing in flight. So every reply that was paid for has arrived
+    and been cached before `BudgetReached` is raised.
+    """
+
+    @property
+    def max_cost(self) -> float | None:
+        """The cap in US dollars; `None` for no cap, where reservations of cost are not needed."""
+        ...
+
+    async def reserve(self, cost: float, /) -> None:
+        """Reserve one call and `cost` US dollars, waiting for other requests to settle if that may make room.
+
+        Raises:
+            BudgetReached: if a cap is reached and nothing is in flight.
+        """
+        ...
+
+    def settle(self, reserved: float, cost: float | None, /) -> None:
+        """Replace a reservation by the actual `cost` in US dollars; `None` if the request is certainly not billed.
+
+        Returns without waiting.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Caps on the requests and US dollars that the provider may bill; `None` for no cap."""
+
+    max_calls: int | None
+    max_cost: float | None
+
+    def reached(self, calls: int, spent: float, reserved: float) -> str | None:
+        """Return which cap one more call might exceed.
+
+        Args:
+            calls: those made and in flight.
+            spent: US dollars of those made.
+            reserved: US dollars that those in flight and the next call cost at most.
+        """
+        if self.max_calls is not None and calls >= self.max_calls:
+            return f"The cap of {self.max_calls} call{'' if self.max_calls == 1 else 's'} is reached."
+        if self.max_cost is not None and spent + reserved > self.max_cost:
+            allowed = f"the cap of {self.max_cost:g} US dollars"
+            return f"The next call might exceed {allowed}; {spent:.4g} are spent or may be billed."
+        return None
+
+
+class LocalBudget:
+    """The budget of one process, for judges in any of its threads and event loops; its caps are those of `Caps`.
+
+    Attributes:
+        caps: in force for the next call.
+        calls, cost: settled so far.
+    """
+
+    def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        self.max_cost = max_cost
+        self.caps = Caps(max_calls, max_cost)
+        self.calls = 0
+        self.cost = 0.0
+        self._calls_in_flight = 0
+        self._cost_in_flight = 0.0
+        self._lock = threading.Lock()
+        # Not asyncio's futures, which belong to one event loop: another thread cannot wake their tasks.
+        self._waiting: list[Future[None]] = []
+
+    async def reserve(self, cost: float) -> None:
+        """Reserve one call and `cost` US dollars; see `Budget`."""
+        while (settled := self._reserve(cost)) is not None:
+            await asyncio.wrap_future(settled)
+
+    def settle(self, reserved: float, cost: float | None) -> None:
+        """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
+        with self._lock:
+            self._calls_in_flight -= 1
+            self._cost_in_flight = self._cost_in_flight - reserved if self._calls_in_flight else 0.0
+            if cost is not None:
+                self.calls += 1
+                self.cost += cost
+            waiting, self._waiting = self._waiting, []
+        for settled in waiting:
+            if settled.set_running_or_notify_cancel():
+                settled.set_result(None)
+
+    def _reserve(self, cost: float) -> Future[None] | None:
+        """Reserve a call and its cost, or return what is done once another call has settled."""
+        with self._lock:
+            reached = self._reached(cost)
+            if reached is None:
+                self._calls_in_flight += 1
+                self._cost_in_flight += cost
+                return None
+            if self._calls_in_flight:
+                settled: Future[None] = Future()
+                self._waiting.append(settled)
+                return settled
+        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, reached)
+        raise BudgetReached(reached, CONTINUE)
+
+    def _reached(self, cost: float) -> str | None:
+        return self.caps.reached(self.calls + self._calls_in_flight, self.cost, self._cost_in_flight + cost)
+
+
+class WaveTooSmall(Exception):
+    """Too few prompts wait for a batch to be worth its time."""
+
+
+def _most_tokens(prompt: Prompt[Any]) -> tuple[int, int]:
+    return most_tokens(messages_of(prompt)), prompt.max_tokens
+
+
+class Budgeted(JudgeWrapper):
+    """A judge whose calls count towards a budget.
+
+    A reply counts as the cost that it reports. A request without one, or whose reply reports no cost, counts as its
+    reservation, unless it certainly was not sent or is not billed.
+
+    Args:
+        price: the highest price in force; needed for a cap on cost only.
+        tokens: returns upper bounds of the prompt and completion tokens of a request.
+
+    Raises:
+        SettingsError: if the cost is capped and the price is unknown.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        budget: Budget,
+        *,
+        price: Price | None = None,
+        tokens: Callable[[Prompt[Any]], tuple[int, int]] = _most_tokens,
+    ) -> None:
+        if budget.max_cost is not None and price is None:
+            raise SettingsError(
+                f"The price of {judge.name} is unknown, so its cost cannot be capped.",
+                f"Give it with {option('price', 'IN:OUT')}, in US dollars per million prompt and completion tokens.",
+            )
+        super().__init__(judge)
+        self._budget = budget
+        self._price = price
+        self._tokens = tokens
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply, if the budget allows the call.
+
+        Raises:
+            BudgetReached: before a request that might exceed a cap.
+        """
+        reserved = self._worst_cost(prompt)
+        await self._budget.reserve(reserved)
+        cost: float | None = reserved
+        try:
+            reply = await self.judge.reply(prompt)
+            cost = _cost(reply, reserved)
+        except ReplyAfterCancellation as late:
+            cost = _cost(late.reply, reserved)
+            raise
+        except WaveTooSmall:
+            cost = None
+            raise
+        except JudgeError as error:
+            cost = reserved if error.may_be_billed else None
+            raise
+        finally:
+            self._budget.settle(reserved, cost)
+        return reply
+
+    def _worst_cost(self, prompt: Prompt[Any]) -> float:
+        if self._price is None or self._budget.max_cost is None:
+            return 0.0
+        return self._price.cost(*self._tokens(prompt))
+
+
+def _cost(reply: Reply, reserved: float) -> float:
+    return reserved if reply.usage.cost_usd is None else reply.usage.cost_usd
+
+
+T = TypeVar("T")
+
+
+class AnswerCache(Protocol):
+    """Replies by the digest of their request."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether calls wait for a network; they are then made in a thread, and have to be safe to use from several."""
+        ...
+
+    def get(self, digest: str, /) -> dict[str, Any] | None:
+        """Return the answer cached under `digest`, or `None`.
+
+        Raises:
+            DamagedAnswer: if it is not as it was written.
+        """
+        ...
+
+    def put(self, digest: str, answer: dict[str, Any], /) -> bool:
+        """Return whether `answer` (JSON types only) was cached; an answer that is there already stays."""
+        ...
+
+    def check_writable(self) -> None:
+        """Check that an answer could be cached.
+
+        Raises:
+            StoreError: otherwise.
+        """
+        ...
+
+
+class MemoryAnswers:
+    """Answers cached as long as the process lives."""
+
+    remote = False
+
+    def __init__(self) -> None:
+        self._answers: dict[str, dict[str, Any]] = {}
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """Return the answer cached under `digest`, or `None`."""
+        return self._answers.get(digest)
+
+    def put(self, digest: str, answer: dict[str, Any]) -> bool:
+        """Return whether `answer` was cached; an answer that is there already stays."""
+        return self._answers.setdefault(digest, answer) is answer
+
+    def check_writable(self) -> None:
+        """Do nothing: an answer can always be cached."""
+
+
+class Cached(JudgeWrapper):
+    """A judge that returns cached answers, and calls the wrapped judge for all others.
+
+    - Every reply is cached, an unusable or filtered one too: it was paid for, and at temperature 0 it would be the same
+      again. So is one that arrives soon after its request was cancelled. The repair that follows an unusable one is a
+      request of its own. Errors are never cached.
+    - `retry_failed` requests a further sample if the cached reply is unusable. That sample is cached beside the first
+      and used from then on. The same happens if the cached reply is larger than `max_reply_bytes` or damaged.
+    - Of identical requests in flight one is sent. The others share its reply or error; if it is cancelled, one of them
+      takes its place.
+    - Several processes that share a cache may make the same call at once; all return the reply that was cached first.
+    - A remote cache is used from threads, so that it does not block the event loop.
+
+    Args:
+        damaged: collects the digests of requests whose cached reply is damaged.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        answers: AnswerCache,
+        *,
+        retry_failed: bool = False,
+        max_reply_bytes: int = DEFAULT_BYTES,
+        damaged: set[str] | None = None,
+    ) -> None:
+        super().__init__(judge)
+        self._answers = answers
+        self._retry_failed = retry_failed
+        self._max_reply_bytes = max_reply_bytes
+        self._damaged = set() if damaged is None else damaged
+        self._in_flight: dict[str, asyncio.Future[Reply | Exception | None]] = {}
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the cached reply to `prompt`, or else the wrapped judge's."""
+        while True:
+            cached, digest, prompt = await self._look_up(prompt)
+            if cached is not None:
+                return cached
+            if digest not in self._in_flight:
+                reply = await self._request(digest, prompt)
+                if reply is not None:
+                    return reply
+                continue
+            first = self._in_flight[digest]
+            await asyncio.wait([first])
+            if not first.cancelled() and isinstance(error := first.result(), Exception):
+                raise error
+
+    async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
+        """Return the cached reply to `prompt`, or `None`, with the digest and prompt of the request to make.
+
+        If the cached reply is unusable, these are the next sample's, if that is cached or is to be requested.
+        """
+        digest = request_digest(self.judge.identity, prompt)
+        try:
+            reply = await self._read(digest)
+        except DamagedAnswer as error:
+            _log.info("%s: %s It is requested again.", self.name, error.message)
+            self._damaged.add(digest)
+            return await self._look_up(replace(prompt, sample=prompt.sample + 1))
+        if reply is None:
+            return None, digest, prompt
+        too_large = len(reply.text) > self._max_reply_bytes
+        if too_large or read(reply, prompt)[0] is None:
+            later = await self._look_up(replace(prompt, sample=prompt.sample + 1))
+            if later[0] is not None or self._retry_failed or too_large:
+                return later
+        return reply, digest, prompt
+
+    async def _read(self, digest: str) -> Reply | None:
+        answer = await self._call(self._answers.get, digest)
+        try:
+            return None if answer is None else read_back(answer)
+        except ValueError as error:
+            raise DamagedAnswer(f"The answer {digest} is not a reply: {error}.") from None
+
+    async def _request(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
+        """Return the judge's reply; `None` if the cache has to be looked up again."""
+        waiting = self._in_flight[digest] = asyncio.get_running_loop().create_future()
+        try:
+            reply = await self._request_once(digest, prompt)
+        except Exception as error:
+            waiting.set_result(error)
+            raise
+        else:
+            waiting.set_result(reply)
+            return reply
+        finally:
+            waiting.cancel()
+            del self._in_flight[digest]
+
+    async def _request_once(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
+        await self._call(self._answers.check_writable)
+        if self._answers.remote and await self._call(self._answers.get, digest) is not None:
+            return None  # a request that ended during the look-up was the same
+        try:
+            reply = await self.judge.reply(prompt)
+        except ReplyAfterCancellation as late:
+            await self._put(digest, written(late.reply))
+            raise
+        first = await self._put(digest, written(reply))
+        return reply if first else await self._first_reply(digest, reply)
+
+    async def _first_reply(self, digest: str, reply: Reply) -> Reply | None:
+        """Return the reply that another process cached first, with the usage of `reply`, which was paid for too.
+
+        `None` if that one is damaged.
+        """
+        try:
+            cached = await self._read(digest)
+        except DamagedAnswer:
+            return None
+        return replace(cached, usage=reply.usage, cached=False) if cached else reply
+
+    async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
+        """Return whether `answer` was cached. It was paid for, so a cancellation waits until it is stored."""
+        if not self._answers.remote:
+            return self._answers.put(digest, answer)
+        # Not a task: those are cancelled when the event loop is closed, before a busy thread pool has begun with them.
+        storing = asyncio.get_running_loop().run_in_executor(None, self._answers.put, digest, answer)
+        try:
+            return await asyncio.shield(storing)
+        except asyncio.CancelledError:
+            await asyncio.wait([storing])
+            if error := storing.exception():
+                _log.warning("%s: the answer %s could not be cached: %s", self.name, digest, error)
+            raise
+
+    async def _call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return the result of a call of the cache, made in a thread if it waits for a network."""
+        if self._answers.remote:
+            return await asyncio.to_thread(function, *arguments)
+        return function(*arguments)
+
+
+HEADER = {"format": "rubriclab-recording", "version": 1}
+PREFIX = "recorded:"
+
+
+# Bytes; far above the largest reply that is received, with its log-probabilities.
+LONGEST_LINE = 64_000_000
+
+
+@dataclass(slots=True)
+class RecordingContent:
+    """A recording: identities by judge, replies by request; `end` is the offset after the last complete line."""
+
+    judges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    replies: dict[str, Reply] = field(default_factory=dict)
+    end: int = 0
+
+
+def read_recording(path: Path) -> RecordingContent:
+    """Return the content of the recording at `path`.
+
+    An incomplete last line, as a killed run leaves it, is skipped with a warning.
+
+    Raises:
+        DataError: if the file cannot be read, is no regular file, is no recording, or is damaged elsewhere.
+    """
+    content = RecordingContent()
+    try:
+        check_regular(path)
+        with path.open("rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
+                _read_line(content, path, number, line)
+    except OSError as error:
+        raise DataError(f"The recording {path} cannot be read: {error.strerror}.") from None
+    except Unreadable as error:
+        raise DataError(f"The recording {path} cannot be read: {error}.") from None
+    return content
+
+
+def _read_line(content: RecordingContent, path: Path, number: int, line: bytes) -> None:
+    if len(line) > LONGEST_LINE:
+        raise DataError(
+            f"{path}, line {number} has more than {LONGEST_LINE:,} bytes, which no recorded reply has.",
+            f"Record again to a new file, with {option('record', 'PATH')}.",
+        )
+    if not line.endswith(b"\n"):
+        if number == 1 and not orjson.dumps(HEADER).startswith(line):
+            raise _damaged(path, 1, line)
+        _log.warning("%s ends with an incomplete line, which is skipped", path)
+        return
+    try:
+        _add(content, orjson.loads(line), first=number == 1)
+    except (ValueError, KeyError, TypeError):
+        raise _damaged(path, number, line) from None
+    content.end += len(line)
+
+
+def _damaged(path: Path, number: int, line: bytes) -> DataError:
+    expected = "the header of a recording" if number == 1 else "a judge or a reply"
+    return DataError(
+        f"{path}, line {number}: expected {expected}, got {line[:80].decode('utf-8', 'replace')!r}.",
+        f"Record again to a new file, with {option('record', 'PATH')}.",
+    )
+
+
+def _add(content: RecordingContent, row: dict[str, Any], *, first: bool) -> None:
+    if first:
+        if row != HEADER:
+            raise ValueError(row)
+    elif "judge" in row:
+        content.judges[row["judge"]] = dict(row["identity"])
+    else:
+        content.replies.setdefault(str(row["request"]), read_back(row["reply"]))
+
+
+class Recorder(Protocol):
+    """Writes judges and their replies down."""
+
+    def begin(self, name: str, identity: Mapping[str, Any], /) -> None:
+        """Record a judge, unless it is recorded already.
+
+        Raises:
+            DataError: if it is recorded with other settings, or the recording cannot be written.
+        """
+        ...
+
+    def add(self, digest: str, template: str, reply: Mapping[str, Any], /) -> None:
+        """Record the reply to the request with this digest, unless it is recorded already.
+
+        Raises:
+            DataError: if the recording cannot be written.
+        """
+        ...
+
+
+class RecordingFile:
+    """The recording at `path`, to which judges and replies are appended as they arrive.
+
+    An existing recording is continued: an incomplete last line is removed, and no request is written twice.
+
+    Raises:
+        DataError: if `path` cannot be written, or is another kind of file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        if not path.exists():
+            self._append(HEADER)
+        content = read_recording(path)
+        if content.end < path.stat().st_size:
+            with self._naming(), path.open("r+b") as file:
+                file.truncate(content.end)
+        if content.end == 0:
+            self._append(HEADER)
+        self._judges = content.judges
+        self._recorded = set(content.replies)
+
+    def begin(self, name: str, identity: Mapping[str, Any]) -> None:
+        """Record a judge, unless it is recorded already; see `Recorder`."""
+        if name not in self._judges:
+            self._judges[name] = dict(identity)
+            self._append({"judge": name, "identity": dict(identity)})
+        elif self._judges[name] != identity:
+            raise DataError(
+                f"The recording {self._path} holds {name} at another address or with other settings: "
+                f"{self._judges[name]} there, {identity} here.",
+                "Record to a new file.",
+            )
+
+    def add(self, digest: str, template: str, reply: Mapping[str, Any]) -> None:
+        """Record a reply, unless one to the same request is recorded already; see `Recorder`."""
+        if digest not in self._recorded:
+            self._recorded.add(digest)
+            self._append({"request": digest, "template": template, "reply": reply})
+
+    def _append(self, row: Mapping[str, Any]) -> None:
+        # Opened for each line, so that two judges of one command can share the file.
+        with self._naming(), self._path.open("ab") as file:
+            file.write(orjson.dumps(row) + b"\n")
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataError(f"The recording {self._path} cannot be written: {error.strerror}.") from None
+
+
+class Recording(JudgeWrapper):
+    """A judge whose replies are also recorded as they arrive.
+
+    Args:
+        to: a file, see `RecordingFile`, or what writes replies down elsewhere.
+
+    Raises:
+        DataError: if the file cannot be written, is another kind of file, or holds this judge with other settings.
+    """
+
+    def __init__(self, judge: Judge, to: Path | Recorder) -> None:
+        super().__init__(judge)
+        self._recorder = RecordingFile(to) if isinstance(to, Path) else to
+        self._recorder.begin(self.name, self.identity)
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply, once it is recorded."""
+        reply = await self.judge.reply(prompt)
+        self._recorder.add(request_digest(self.judge.identity, prompt), prompt.name, written(reply))
+        return reply
+
+
+class Replay:
+    """A judge that returns the recorded replies of another judge.
+
+    Attributes:
+        recorded_name: name of the recorded judge.
+    """
+
+    def __init__(self, path: Path, judge: str | None = None) -> None:
+        """Open the recording at `path` for `judge`, which may be omitted if only one is recorded.
+
+        Raises:
+            DataError: if the file is no recording.
+            SettingsError: if it holds no such judge, or several and `judge` is omitted.
+        """
+        content = read_recording(path)
+        self.recorded_name = _chosen(content, path, judge)
+        self.name = f"{PREFIX}{path}" + (f"#{judge}" if judge else "")
+        self.identity: Mapping[str, Any] = content.judges[self.recorded_name]
+        self._replies = content.replies
+        self._path = path
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the recorded reply, marked as cached.
+
+        Raises:
+            ReplayMiss: if the recording does not hold the request.
+        """
+        digest = request_digest(self.identity, prompt)
+        if digest not in self._replies:
+            raise ReplayMiss(
+                f"The recording {self._path} holds no reply of {self.recorded_name} to this {prompt.name} prompt "
+                f"({digest[:19]}…): data, settings or the prompt's wording differ from when it was recorded.",
+                f"Record it with {option('judge', self.recorded_name)} and {option('record', str(self._path))}.",
+            )
+        return self._replies[digest]
+
+
+def recorded_name(judge: str) -> str:
+    """Return the judge whose replies `recorded:PATH#JUDGE` holds; any other name unchanged."""
+    path, separator, recorded = judge.rpartition("#")
+    return recorded if separator and path.startswith(PREFIX) else judge
+
+
+def open_replay(spec: str) -> Replay:
+    """Return the judge named `recorded:PATH` or `recorded:PATH#JUDGE`."""
+    location = spec.removeprefix(PREFIX)
+    path, separator, judge = location.rpartition("#")
+    if separator and not Path(location).exists():
+        return Replay(Path(path), judge)
+    return Replay(Path(location))
+
+
+def _chosen(content: RecordingContent, path: Path, judge: str | None) -> str:
+    names = sorted(content.judges)
+    if judge is None and len(names) == 1:
+        return names[0]
+    if judge in content.judges:
+        return str(judge)
+    fault = "has more than one judge" if judge is None and names else f"has no judge {judge or ''}".rstrip()
+    raise SettingsError(
+        f"The recording {path} {fault}; it holds {', '.join(names) or 'none'}.",
+        f"Name one, as in {PREFIX}{path}#{names[0] if names else 'JUDGE'}.",
+    )
+
+
+# What can become of a text, for `Ledger.texts`.
+SCORED, FAULTY_ROW, RATINGS_MISSING = "scored", "faulty_row", "ratings_missing"
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Running totals; several judges may share one.
+
+    Attributes:
+        calls: replies received from the provider.
+        cached: cached replies, and replies shared with an identical request in flight.
+        failed: prompts without a usable reply.
+        repaired: prompts that were repeated because the first reply was unusable.
+        by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
+        stages, stage_tokens: number of replies and of their tokens, cached ones included, by prompt template.
+        texts: number of texts by what became of them: `scored`, or why they have no score, `faulty_row` or
+            `ratings_missing`.
+        usage: tokens and cost of the replies from the provider; the cost is `None` once any price is unknown.
+        model_versions: model names that the provider reported.
+        damaged: digests of requests that were repeated because their cached answer is damaged.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    repaired: int = 0
+    by_name_or_order: int = 0
+    stages: Counter[str] = field(default_factory=Counter)
+    stage_tokens: Counter[str] = field(default_factory=Counter)
+    texts: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    model_versions: set[str] = field(default_factory=set)
+    damaged: set[str] = field(default_factory=set)
+
+    @property
+    def silent(self) -> bool:
+        """Whether there were requests, and none of them had a reply."""
+        return self.failed > 0 and not (self.calls or self.cached)
+
+    def add(self, other: Ledger) -> None:
+        """Add the totals of another ledger, such as that of another process."""
+        for each in fields(self):
+            own, more = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(own, set):
+                own |= more
+            else:
+                setattr(self, each.name, own + more)
+
+    def take(self) -> Ledger:
+        """Return the totals so far, and begin again from zero; judges keep this ledger and its sets."""
+        taken, empty = Ledger(), Ledger()
+        taken.add(self)
+        for each in fields(self):
+            own = getattr(self, each.name)
+            if isinstance(own, set):
+                own.clear()
+            else:
+                setattr(self, each.name, getattr(empty, each.name))
+        return taken
+
+    def effort(self, seconds: float) -> Effort:
+        """Return the totals, with the wall-clock time of the command in seconds."""
+        return Effort(
+            calls=self.calls,
+            cached=self.cached,
+            failed=self.failed,
+            repaired=self.repaired,
+            by_name_or_order=self.by_name_or_order,
+            prompt_tokens=self.usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens,
+            cost_usd=self.usage.cost_usd,
+            cached_prompt_tokens=self.usage.cached_tokens,
+            saved_usd=self.usage.saved_usd,
+            stages=dict(sorted(self.stages.items())),
+            stage_tokens=dict(sorted(self.stage_tokens.items())),
+            seconds=seconds,
+        )
+
+
+class Metered(JudgeWrapper):
+    """A judge whose replies are counted in `ledger`. It is the outermost wrapper, so it sees every reply that is used.
+
+    A prompt counts as failed if it has no reply or a filtered one, or if the reply to its repair is unusable too.
+    """
+
+    def __init__(self, judge: Judge, ledger: Ledger) -> None:
+        super().__init__(judge)
+        self._ledger = ledger
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply and count it."""
+        ledger = self._ledger
+        ledger.repaired += prompt.repair is not None
+        try:
+            reply = await self.judge.reply(prompt)
+        except (JudgeUnavailable, PromptRejected):
+            ledger.failed += 1
+            raise
+        self._count(reply)
+        ledger.stages[prompt.name] += 1
+        ledger.stage_tokens[prompt.name] += reply.usage.prompt_tokens + reply.usage.completion_tokens
+        if reply.filtered or (prompt.repair is not None and read(reply, prompt)[0] is None):
+            ledger.failed += 1
+        return reply
+
+    def count_reading(self) -> None:
+        """Count a reply that was read by names or by order."""
+        self._ledger.by_name_or_order += 1
+
+    def count_text(self, outcome: str) -> None:
+        """Count a text by what became of it; see `Ledger.texts`."""
+        self._ledger.texts[outcome] += 1
+
+    def _count(self, reply: Reply) -> None:
+        self._ledger.model_versions.add(reply.model)
+        if reply.cached:
+            self._ledger.cached += 1
+        else:
+            self._ledger.calls += 1
+            self._ledger.usage += reply.usage
+
+
+def count_text(judge: Judge, outcome: str) -> None:
+    """Count a text in the judge's ledger, if it has one, by what became of it; see `Ledger.texts`."""
+    while isinstance(judge, JudgeWrapper):
+        if isinstance(judge, Metered):
+            judge.count_text(outcome)
+            return
+        judge = judge.judge
