@@ -22,13 +22,15 @@ class Document(str):
 
 
 class Displayed:
-    """Base of results that show themselves; each says in `view` what is shown."""
+    """Base of results that show themselves by their view."""
 
     __slots__ = ()
 
     def view(self) -> View:
         """Return what is shown, as a report that can also be written as a page."""
-        raise NotImplementedError
+        from rubriclab.report import view_of
+
+        return view_of(self)
 
     def to_frame(self) -> Any:
         """Return the figures of the tables as a pandas data frame, one a row with its interval.

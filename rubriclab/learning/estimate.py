@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -45,10 +45,6 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.option_names import option
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
-
 
 # Texts, or calls about several texts, whose prompts are rendered.
 SAMPLE = 20
@@ -247,12 +243,6 @@ class DryRun(Displayed):
             "An estimate; no calls were made. Cached answers lower it, replies that cannot be used raise it; "
             f"{option('max_calls')} and {option('max_cost')} set limits."
         )
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.model import View, paragraphs
-
-        return View((), paragraphs(self.lines()))
 
 
 def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions) -> DryRun:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -20,10 +20,6 @@ from rubriclab.models.base import (
 )
 from rubriclab.models.characters import describe
 from rubriclab.models.text import Aspect, Material, Scale, Units, Words
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
-
 
 FORMAT: Literal[1] = 1
 
@@ -186,12 +182,6 @@ class Rubric(Displayed, FrozenModel):
     parts: tuple[Part, ...] = Field(min_length=1)
     aggregation: Aggregation | None = None
     dropped: tuple[DroppedCriterion, ...] = Field((), exclude_if=lambda dropped: not dropped)
-
-    def view(self) -> View:
-        """Return what the rubric judges and its criteria."""
-        from rubriclab.report.version import rubric_view
-
-        return rubric_view(self)
 
     @model_validator(mode="after")
     def _one_term_each(self) -> Self:

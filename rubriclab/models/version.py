@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
@@ -22,10 +22,6 @@ from rubriclab.models.text import Example, ShownField, common_fields
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
-
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
@@ -63,12 +59,6 @@ class Version(Displayed):
     new: bool = False
     imported_from: str | None = None
     confirmed: bool = False
-
-    def view(self) -> View:
-        """Return the rubric with where it came from, how well it agrees with people, and its criteria."""
-        from rubriclab.report.version import version_view
-
-        return version_view(self)
 
     def __repr__(self) -> str:
         return f"Version({self.ref!r})"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -63,10 +63,6 @@ from rubriclab.option_names import command, option
 from rubriclab.report.wording import count, listed
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
-
 
 # Half points on a scale from 1 to 4 have 7 values; more would not fit beside the other columns of a terminal.
 MOST_VALUES = 7
@@ -205,12 +201,6 @@ class CheckResult(Displayed):
         from rubriclab.report.data_check import check_row
 
         return check_row(self)
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.data_check import check_view
-
-        return check_view(self)
 
 
 def check(data: Data, options: CheckOptions) -> CheckResult:
@@ -490,12 +480,6 @@ class LintResult(Displayed):
             yield f"{each.question}: asks the same as {each.repeats!r}; keep one of them: {each.text}"
         yield f"{_count(len(self.checklist.questions), 'question')}, {_count(len(self.duplicates), 'duplicate')}"
 
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.model import View, paragraphs, quoted
-
-        return View((), paragraphs(map(quoted, self.lines())))
-
 
 def lint(source: str | Path | Checklist) -> LintResult:
     """Return the duplicate questions of a checklist, or of a checklist file (`-` for standard input).
@@ -558,13 +542,11 @@ class SplitResult(Displayed):
     train_groups: int
     heldout_groups: int
 
-    def view(self) -> View:
-        """Return how many rows and groups are on each side."""
-        from rubriclab.report.model import Paragraph, View
-
+    def lines(self) -> Iterator[str]:
+        """Yield how many rows and groups are on each side."""
         sides = (("learn from", self.train, self.train_groups), ("hold out", self.heldout, self.heldout_groups))
         words = (f"{count(len(rows), 'row')} to {name}, in {count(groups, 'group')}" for name, rows, groups in sides)
-        return View((), (Paragraph(f"{'; '.join(words)}."),))
+        yield f"{'; '.join(words)}."
 
 
 def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -91,10 +91,6 @@ from rubriclab.stats.prediction_powered import (
     difference_by_other_labels,
     difference_by_own_labels,
 )
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
-
 
 # A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
 VISIBLE = 0.05
@@ -581,16 +577,6 @@ class CompareResult(Answered, Displayed):
     def outcome(self) -> LimitOutcome:
         """`within` the limits, `beyond` one, or `unknown`; a ranking is always `within`."""
         return "within" if isinstance(self.result, SystemRanking) else self.result.outcome
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.comparison import anchor_view, comparison_view, ranking_view
-
-        if isinstance(self.result, AnchorLook):
-            return anchor_view(self.result)
-        if isinstance(self.result, Comparison):
-            return comparison_view(self.result, self.version)
-        return ranking_view(self.result, self.version)
 
 
 async def compare(

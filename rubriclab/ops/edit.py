@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
@@ -79,9 +79,6 @@ from rubriclab.report.verdicts import recorded_agreement
 from rubriclab.report.wording import count
 from rubriclab.stats.intervals import DIGITS, Interval
 from rubriclab.store.store import Store
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
 
 
 def _merges(value: Any) -> Any:
@@ -197,12 +194,6 @@ class EditResult(Displayed):
         """Return the effect as one JSON object, without the rubric."""
         saved = self.saved.ref if self.saved else None
         return {"parent": self.parent, "saved": saved, "notes": list(self.notes), **self.effect.to_row()}
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.edit import edit_view
-
-        return edit_view(self)
 
 
 # Ratings by text and by criterion.

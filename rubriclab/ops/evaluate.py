@@ -51,7 +51,6 @@ from rubriclab.stats.reliability import ceiling_interval, fleiss_kappa, krippend
 
 if TYPE_CHECKING:
     from rubriclab.learning.scoring import Score
-    from rubriclab.report.model import View
 
 
 class EvaluateOptions(ReadingOptions, JudgeOption, RivalOptions):
@@ -88,12 +87,6 @@ class Evaluation(Answered, Displayed):
     baselines: Mapping[str, tuple[Evaluator, ...]]
     effort: Effort
     unanswered: str | None = None
-
-    def view(self) -> View:
-        """Return every figure, and in words which rubric agrees best and whether it is above the baselines."""
-        from rubriclab.report.evaluation import evaluation_view
-
-        return evaluation_view(self.versions, self.results, self.scores, self.examples, brief=True)
 
     def to_row(self) -> dict[str, Any]:
         """Return all figures, and the paired comparisons with the best free baseline and with each other."""
@@ -675,12 +668,6 @@ class AgreeResult(Answered, Displayed):
     agreement: InterraterAgreement
     effort: Effort
     unanswered: str | None = None
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.interrater import interrater_view
-
-        return interrater_view(self.version.ref, self.agreement)
 
 
 async def agree(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> AgreeResult:

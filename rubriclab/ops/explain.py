@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -39,10 +39,6 @@ from rubriclab.ops.workspace import (
 )
 from rubriclab.option_names import did_you_mean, option
 from rubriclab.report.wording import listed
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
-
 
 PLAIN_TEXT = ".txt"
 # Ids that an error names.
@@ -81,12 +77,6 @@ class ScoreExplanation(Answered, Displayed):
     labelled: RecordedText | None
     nearest: tuple[Neighbour, ...]
     unanswered: str | None = None
-
-    def view(self) -> View:
-        """Return the score, the criteria by the size of their contribution, and the nearest labelled texts."""
-        from rubriclab.report.explanation import explanation_view
-
-        return explanation_view(self)
 
     def to_row(self) -> dict[str, Any]:
         """Return the explanation as one JSON object."""

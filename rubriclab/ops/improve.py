@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -67,10 +67,6 @@ from rubriclab.ops.workspace import (
 )
 from rubriclab.stats.correlation import BoolArray, float_table
 from rubriclab.stats.intervals import Interval, paired_mean, units
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
-
 
 RejectionReason = Literal["rejected by the judge", "no usable rewriting"]
 RevisionOutcome = Literal["improved", "without fault", "no sentence at fault", RejectionReason, "unscored"]
@@ -560,12 +556,6 @@ class ImproveResult(Displayed):
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one JSON object for each row: its fields with the new `output`, and the record in `improvement`."""
         return [text.to_row() for text in self.texts]
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.revision import improvement_view
-
-        return improvement_view(self.summary, self.effort)
 
 
 @dataclass(eq=False)

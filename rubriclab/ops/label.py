@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -73,9 +73,6 @@ from rubriclab.report.wording import count
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 from rubriclab.store.store import Store
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
 
 
 def _names(value: Any) -> Any:
@@ -149,12 +146,6 @@ class LabelResult(Displayed):
     def labelled(self) -> int:
         """The number of texts that have a label or are compared with others."""
         return sum("output" in row for row in self.rows)
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.lists import labeling_view
-
-        return labeling_view(self)
 
 
 # Decimal places of a rating where the scale allows decimals.
@@ -545,12 +536,6 @@ class PlanResult(Displayed):
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows to label as they came, each with the reasons in `plan`."""
         return [{**row, "plan": plan_row(text)} for row, text in zip(self.rows, self.plan.texts, strict=True)]
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.planning import plan_view
-
-        return plan_view(self.plan, self.version)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,7 +63,6 @@ from rubriclab.prompts.prompt import Prompt
 
 if TYPE_CHECKING:
     from rubriclab.ops.learn import LearnOptions
-    from rubriclab.report.model import View
 
 
 MOST_BYTES = 100_000_000
@@ -293,12 +292,6 @@ class LiteratureAdded(Displayed):
         kept, dropped = ([each.to_row() for each in findings] for findings in (self.kept, self.dropped))
         return {"file": str(self.file), "kept": kept, "dropped": dropped, "unread": list(self.unread)}
 
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.lists import added_view
-
-        return added_view(self)
-
 
 async def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> LiteratureAdded:
     """Return the findings that a model takes from a paper, having kept those whose quotation is in the paper.
@@ -449,12 +442,6 @@ class FindingList(Displayed):
         """Return the findings as one JSON object."""
         rows = [{"task": each.file.stem, "file": str(each.file), **each.finding.to_row()} for each in self.findings]
         return {"findings": rows}
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.lists import findings_view
-
-        return findings_view(self)
 
 
 def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> FindingList:

@@ -47,7 +47,6 @@ from rubriclab.stats.prediction_powered import (
 if TYPE_CHECKING:
     from rubriclab.models.version import Version
     from rubriclab.ops.workspace import Workspace
-    from rubriclab.report.model import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +146,6 @@ class Scores(Displayed):
     summary: ScoreDistribution
     rivals: RivalCounts | None = None
     warnings: tuple[str, ...] = ()
-
-    def view(self) -> View:
-        """Return how many there are, their mean, and the first."""
-        from rubriclab.report.lists import scores_view
-
-        return scores_view(self)
 
     def __iter__(self) -> Iterator[Score]:
         return (scored.score for scored in self.scored)

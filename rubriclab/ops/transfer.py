@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 from pydantic import Field
@@ -110,10 +110,6 @@ from rubriclab.stats.intervals import (
     units,
 )
 
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
-
-
 TrainingOf = Callable[[Sequence[Example]], TrainingRun]
 
 
@@ -165,12 +161,6 @@ class TransferResult(Displayed):
         """
         if self.not_saved:
             raise SettingsError(self.not_saved)
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.transfer import transfer_view
-
-        return transfer_view(self.transfer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -499,12 +489,6 @@ class Transfer(Displayed, FrozenModel):
     def best(self) -> ActionEvaluation | None:
         """The evaluation of the recommended way."""
         return next((each for each in self.actions if each.action == self.recommended), None)
-
-    def view(self) -> View:
-        """Return the recommendation and what each way reaches."""
-        from rubriclab.report.transfer import transfer_view
-
-        return transfer_view(self)
 
 
 def evaluate(

@@ -45,7 +45,6 @@ from rubriclab.store.store import Problem
 
 if TYPE_CHECKING:
     from rubriclab.models.version import TrainingRecord
-    from rubriclab.report.model import View
 
 
 # The tag of what scores the texts that count: only what the gate has let through gets it.
@@ -64,12 +63,6 @@ class GateResult(Displayed):
         """`better`, `not better` or `inconclusive`."""
         return self.validation.outcome
 
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.training import gate_view
-
-        return gate_view(self.version, self.validation)
-
 
 @dataclass(frozen=True, repr=False)
 class VerifyResult(Displayed):
@@ -85,12 +78,6 @@ class VerifyResult(Displayed):
     names: int
     problems: tuple[Problem, ...]
     removed: tuple[str, ...] = ()
-
-    def view(self) -> View:
-        """Return what was removed, and what does not match."""
-        from rubriclab.report.lists import verify_view
-
-        return verify_view(self)
 
 
 def load(workspace: Workspace, ref: str) -> Version:
@@ -335,12 +322,6 @@ class StoreSize(Displayed):
     kinds: tuple[KindSize, ...]
     space: Space
 
-    def view(self) -> View:
-        """Return a table of the kinds, and the space."""
-        from rubriclab.report.lists import size_view
-
-        return size_view(self)
-
     def to_row(self) -> dict[str, Any]:
         """Return the sizes as one JSON object."""
         return {"store": self.place, "kinds": [asdict(kind) for kind in self.kinds], **asdict(self.space)}
@@ -361,12 +342,6 @@ class PruneResult(Displayed):
     bytes: int
     dry_run: bool
 
-    def view(self) -> View:
-        """Return what was removed, and how its space is given back."""
-        from rubriclab.report.lists import prune_view
-
-        return prune_view(self)
-
     def to_row(self) -> dict[str, Any]:
         """Return the counts as one JSON object."""
         return {"store": self.place, **{name: value for name, value in asdict(self).items() if name != "place"}}
@@ -379,12 +354,6 @@ class VacuumResult(Displayed):
     place: str
     before: int
     after: int
-
-    def view(self) -> View:
-        """Return both in a sentence."""
-        from rubriclab.report.lists import vacuum_view
-
-        return vacuum_view(self)
 
     def to_row(self) -> dict[str, Any]:
         """Return both as one JSON object."""
@@ -449,12 +418,6 @@ class Batches(Displayed):
 
     batches: tuple[OpenBatch, ...]
     cancelled: OpenBatch | None = None
-
-    def view(self) -> View:
-        """Return a line for each batch."""
-        from rubriclab.report.model import View, paragraphs
-
-        return View((), paragraphs(self.lines()))
 
     def lines(self) -> list[str]:
         """Return in words what was cancelled, or which batches there are."""
@@ -537,12 +500,6 @@ class Disagreements(Displayed):
     version: Version
     record: TrainingRecord
     texts: tuple[Disagreement, ...]
-
-    def view(self) -> View:
-        """Return each text with its label, the raters' scores, the held-out score and each criterion's reason."""
-        from rubriclab.report.recorded import disagreements_view
-
-        return disagreements_view(self.version, self.record, self.texts)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one JSON object for each text."""

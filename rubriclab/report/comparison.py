@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from rubriclab.learning.paired_scores import AnchorLook, Comparison
 from rubriclab.models.text import show
 from rubriclab.option_names import by_reader, option
 from rubriclab.report import describe
@@ -31,8 +32,6 @@ from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.learning.paired_scores import (
-        AnchorLook,
-        Comparison,
         CriterionScoreChange,
         HumanDifference,
         LimitCheck,
@@ -59,6 +58,13 @@ LIMITS: Mapping[str, str] = {
     "max_flips": "a share of {} of the texts flips",
     "min_rank": "the rankings correlate by {}",
 }
+
+
+def result_view(result: Comparison | AnchorLook | SystemRanking, version: Version | None) -> View:
+    """Return the view of whatever was compared."""
+    if isinstance(result, AnchorLook):
+        return anchor_view(result)
+    return comparison_view(result, version) if isinstance(result, Comparison) else ranking_view(result, version)
 
 
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:

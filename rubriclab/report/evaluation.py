@@ -12,7 +12,7 @@ from rubriclab.models.aggregation import Term
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, labelled
 from rubriclab.models.version import RecordedText
-from rubriclab.ops.evaluate import Result, baseline_evaluators
+from rubriclab.ops.evaluate import Evaluation, Result, baseline_evaluators
 from rubriclab.report import charts, describe, version as versions, wording
 from rubriclab.report.conclusion import outcome
 from rubriclab.report.export import COMPARED_WITH
@@ -61,6 +61,12 @@ if TYPE_CHECKING:
 FREE_BASELINES = "free baselines:"
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 MOST_UNSCORED = 50
+
+
+def brief_view(evaluation: Evaluation) -> View:
+    """Return every figure, and in words which rubric agrees best and whether it is above the baselines."""
+    given = evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples
+    return evaluation_view(*given, brief=True)
 
 
 def evaluation_view(

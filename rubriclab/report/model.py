@@ -7,7 +7,7 @@ strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -296,3 +296,13 @@ def table(
     """Return a table whose rows may be plain sequences of cells."""
     ready = tuple(row if isinstance(row, Row | str) else Row(tuple(row)) for row in rows)
     return Table(tuple(columns), ready, tuple(numeric), caption=caption, ticks=ticks)
+
+
+def lines_view(lines: Callable[[], Iterable[str]]) -> View:
+    """Return a view of lines of ours."""
+    return View((), paragraphs(lines()))
+
+
+def quoted_lines_view(lines: Callable[[], Iterable[str]]) -> View:
+    """Return a view of lines that hold a user's words."""
+    return View((), paragraphs(map(quoted, lines())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -14,9 +14,6 @@ from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import show
 from rubriclab.models.version import EditOrigin, HeldOutBy, Outcome, Provenance, Version
 from rubriclab.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
 
 # Two criteria of one kind with at least this similarity (0 to 100) are one criterion that changed. Ids are not
 # compared, since every learning run assigns new ones.
@@ -115,12 +112,6 @@ class VersionDiff(Displayed):
     held_out_by: tuple[HeldOutBy, HeldOutBy] = ("learning", "learning")
     weights: tuple[WeightPair, ...] = ()
     labels_proposed: bool = False
-
-    def view(self) -> View:
-        """Return fields, agreement, criteria and training texts that changed."""
-        from rubriclab.report.difference import difference_view
-
-        return difference_view(self)
 
     def as_json(self) -> dict[str, Any]:
         """Return the difference in JSON types."""

@@ -1,0 +1,20 @@
+"""The view of each result."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import rubriclab
+from rubriclab.display import Displayed
+from rubriclab.report import VIEWS
+
+
+def test_every_result_has_a_view_and_every_view_a_function() -> None:
+    for package in ("learning", "models", "ops", "store"):
+        for module in pkgutil.iter_modules([f"{rubriclab.__path__[0]}/{package}"], f"rubriclab.{package}."):
+            importlib.import_module(module.name)
+    results = {result for result in Displayed.__subclasses__() if result.__module__.startswith("rubriclab.")}
+    assert {result.__name__ for result in results} == set(VIEWS)
+    for module_name, function, *_ in VIEWS.values():
+        assert callable(getattr(importlib.import_module(f"rubriclab.report.{module_name}"), function))
