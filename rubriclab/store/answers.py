@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
-    Column,
     Connection,
     Engine,
     LargeBinary,
@@ -48,11 +47,11 @@ from rubriclab.store.tables import (
     shown,
 )
 
-_TABLE = METADATA.tables[AnswerRow.__tablename__]
-_INSERT = insert(_TABLE)
-_REPLY = select(_TABLE.c.reply, _TABLE.c.reply_digest).where(_TABLE.c.digest == bindparam("wanted"))
-_PRIVILEGE = select(func.has_table_privilege(_TABLE.name, "INSERT"))
-_COUNT = select(func.count()).select_from(_TABLE)
+_ANSWERS = METADATA.tables[AnswerRow.__tablename__]
+_INSERT = insert(_ANSWERS)
+_REPLY = select(_ANSWERS.c.reply, _ANSWERS.c.reply_digest).where(_ANSWERS.c.digest == bindparam("wanted"))
+_PRIVILEGE = select(func.has_table_privilege(_ANSWERS.name, "INSERT"))
+_COUNT = select(func.count()).select_from(_ANSWERS)
 
 
 class AnswerTable:
@@ -91,7 +90,8 @@ class AnswerTable:
             "reply": text,
             "reply_digest": answer_digest(digest, text),
             "created": now(),
-            "model": _model_of(reply),
+            # A provider may send any text.
+            "model": one_line(model)[:NAME] if isinstance(model := reply.get("model"), str) else None,
         }
         try:
             return change(self._engine, _INSERT, row) == 1
@@ -120,12 +120,6 @@ class AnswerTable:
     def count(self) -> int:
         """Return the number of cached answers."""
         return int(rows_of(self._engine, _COUNT)[0][0])
-
-
-def _model_of(reply: dict[str, Any]) -> str | None:
-    """Return the model that a reply names, as it can be stored: a provider may send any text."""
-    model = reply.get("model")
-    return one_line(model)[:NAME] if isinstance(model, str) else None
 
 
 def answer_digest(digest: str, text: str) -> str:
@@ -261,8 +255,6 @@ KINDS = {
 # pages of an SQLite index anew, so that smaller ones take longer in all.
 CHUNK = 10_000
 
-_ANSWERS = METADATA.tables[AnswerRow.__tablename__]
-
 
 @dataclass(frozen=True, slots=True)
 class KindSize:
@@ -332,10 +324,9 @@ def space_of(connection: Connection) -> Space:
         )
         return Space(pages * size, free * size)
     if connection.dialect.name == "postgresql":
-        tables = [connection.dialect.identifier_preparer.format_table(table) for table in METADATA.tables.values()]
         total = sum(
             connection.execute(text("SELECT pg_total_relation_size(to_regclass(:name))"), {"name": name}).scalar_one()
-            for name in tables
+            for name in _quoted_tables(connection)
         )
         return Space(int(total), None)
     return Space(None, None)
@@ -355,7 +346,12 @@ def vacuum(engine: Engine) -> None:
             connection.exec_driver_sql("VACUUM")
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all()
         elif connection.dialect.name == "postgresql":
-            _vacuum_postgresql(connection)
+            connection.exec_driver_sql(f"SET lock_timeout = '{TIMEOUT}s'")
+            try:
+                for name in _quoted_tables(connection):
+                    connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {name}")
+            finally:
+                connection.exec_driver_sql("RESET lock_timeout")
         else:
             raise StoreError(
                 f"The store {shown(engine.url)} is neither SQLite nor PostgreSQL; expected one of these to vacuum.",
@@ -363,14 +359,8 @@ def vacuum(engine: Engine) -> None:
             )
 
 
-def _vacuum_postgresql(connection: Connection) -> None:
-    connection.exec_driver_sql(f"SET lock_timeout = '{TIMEOUT}s'")
-    try:
-        for table in METADATA.tables.values():
-            name = connection.dialect.identifier_preparer.format_table(table)
-            connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {name}")
-    finally:
-        connection.exec_driver_sql("RESET lock_timeout")
+def _quoted_tables(connection: Connection) -> list[str]:
+    return [connection.dialect.identifier_preparer.format_table(table) for table in METADATA.tables.values()]
 
 
 def _octets(connection: Connection, column: Any) -> Any:
@@ -396,7 +386,9 @@ def prune_step(session: Session, after: Any, before: str, *, dry_run: bool = Fal
         before: a stored time.
         dry_run: whether they are only counted.
     """
-    key = _key(session)
+    # The column whose order is that of the table on the disk where there is one.
+    is_local = session.get_bind().dialect.name == "sqlite"
+    key: Any = literal_column("answers.rowid") if is_local else _ANSWERS.c.digest
     candidates = (
         select(key.label("place"), _octets(session.connection(), _ANSWERS.c.reply))
         .where(_ANSWERS.c.created < before)
@@ -409,10 +401,3 @@ def prune_step(session: Session, after: Any, before: str, *, dry_run: bool = Fal
     if rows and not dry_run:
         session.execute(delete(_ANSWERS).where(key.in_([place for place, _ in rows])))
     return Pruned(len(rows), sum(size for _, size in rows), rows[-1].place if rows else None)
-
-
-def _key(session: Session) -> Column[Any]:
-    """Return the column whose order is that of the table on the disk where there is one."""
-    if session.get_bind().dialect.name == "sqlite":
-        return literal_column("answers.rowid")  # type: ignore[return-value]
-    return _ANSWERS.c.digest

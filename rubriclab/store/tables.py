@@ -54,10 +54,6 @@ Values = Mapping[str, str | bytes | None]
 # Seconds that a writer waits for another process to commit.
 TIMEOUT = 30
 
-# Answers contain users' texts, so a new store is readable by its owner only.
-PRIVATE_FILE = 0o600
-PRIVATE_FOLDER = 0o700
-
 
 def address(where: str | Path | None) -> URL:
     """Return the database URL of `where`: a URL, a path to an SQLite file, or `None` for the user's own store.
@@ -143,7 +139,7 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
     file = file_of(url)
     try:
         if file and read_only:
-            return _reading(url, file)
+            return _sqlite_reading(url, file)
         return _sqlite(url, file) if is_sqlite(url) else create_engine(url, pool_pre_ping=True)
     except ArgumentError as error:
         if not isinstance(error, NoSuchModuleError):
@@ -220,10 +216,18 @@ def _no_driver(url: URL, error: Exception) -> StoreError:
 
 
 def _sqlite(url: URL, file: Path | None) -> Engine:
-    if file:
-        try:
-            _create(file)
-        except OSError as error:
+    try:
+        # Answers contain users' texts, so a new store is readable by its owner only, like the log that SQLite adds.
+        for folder in reversed([folder for folder in (file.parents if file else ()) if not folder.exists()]):
+            folder.mkdir(0o700, exist_ok=True)
+        if file and not file.exists():
+            # The real path, since a dangling link counts as existing.
+            os.close(os.open(os.path.realpath(file), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        # SQLite will report an error of the file.
+        if file and not file.parent.is_dir():
             raise StoreError(
                 f"The folder of {shown(url)} cannot be made: {error.strerror}.",
                 f"Give a place that you may write to: {option('store', 'PATH')}.",
@@ -235,25 +239,16 @@ def _sqlite(url: URL, file: Path | None) -> Engine:
     return engine
 
 
-def _create(file: Path) -> None:
-    """Create the file and its folders for the owner only; SQLite gives its log the file's mode."""
-    for folder in reversed([folder for folder in file.parents if not folder.exists()]):
-        folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
-    if file.exists():
-        return
-    try:
-        # The real path, since a dangling link counts as existing.
-        os.close(os.open(os.path.realpath(file), os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE_FILE))
-    except FileExistsError:
-        return
-    except OSError:
-        # SQLite will report the same error; only folders are reported here.
-        if not file.parent.is_dir():
-            raise
+def _sqlite_reading(url: URL, file: Path) -> Engine:
+    """Return an engine that reads `file` and leaves no files beside it.
 
-
-def _reading(url: URL, file: Path) -> Engine:
-    uri = _read_only_uri(url, file)
+    With `mode=ro` SQLite leaves a log and its index behind if it can create them, and fails if it cannot and there are
+    none. A connection that could write removes them. Without a log the file is complete, so that `immutable` works.
+    """
+    log = Path(f"{file}-wal")
+    has_log = log.exists() and log.stat().st_size > 0
+    mode = "mode=rw" if may_write(url) else "mode=ro" if has_log else "mode=ro&immutable=1"
+    uri = f"file:{quote(str(file.absolute()))}?{mode}"
 
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(uri, uri=True, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
@@ -264,37 +259,18 @@ def _reading(url: URL, file: Path) -> Engine:
     return engine
 
 
-def _read_only_uri(url: URL, file: Path) -> str:
-    """Return the SQLite URI that reads `file` and leaves no files beside it.
-
-    With `mode=ro` SQLite leaves a log and its index behind if it can create them, and fails if it cannot and there are
-    none. A connection that could write removes them. Without a log the file is complete, so that `immutable` works.
-    """
-    log = Path(f"{file}-wal")
-    if may_write(url):
-        mode = "mode=rw"
-    elif log.exists() and log.stat().st_size:
-        mode = "mode=ro"
-    else:
-        mode = "mode=ro&immutable=1"
-    return f"file:{quote(str(file.absolute()))}?{mode}"
-
-
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
     for pragma in ("foreign_keys = ON", "journal_mode = WAL", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin(connection: Connection) -> None:
+    """Begin a transaction; a wait for another process that writes is logged once it takes `LONG` seconds."""
     options = connection.get_execution_options()
-    if options.get("writes"):
-        _begin_writing(connection)
-    elif not options.get("autocommit"):
-        connection.exec_driver_sql("BEGIN DEFERRED")
-
-
-def _begin_writing(connection: Connection) -> None:
-    """Begin a transaction with the write lock; a wait for another process is logged once it takes `LONG` seconds."""
+    if not options.get("writes"):
+        if not options.get("autocommit"):
+            connection.exec_driver_sql("BEGIN DEFERRED")
+        return
     try:
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * LONG:.0f}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -390,7 +366,7 @@ def _of_version() -> ForeignKeyConstraint:
     return ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"])
 
 
-class OfVersion(StoredTable):
+class VersionTable(StoredTable):
     """Base of the tables with at most one row for each version."""
 
     name: str = Field(primary_key=True, max_length=NAME)
@@ -402,7 +378,7 @@ class OfVersion(StoredTable):
         return f"{self.name}@{self.number}"
 
 
-class TrainingRow(OfVersion, table=True):
+class TrainingRow(VersionTable, table=True):
     """The training record of a version, texts included. Unlike a version it may be deleted.
 
     `packed` is its canonical JSON compressed by zlib; `digest` is the digest of the JSON.
@@ -415,7 +391,7 @@ class TrainingRow(OfVersion, table=True):
     packed: bytes = Field(sa_type=LargeBinary)
 
 
-class ConfirmationRow(OfVersion, table=True):
+class ConfirmationRow(VersionTable, table=True):
     """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
 
     __tablename__ = "confirmations"
