@@ -332,7 +332,11 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     def numbered() -> Numbered:
         return delimited_rows(where, lines_of(path, longest, encoding, newline), longest, dialect)
 
-    mark = decimal_mark(where, _mappings_of(numbered()), options, dialect.delimiter)
+    def readable() -> Iterator[tuple[int, Mapping[str, Any]]]:
+        with suppress(DataError):
+            yield from ((line, row) for line, row in numbered() if isinstance(row, dict))
+
+    mark = decimal_mark(where, readable(), options, dialect.delimiter)
     source = SourceFormat(
         where,
         "TSV" if kind != ".csv" else "CSV",
@@ -359,14 +363,6 @@ def _sheet(path: Path, options: ReadingOptions) -> RawRows:
         hidden=sheet.hidden,
     )
     return RawRows(source, iter(sheet.rows), options.rules(typed=False, decimal=mark.mark), table=True)
-
-
-def _mappings_of(rows: Numbered) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the rows by column with their lines, up to one that cannot be read."""
-    with suppress(DataError):
-        for line, row in rows:
-            if isinstance(row, dict):
-                yield line, row
 
 
 def _kind(path: Path) -> str:
@@ -571,35 +567,22 @@ def rest_of(raw: RawRows, options: ReadingOptions) -> Rows:
 
 
 def _parsed(raw: RawRows, options: ReadingOptions, *, begun: bool = False) -> Rows:
-    numbered = raw.numbered if begun else _not_empty(raw)
-    parsed = _examples(raw.source.where, numbered, options.mapping, raw.rules, raw.table)
-    return Rows(
-        raw.source,
-        parsed,
-        skip_faulty=options.skip_faulty,
-        mapping=options.mapping,
-        not_assessed=raw.rules.not_assessed,
-    )
+    where, mapping, rules = raw.source.where, options.mapping, raw.rules
 
+    def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
+        is_checked, is_empty = not raw.table, not begun
+        for line, row in raw.numbered:
+            # All rows of a table have the same columns: one error for the table instead of one for each row.
+            if not is_checked and isinstance(row, Mapping):
+                check_columns(row, where, mapping)
+                is_checked = True
+            is_empty = False
+            yield line, row, parsed_row(row, where, line, mapping, rules)
+        if is_empty:
+            raise raw.source.without_rows()
 
-def _examples(
-    where: str, rows: Numbered, mapping: FieldMap, rules: CellRules, table: bool
-) -> Iterator[tuple[int, Any, ParsedRow]]:
-    for line, row in rows:
-        # All rows of a table have the same columns: one error for the table instead of one for each row.
-        if table and isinstance(row, Mapping):
-            check_columns(row, where, mapping)
-            table = False
-        yield line, row, parsed_row(row, where, line, mapping, rules)
-
-
-def _not_empty(raw: RawRows) -> Numbered:
-    any_row = False
-    for row in raw.numbered:
-        any_row = True
-        yield row
-    if not any_row:
-        raise raw.source.without_rows()
+    parsed, skip_faulty = examples(), options.skip_faulty
+    return Rows(raw.source, parsed, skip_faulty=skip_faulty, mapping=mapping, not_assessed=rules.not_assessed)
 
 
 def parsed_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:

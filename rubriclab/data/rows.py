@@ -88,12 +88,6 @@ class Fields:
     def __init__(self, row: Mapping[Any, Any], mapping: FieldMap, rules: CellRules) -> None:
         self.row, self.mapping, self.rules = row, mapping, rules
 
-    def known_id(self) -> str | None:
-        try:
-            return self.name("id")
-        except FieldError:
-            return None
-
     def is_given(self, name: str) -> bool:
         """Return whether the row has a value for a field, mapped or not."""
         column = self.mapping.columns.get(name)
@@ -113,23 +107,13 @@ class Fields:
     def output(self) -> str:
         text = self.value("output")
         if text is ABSENT:
-            other = self.text_column()
+            columns = (str(c) for c, value in self.row.items() if c not in FIELDS and _is_wordy(value))
+            other = next(columns, None)
             way = f"; if the text is in another column, map 'output' to it, such as to {other!r}" if other else ""
             raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
         if not isinstance(text, str) or isinstance(text, CellError) or is_blank(text):
             raise FieldError("output", describe(text), _A_TEXT)
         return in_unicode("output", text)
-
-    def check_column(self, name: str) -> None:
-        """Raise `FieldError` if there is no column for a needed or mapped field."""
-        if self.value(name) is ABSENT:
-            raise FieldError(name, "nothing", f"{_A_TEXT}{self.columns()}")
-
-    def text_column(self) -> str | None:
-        """Return the first column that is not a field and contains words."""
-        return next(
-            (str(column) for column, value in self.row.items() if column not in FIELDS and _is_wordy(value)), None
-        )
 
     def text(self, name: str) -> str | None:
         """Return a source, context or reference, or `None` if it is missing or a placeholder."""
@@ -163,21 +147,19 @@ class Fields:
     def table(self, name: str) -> list[tuple[str, Any]]:
         start = f"{name}."
         value = self.value(name)
-        cells = dict(self._nested_table(name, value))
+        if isinstance(value, Mapping):
+            cells = {str(aspect): cell for aspect, cell in value.items()}
+        elif value is ABSENT or self.blank(value):
+            cells = {}
+        else:
+            expected = f"an object with a value for each aspect, or a column for each, such as {name}.coherence"
+            raise FieldError(name, describe(value), expected)
         cells |= {c[len(start) :]: v for c, v in self.row.items() if isinstance(c, str) and c.startswith(start)}
         cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.aspects(name)}
         present = [(aspect, cell) for aspect, cell in cells.items() if not self.blank(cell)]
         if any(is_blank(aspect) for aspect, _ in present):
             raise FieldError(name, "an aspect without a name", "names such as 'coherence'")
         return [(in_unicode(name, aspect), cell) for aspect, cell in present]
-
-    def _nested_table(self, name: str, value: Any) -> Mapping[str, Any]:
-        if value is ABSENT or self.blank(value):
-            return {}
-        if isinstance(value, Mapping):
-            return {str(aspect): cell for aspect, cell in value.items()}
-        expected = f"an object with a value for each aspect, or a column for each, such as {name}.coherence"
-        raise FieldError(name, describe(value), expected)
 
     def number(self, name: str, cell: Any, expected: str = "a finite number") -> float | None:
         """Return the number in a cell, or `None` if a rater could not assess the text."""
@@ -187,22 +169,22 @@ class Fields:
             if cell.strip().casefold() in CANNOT_ASSESS and self.rules.level(cell) is None:
                 self.rules.not_assessed[name] += 1
                 return None
-            cell = self._written_number(name, cell, expected)
+            level = self.rules.level(cell)
+            number = None if self.rules.typed else self.rules.number(cell)
+            if level is None and number is None:
+                example = f"such as 4 or {'3,5' if self.rules.decimal_comma else '3.5'}"
+                written = "without quotes" if self.rules.typed else example
+                word = cell.strip() if _is_wordy(cell) else None
+                raise FieldError(name, describe(cell), f"{expected}, {written}", word)
+            cell = number if level is None else level
         if not isinstance(cell, Real | Decimal):
             raise FieldError(name, describe(cell), expected)
-        number = cell if isinstance(cell, WordScore) else _as_float(cell)
+        try:
+            number = cell if isinstance(cell, WordScore) else float(cell)
+        except (OverflowError, ValueError):  # an integer beyond all floats; a signalling NaN
+            number = math.inf
         if not math.isfinite(number):
             raise FieldError(name, describe(cell), expected)
-        return number
-
-    def _written_number(self, name: str, cell: str, expected: str) -> float:
-        rules = self.rules
-        if (level := rules.level(cell)) is not None:
-            return level
-        number = None if rules.typed else rules.number(cell)
-        if number is None:
-            written = "without quotes" if rules.typed else f"such as 4 or {'3,5' if rules.decimal_comma else '3.5'}"
-            raise FieldError(name, describe(cell), f"{expected}, {written}", cell.strip() if _is_wordy(cell) else None)
         return number
 
     def numbers(self, name: str, cell: Any) -> tuple[float, ...]:
@@ -269,13 +251,6 @@ def in_unicode(name: str, text: str) -> str:
         around = text[max(0, error.start - 10) : error.end + 10]
         raise FieldError(name, f"bytes that are not UTF-8, in {around!r}", "text in UTF-8") from None
     return text
-
-
-def _as_float(number: Any) -> float:
-    try:
-        return float(number)
-    except (OverflowError, ValueError):  # an integer beyond all floats; a signalling NaN
-        return math.inf
 
 
 T = TypeVar("T")
@@ -352,7 +327,11 @@ def fault_of(error: FieldError, where: str, line: int, fields: Fields) -> RowErr
     """Return the fault of a row with an invalid value of a field."""
     column = fields.mapping.columns.get(error.field)
     column = column if column and look_up(fields.row, column) is not ABSENT else None
-    return RowError(where, line, error.field, error.got, error.expected, fields.known_id(), column, error.word)
+    try:
+        known_id = fields.name("id")
+    except FieldError:
+        known_id = None
+    return RowError(where, line, error.field, error.got, error.expected, known_id, column, error.word)
 
 
 def is_derived(name: str) -> bool:
@@ -369,7 +348,8 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
     fields = Fields(row, mapping, UNTYPED)
     try:
         for name in ("output", *mapping.columns):
-            fields.check_column(name)
+            if fields.value(name) is ABSENT:
+                raise FieldError(name, "nothing", f"{_A_TEXT}{fields.columns()}")
     except FieldError as error:
         if error.field == "output" and len(asked := form_columns(map(str, row))) > 1:
             raise DataError(
@@ -399,9 +379,20 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     texts = {name: valid(partial(fields.text, name)) for name in ("source", "context", "reference")}
     cells = valid(partial(fields.table, "scores")) or []
     scores = {aspect: valid(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
-    annotated = valid(partial(_annotations, fields, faults)) or {}
-    valid(partial(_check_aspect, fields))
-    reasons = valid(partial(_reasons, fields, faults)) or {}
+
+    def rating(name: str, cell: Any) -> float | None:
+        return None if fields.blank(cell) else fields.number(name, cell)
+
+    def reason(name: str, cell: Any) -> str | None:
+        return None if fields.blank(cell) else fields.reason(name, cell)
+
+    rated, listed = valid(partial(_cells, fields, "annotations", rating, fields.numbers, faults)) or ({}, {})
+    # A row that names the aspect of its rating names a mapped one; only rows of a stream may not.
+    if other := other_aspect(fields):
+        aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
+        expected = f"{aspects}, which the ratings are mapped to; leave out other rows"
+        faults.append(FieldError("aspect", describe(other), expected))
+    named_reasons, single_reasons = valid(partial(_cells, fields, "reasons", reason, reason, faults)) or ({}, {})
     if output is None or not all(fault.single for fault in faults):
         return None
     about = texts["source"] or texts["context"]
@@ -416,9 +407,9 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
         reference=texts["reference"],
         system=named["system"],
         scores={aspect: score for aspect, score in scores.items() if score is not None},
-        annotations={aspect: numbers for aspect, (_, numbers) in annotated.items()},
-        raters={aspect: raters for aspect, (raters, _) in annotated.items() if raters},
-        reasons=reasons,
+        annotations={aspect: tuple(numbers.values()) for aspect, numbers in rated.items()} | listed,
+        raters={aspect: tuple(numbers) for aspect, numbers in rated.items()},
+        reasons={**named_reasons, **single_reasons},
     )
 
 
@@ -435,34 +426,6 @@ def other_aspect(fields: Fields) -> str | None:
         bool(mapped) and isinstance(named, str) and not is_blank(named) and named.strip().casefold() not in mapped
     )
     return named.strip() if is_other else None
-
-
-def _check_aspect(fields: Fields) -> None:
-    """Check that a row that names the aspect of its rating names a mapped one; only rows of a stream may not."""
-    if other := other_aspect(fields):
-        aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
-        raise FieldError("aspect", describe(other), f"{aspects}, which the ratings are mapped to; leave out other rows")
-
-
-def _annotations(fields: Fields, faults: list[FieldError]) -> dict[str, tuple[tuple[str, ...], tuple[float, ...]]]:
-    """Return raters (empty if unknown) and annotations by aspect; faults are added to `faults`."""
-
-    def rating(name: str, cell: Any) -> float | None:
-        return None if fields.blank(cell) else fields.number(name, cell)
-
-    named, listed = _cells(fields, "annotations", rating, fields.numbers, faults)
-    rated = {aspect: (tuple(scores), tuple(scores.values())) for aspect, scores in named.items()}
-    return rated | {aspect: ((), numbers) for aspect, numbers in listed.items()}
-
-
-def _reasons(fields: Fields, faults: list[FieldError]) -> dict[str, str | dict[str, str]]:
-    """Return the reasons by aspect: one text, or texts by rater; faults are added to `faults`."""
-
-    def reason(name: str, cell: Any) -> str | None:
-        return None if fields.blank(cell) else fields.reason(name, cell)
-
-    named, single = _cells(fields, "reasons", reason, reason, faults)
-    return {**named, **single}
 
 
 def _cells(

@@ -56,11 +56,10 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-# In text of mostly ASCII characters in UTF-16, every other byte is zero.
-_MOSTLY = 0.4
-_HARDLY_EVER = 0.05
+# Shares of zero bytes among every other byte, and among the others, by which a text is UTF-16.
+_MIN_ZEROS, _MAX_ZEROS = 0.4, 0.05
 # Western European languages use few letters outside ASCII; other alphabets use mostly such letters.
-_MOST_ACCENTED = 0.4
+_MAX_ACCENTED = 0.4
 
 
 def lines_of(path: Path, longest: int = LONGEST_ROW, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
@@ -215,40 +214,25 @@ def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool
     for mark, name in _BYTE_ORDER_MARKS.items():
         if sample.startswith(mark):
             return name
-    if wide := _without_mark(sample):
-        return wide
-    if only_unicode or _is_utf_8(sample, complete=complete):
+    # In text of mostly ASCII characters in UTF-16, every other byte is zero.
+    if (pairs := len(sample) // 2) and b"\0" in sample:
+        first, second = (sample[start : 2 * pairs : 2].count(0) / pairs for start in (0, 1))
+        if max(first, second) >= _MIN_ZEROS and min(first, second) <= _MAX_ZEROS:
+            return "utf-16-le" if second > first else "utf-16-be"
+    text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=complete)
+    damaged = sum("\udc80" <= character <= "\udcff" for character in text)
+    # In other encodings, a few byte sequences are valid by chance.
+    if only_unicode or not damaged or damaged <= sum(character > "\x7f" for character in text) - damaged:
         return UTF_8
     letters = None
     with suppress(UnicodeDecodeError):
         letters = [character for character in sample.decode("cp1252") if character.isalpha()]
-    if letters is None or sum(character > "\x7f" for character in letters) > _MOST_ACCENTED * len(letters):
+    if letters is None or sum(character > "\x7f" for character in letters) > _MAX_ACCENTED * len(letters):
         raise DataError(
             f"{where} is neither UTF-8 nor Western European text in Windows-1252.",
             f"Name its encoding, such as {option('encoding', 'cp1251')}, or save it as UTF-8.",
         )
     return "cp1252"
-
-
-def _without_mark(sample: bytes) -> str | None:
-    """Return the kind of UTF-16 indicated by the positions of zero bytes, if any."""
-    pairs = len(sample) // 2
-    if not pairs or b"\0" not in sample:
-        return None
-    first, second = (sample[start : 2 * pairs : 2].count(0) / pairs for start in (0, 1))
-    if second >= _MOSTLY and first <= _HARDLY_EVER:
-        return "utf-16-le"
-    return "utf-16-be" if first >= _MOSTLY and second <= _HARDLY_EVER else None
-
-
-def _is_utf_8(sample: bytes, *, complete: bool) -> bool:
-    """Return whether all bytes are UTF-8, or at least as many characters beyond ASCII are valid as bytes are not.
-
-    In other encodings, a few byte sequences are valid by chance.
-    """
-    text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=complete)
-    damaged = sum("\udc80" <= character <= "\udcff" for character in text)
-    return not damaged or damaged <= sum(character > "\x7f" for character in text) - damaged
 
 
 def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) -> list[Any] | None:
@@ -282,7 +266,7 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
     try:
         text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
         with suppress(orjson.JSONDecodeError):
-            return list(_rows(orjson.loads(text)))
+            return _rows(orjson.loads(text))
         # Unlike orjson, the standard library reads NaN, and bytes that are not UTF-8 in texts.
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -295,7 +279,14 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
                 "Export it again, or correct it there.",
             ) from None
         return None
-    return [_sound(str(path), number, row) for number, row in enumerate(_rows(document), start=1)]
+    rows = _rows(document)
+    for place, row in enumerate(rows):
+        try:
+            orjson.dumps(row)
+        except TypeError:
+            got = "bytes that are not UTF-8, or a number beyond 64 bits"
+            rows[place] = RowError(str(path), place + 1, None, got, "JSON in UTF-8")
+    return rows
 
 
 def _is_columns(document: Any) -> bool:
@@ -310,23 +301,11 @@ def _is_columns(document: Any) -> bool:
     )
 
 
-def _rows(document: Any) -> Iterator[Any]:
-    if isinstance(document, list):
-        yield from document
-    elif _is_columns(document):
-        cells = [list(each.values()) if isinstance(each, Mapping) else each for each in document.values()]
-        yield from (dict(zip(document, row, strict=True)) for row in zip(*cells, strict=True))
-    else:
-        yield document
-
-
-def _sound(where: str, number: int, row: Any) -> Any:
-    try:
-        orjson.dumps(row)
-    except TypeError:
-        got = "bytes that are not UTF-8, or a number beyond 64 bits"
-        return RowError(where, number, None, got, "JSON in UTF-8")
-    return row
+def _rows(document: Any) -> list[Any]:
+    if isinstance(document, list) or not _is_columns(document):
+        return document if isinstance(document, list) else [document]
+    cells = [list(each.values()) if isinstance(each, Mapping) else each for each in document.values()]
+    return [dict(zip(document, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
 # Characters; a longer cell is considered an unclosed quote.
