@@ -28,9 +28,6 @@ from rubriclab.stats.intervals import DIGITS
 FEATURE_NAMES = tuple(entry.name for entry in CATALOGUE)
 
 CONSTANT = "constant"
-WORDS = "word count"
-BEST = "best text feature"
-ALL = "all text features"
 
 
 def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatArray:
@@ -44,14 +41,13 @@ def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
 
     Only features defined for every text are considered. `None` if none of them varies with the scores.
     """
-    names = [entry.name for entry in CATALOGUE]
-    values = feature_values(examples, names)
+    values = feature_values(examples, FEATURE_NAMES)
     labels = np.array([example.scores[aspect] for example in examples], dtype=float)
-    correlations: list[tuple[float, str]] = []
-    for name, column in zip(names, values.T, strict=True):
-        r = math.nan if np.isnan(column).any() else pearson(column, labels)
-        if not math.isnan(r):
-            correlations.append((r, name))
+    correlations = [
+        (r, name)
+        for name, column in zip(FEATURE_NAMES, values.T, strict=True)
+        if not np.isnan(column).any() and not math.isnan(r := pearson(column, labels))
+    ]
     if not correlations:
         return None
     r, name = max(correlations, key=lambda pair: (round(abs(pair[0]), DIGITS), pair[1]))
@@ -77,29 +73,30 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         fold: of each text, shape (texts,).
     """
     best, everything = np.zeros(len(labels)), np.zeros(len(labels))
-    for left_out in np.unique(fold):
-        inside = fold == left_out
-        if not inside.all():
-            best[inside], everything[inside] = _fitted_baselines(features, labels, ~inside)[:, inside]
-    words = features[:, FEATURE_NAMES.index(WORD_COUNT)]
-    return {CONSTANT: np.zeros(len(labels)), WORDS: words, BEST: best, ALL: everything}
-
-
-def _fitted_baselines(features: FloatArray, labels: FloatArray, others: BoolArray) -> FloatArray:
-    """Return the best text feature and all features, fitted to `others`, shape (2, texts); 0 if none correlates."""
-    z = standardised(features, *centers_and_spreads(features[others]))
-    aims = labels[others] - labels[others].mean()
-    covariances = z[others].T @ aims / len(aims)
     complete: BoolArray = ~np.any(np.isnan(features), axis=0)
-    place = int(np.argmax(np.abs(covariances) * complete))
-    component = z @ covariances
-    size = float(component[others] @ component[others])
-    slope = float(component[others] @ aims) / size if size > 0 else 0.0
-    return np.stack([z[:, place] * covariances[place] * complete[place], component * slope])
+    for left_out in np.unique(fold):
+        inside, others = fold == left_out, fold != left_out
+        if not others.any():
+            continue
+        z = standardised(features, *centers_and_spreads(features[others]))
+        aims = labels[others] - labels[others].mean()
+        covariances = z[others].T @ aims / len(aims)
+        place = int(np.argmax(np.abs(covariances) * complete))
+        best[inside] = (z[:, place] * covariances[place] * complete[place])[inside]
+        component = z @ covariances
+        size = float(component[others] @ component[others])
+        everything[inside] = component[inside] * (float(component[others] @ aims) / size if size > 0 else 0.0)
+    words = features[:, FEATURE_NAMES.index(WORD_COUNT)]
+    return {
+        CONSTANT: np.zeros(len(labels)),
+        "word count": words,
+        "best text feature": best,
+        "all text features": everything,
+    }
 
 
-# The largest and smallest number of texts that means and standard deviations of features are computed from.
-MOST, FEWEST = 1000, 5
+# The number of texts that means and standard deviations of features are computed from.
+MIN_TEXTS, MAX_TEXTS = 5, 1000
 # The standard deviation of scores as a share of the scale's width: 0.2 to 0.3 for labels of public sets.
 SPREAD = 0.25
 
@@ -108,7 +105,8 @@ def judged_rubric(assignment: Assignment) -> Rubric:
     """Return the rubric that asks the judge for one score of the whole aspect."""
     settings = BaselineSettings().model_dump(mode="json")
     criterion = whole_aspect(assignment, assignment.aspect.definition)
-    return _rubric(assignment, Part(method="direct", settings=settings, criteria=(criterion,)), None)
+    part = Part(method="direct", settings=settings, criteria=(criterion,))
+    return Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(part,))
 
 
 def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
@@ -117,15 +115,15 @@ def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> 
     Scores compare a text with `examples`: their mean is the middle of the scale.
 
     Args:
-        examples: texts of the same kind, `MOST` at most; labels are not read.
+        examples: texts of the same kind, at most `MAX_TEXTS`; labels are not read.
 
     Raises:
-        DataError: if there are fewer than `FEWEST` texts, or no text feature with a prior weight varies among them.
+        DataError: if there are fewer than `MIN_TEXTS` texts, or no text feature with a prior weight varies among them.
     """
-    if len(examples) < FEWEST:
+    if len(examples) < MIN_TEXTS:
         raise DataError(
             f"Without labels and a language model, texts are compared with each other; got {len(examples)} usable,",
-            f"expected at least {FEWEST}. Give more texts, or name a language model with {option('judge')}.",
+            f"expected at least {MIN_TEXTS}. Give more texts, or name a language model with {option('judge')}.",
         )
     aspect, scale = assignment.aspect, assignment.scale
     prior = prior_directions(aspect.name, aspect.definition, assignment.words.task)
@@ -146,28 +144,12 @@ def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> 
         y=(middle - reach, middle + reach),
     )
     kept = np.flatnonzero(weights)
+    columns = (weights[kept].tolist(), centers[kept].tolist(), spreads[kept].tolist())
     terms = tuple(
-        Term(
-            criterion=FEATURE_NAMES[place],
-            weight=float(weights[place]),
-            center=float(centers[place]),
-            spread=float(spreads[place]),
-            low=float(weights[place]),
-            high=float(weights[place]),
-            selected=1.0,
-        )
-        for place in kept
+        Term(criterion=FEATURE_NAMES[place], weight=w, center=center, spread=spread, low=w, high=w, selected=1.0)
+        for place, w, center, spread in zip(kept, *columns, strict=True)
     )
     criteria = tuple(feature_criterion(FEATURE_NAMES[place]) for place in kept)
     part = Part(method="text_features", settings=TextFeatureSettings().model_dump(mode="json"), criteria=criteria)
-    return _rubric(assignment, part, Aggregation(terms=terms, calibration=line))
-
-
-def _rubric(assignment: Assignment, part: Part, aggregation: Aggregation | None) -> Rubric:
-    return Rubric(
-        task=assignment.words.task,
-        aspect=assignment.aspect,
-        scale=assignment.scale,
-        parts=(part,),
-        aggregation=aggregation,
-    )
+    aggregation = Aggregation(terms=terms, calibration=line)
+    return Rubric(task=assignment.words.task, aspect=aspect, scale=scale, parts=(part,), aggregation=aggregation)

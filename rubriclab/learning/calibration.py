@@ -23,14 +23,12 @@ Kind = Literal["none", "linear", "isotonic", "logistic"]
 # Degrees of freedom of the weights: one for the slope, as `weighting` shrinks the weights themselves. For weights
 # fitted with less shrinkage, 5 gave the smallest squared error on new groups with 30 labels.
 WEIGHT_PARAMETERS = 1
-# The smallest share of the slope that is kept: a slope of 0 would give all texts the same score.
-LEAST_KEPT = 0.1
-
-
+# The smallest factor of the slope: a slope of 0 would give all texts the same score.
+MIN_SHRINKAGE = 0.1
 # Log odds beyond all that labels give. For Newton's method: steps, the longest, and what keeps its matrix invertible.
-MOST_ODDS = 60.0
+MAX_ODDS = 60.0
 NEWTON_STEPS = 50
-LONGEST_STEP = 1.0
+MAX_STEP = 1.0
 RIDGE = 1e-9
 
 
@@ -49,7 +47,7 @@ def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMET
     if along <= 0 or up <= 0 or across <= n * LEAST**2:
         return linear_map(0.0, middle, float(labels.mean()))
     fit = min(along**2 / (across * up), 1.0)
-    return linear_map(along / across * _kept(fit, n, parameters), middle, float(labels.mean()))
+    return linear_map(along / across * _shrinkage(fit, n, parameters), middle, float(labels.mean()))
 
 
 def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
@@ -58,41 +56,28 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
     Labels count as slightly less certain than 0 and 1, so that the slope is finite if raw values separate them (Platt
     1999, "Probabilistic outputs for support vector machines", section 2.2). Arguments as for `linear`.
     """
+    from scipy.optimize import brentq
+    from scipy.special import expit
 
     n, passes = len(raw), float(labels.sum())
     least, most = 1 / (n - passes + 2), (passes + 1) / (passes + 2)
     targets = least + labels * (most - least)
     middle, spread = float(raw.mean()), float(raw.std())
     fit = float(np.corrcoef(raw, labels)[0, 1]) if spread > LEAST and np.ptp(labels) > 0 else 0.0
-    if fit <= 0:
-        return _logistic_map(0.0, middle, _intercept(np.zeros(n), targets))
-    z = (raw - middle) / spread
-    slope = _slope(z, targets) * _kept(fit**2, n, parameters)
-    return _logistic_map(slope / spread, middle, _intercept(slope * z, targets))
-
-
-def _slope(z: FloatArray, targets: FloatArray) -> float:
-    """Return the maximum-likelihood slope of a logistic regression with an intercept, by Newton's method."""
-    from scipy.special import expit
-
-    columns, beta = np.stack([np.ones(len(z)), z]), np.zeros(2)
-    for _ in range(NEWTON_STEPS):
-        p = expit(beta @ columns)
-        curvature = (columns * (p * (1 - p))) @ columns.T + RIDGE * np.eye(2)
-        beta = beta + np.clip(np.linalg.solve(curvature, columns @ (targets - p)), -LONGEST_STEP, LONGEST_STEP)
-    return max(float(beta[1]), 0.0)
-
-
-def _intercept(line: FloatArray, targets: FloatArray) -> float:
-    """Return the log odds to add to `line` so that probabilities and targets have the same mean."""
-    from scipy.optimize import brentq
-    from scipy.special import expit
-
-    return float(brentq(lambda shift: float((expit(line + shift) - targets).sum()), -MOST_ODDS, MOST_ODDS))
-
-
-def _logistic_map(slope: float, x: float, y: float) -> Calibration:
-    return linear_map(slope, x, y).model_copy(update={"kind": "logistic"})
+    z, slope = np.zeros(n), 0.0
+    if fit > 0:
+        # The maximum-likelihood slope of a regression with an intercept, by Newton's method.
+        z = (raw - middle) / spread
+        columns, beta = np.stack([np.ones(n), z]), np.zeros(2)
+        for _ in range(NEWTON_STEPS):
+            p = expit(beta @ columns)
+            curvature = (columns * (p * (1 - p))) @ columns.T + RIDGE * np.eye(2)
+            beta = beta + np.clip(np.linalg.solve(curvature, columns @ (targets - p)), -MAX_STEP, MAX_STEP)
+        slope = max(float(beta[1]), 0.0) * _shrinkage(fit**2, n, parameters)
+    # Probabilities and targets have the same mean.
+    intercept = brentq(lambda shift: float((expit(slope * z + shift) - targets).sum()), -MAX_ODDS, MAX_ODDS)
+    line = linear_map(slope / spread if fit > 0 else 0.0, middle, float(intercept))
+    return line.model_copy(update={"kind": "logistic"})
 
 
 def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
@@ -169,11 +154,11 @@ def bounds(scores: FloatArray, conformal: Conformal | None, scale: Scale) -> tup
     return np.clip(scores + below, scale.low, scale.high), np.clip(scores + above, scale.low, scale.high)
 
 
-def _kept(fit: float, n: int, parameters: int) -> float:
+def _shrinkage(fit: float, n: int, parameters: int) -> float:
     """Return adjusted R squared as a share of R squared."""
     left = n - 1 - parameters
     adjusted = fit - parameters * (1 - fit) / left if left > 0 else 0.0
-    return max(adjusted / fit, LEAST_KEPT)
+    return max(adjusted / fit, MIN_SHRINKAGE)
 
 
 def linear_map(slope: float, x: float, y: float) -> Calibration:

@@ -20,7 +20,7 @@ are refitted without them: a jackknife of the whole procedure.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -29,8 +29,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import calibrate, linear_map, logistic, mean_rating_map
-from rubriclab.learning.matrix import RatingMatrix, in_order, standardised
+from rubriclab.learning.matrix import RatingMatrix, canonical_order, standardised
 from rubriclab.learning.weighting import (
+    REDUNDANT,
     DesignMatrix,
     Moments,
     Posterior,
@@ -49,6 +50,10 @@ from rubriclab.stats.intervals import CONFIDENCE, DIGITS, Interval, grouped_fold
 
 # Of the intervals of single texts and of weights.
 INTERVAL_CONFIDENCE = 0.9
+# Significant digits of stored centers and spreads, as a text feature's can be tiny or huge.
+SIGNIFICANT = DIGITS + 3
+# With more groups, this many bundles of groups are left out one by one: the delete-a-group jackknife.
+MAX_BUNDLES = 50
 
 Asking = Literal["in one call", "with rivals", "by method"]
 
@@ -136,54 +141,16 @@ class DroppedColumn:
         }[self.why]
 
 
-def constant_columns(matrix: DesignMatrix, columns: Sequence[int]) -> dict[int, DroppedColumn]:
-    """Return the columns with no score, or the same score for every text, with the reason."""
-    values = matrix.table.values
-    return {
-        place: DroppedColumn("unscored" if np.isnan(values[:, place]).all() else "constant")
-        for place in columns
-        if matrix.spreads[place] == 0
-    }
-
-
-def distinct(
-    matrix: DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
-) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return the columns that are not redundant, the best first, at most `most`; and the redundant ones.
-
-    Args:
-        shrunken: correlation of each column with the labels; of two redundant columns the higher one is kept.
-    """
-    kept: list[int] = []
-    repeated: dict[int, DroppedColumn] = {}
-    places = np.array(columns, dtype=int)
-    ordered: list[int] = places[np.lexsort([places, -shrunken[places]])].tolist()
-    if not matrix.twins[np.ix_(ordered, ordered)].any():
-        return ordered[:most], repeated
-    for place in ordered:
-        if most is not None and len(kept) >= most:
-            break
-        first = next((other for other in kept if matrix.twins[place, other]), None)
-        if first is None:
-            kept.append(place)
-        else:
-            repeated[place] = DroppedColumn("repeated", like=first, alike=float(matrix.alike[place, first]))
-    return kept, repeated
-
-
-# Significant digits of stored centers and spreads, as a text feature's can be tiny or huge.
-SIGNIFICANT = DIGITS + 3
-
-
 @dataclass(frozen=True, eq=False)
-class Weighting:
-    """Criteria with their weights, as plain numbers.
+class Fit:
+    """Criteria with their weights, and the map onto the raters' scale, fitted to the same texts.
 
     Attributes:
         columns: of the table it was fitted to, ascending; empty if none is usable.
         weights, centers, spreads: of these, shape (columns,); absolute weights sum to 1. A criterion of weight 0 is
             only shown as a reason.
         low, high: interval of each weight.
+        calibration: the map of the weighted sum onto the scale.
         dropped: for every other column of the table, the reason.
     """
 
@@ -193,6 +160,7 @@ class Weighting:
     spreads: FloatArray
     low: FloatArray
     high: FloatArray
+    calibration: Calibration
     dropped: Mapping[int, DroppedColumn]
 
     def raw(self, values: FloatArray) -> FloatArray:
@@ -200,20 +168,7 @@ class Weighting:
 
         NaN if the criteria with a score have half of the weight or less, and everywhere without any criterion.
         """
-        selected = values[:, list(self.columns)]
-        if not self.columns:
-            return np.full(len(values), np.nan)
-        missing = np.isnan(selected) @ np.abs(self.weights)
-        sums = standardised(selected, self.centers, self.spreads) @ self.weights
-        raw: FloatArray = np.where(missing >= MOST_MISSING - 1e-9, np.nan, sums)
-        return raw
-
-
-@dataclass(frozen=True, eq=False)
-class Fit(Weighting):
-    """Weights with the map onto the raters' scale, fitted to the same texts."""
-
-    calibration: Calibration
+        return _weighted_sums(values[:, list(self.columns)], self.weights, self.centers, self.spreads)
 
     def scores(self, values: FloatArray, scale: Scale) -> FloatArray:
         """Return each text's score, clipped to the scale, shape (n,), NaN where `raw` is NaN."""
@@ -251,240 +206,6 @@ class CandidatePool:
     always: tuple[int, ...] = ()
     most: int | None = None
     reasons: bool = False
-
-    @property
-    def every(self) -> tuple[int, ...]:
-        """All columns of the pool."""
-        return tuple(sorted({*self.columns, *self.always}))
-
-
-def everything(table: RatingMatrix) -> CandidatePool:
-    """Return the pool of all columns."""
-    return CandidatePool(tuple(range(len(table.methods))))
-
-
-def fit(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> Fit:
-    """Return the weights and calibration fitted to all texts of the table, independent of their order.
-
-    With constant labels, or a single text, the weights are the prior.
-
-    Args:
-        pool: columns to select from; all by default.
-
-    Raises:
-        SettingsError: if `calibration` is `none` with signed candidates.
-    """
-    matrix = design(table.rows(in_order(table)))
-    every = np.ones(len(table.labels), dtype=bool)
-    return fit_part(matrix, every, matrix.moments(every), pool or everything(table), settings)
-
-
-def fit_part(
-    matrix: DesignMatrix,
-    rows: BoolArray,
-    moments: Moments,
-    pool: CandidatePool,
-    settings: JointSettings,
-    *,
-    excluded: Sequence[int] = (),
-) -> Fit:
-    """Return the weights and calibration fitted to some texts of a design.
-
-    Args:
-        rows, moments: the texts, and their `matrix.moments(rows)`.
-        excluded: columns that may not be used.
-    """
-    left = [place for place in pool.every if place not in set(excluded)]
-    columns, dropped = usable(matrix, shrunken_correlations(matrix.table, moments), _within(pool, left))
-    weights = posterior(matrix.table, moments, columns)
-    weighting = _weighting(matrix, weights, pool)
-    kept = set(weighting.columns)
-    why = {
-        place: dropped.get(place, DroppedColumn("weightless" if place in columns else "outranked")) for place in left
-    }
-    others = {place: DroppedColumn("outranked") for place in range(len(matrix.table.methods))}
-    calibration = _calibration(matrix.table, rows, weighting, weights, settings)
-    return Fit(
-        **{name: getattr(weighting, name) for name in ("columns", "weights", "centers", "spreads", "low", "high")},
-        dropped={place: reason for place, reason in {**others, **why}.items() if place not in kept},
-        calibration=calibration,
-    )
-
-
-def _within(pool: CandidatePool, left: Sequence[int]) -> CandidatePool:
-    allowed = set(left)
-    columns, always = (
-        tuple(column for column in pool_columns if column in allowed) for pool_columns in (pool.columns, pool.always)
-    )
-    return replace(pool, columns=columns, always=always)
-
-
-def usable(
-    matrix: DesignMatrix, shrunken: FloatArray, pool: CandidatePool
-) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return the usable columns of a pool, ascending, and the reasons why the constant and redundant ones are dropped.
-
-    If every column is constant over several texts, the first judged one is usable, a score of the whole if there is
-    one: by it every text has the mean label.
-
-    Args:
-        shrunken: `shrunken_correlations` of the table.
-    """
-    dropped = constant_columns(matrix, pool.every)
-    always, repeated = distinct(matrix, [place for place in pool.always if place not in dropped], shrunken)
-    always = _one_whole_each(matrix.table, always)
-    others = [place for place in pool.columns if place not in dropped and place not in pool.always]
-    best, twice = distinct(matrix, others, shrunken, pool.most)
-    reasons = {**dropped, **repeated, **twice}
-    if not (always or best) and len(matrix.table.labels) > 1:
-        judged = [place for place, why in dropped.items() if why.why == "constant" and not matrix.table.signed[place]]
-        return sorted(judged, key=lambda place: not matrix.table.holistic[place])[:1], reasons
-    return sorted({*always, *best}), reasons
-
-
-def _one_whole_each(table: RatingMatrix, ranked: Sequence[int]) -> list[int]:
-    """Return the columns with only the first holistic score of each method, as such scores are highly correlated."""
-    first = {table.methods[place]: place for place in reversed(ranked) if table.holistic[place]}
-    return [place for place in ranked if not table.holistic[place] or first[table.methods[place]] == place]
-
-
-def _weighting(matrix: DesignMatrix, posterior_weights: Posterior, pool: CandidatePool) -> Weighting:
-    """Return the weights as shares with their intervals, without criteria of weight 0 unless they are reasons."""
-    from scipy.special import ndtri
-
-    total = float(np.abs(posterior_weights.mean).sum()) or 1.0
-    shares, reach = (
-        (posterior_weights.mean / total).round(DIGITS),
-        float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * posterior_weights.errors / total,
-    )
-    columns = np.array(posterior_weights.columns, dtype=int)
-    spreads = matrix.spreads[columns]
-    lowest, highest = matrix.table.weight_limits[columns].T
-    if matrix.table.limits is not None:
-        shares = within_rounding(shares, lowest, highest)
-    reason = np.isin(columns, pool.columns) & pool.reasons
-    kept = (np.abs(shares) > 0) | reason
-    return Weighting(
-        columns=tuple(columns[kept].tolist()),
-        weights=shares[kept],
-        centers=significant(matrix.centers[columns[kept]]),
-        spreads=significant(np.where(spreads > 0, spreads, 1.0)[kept]),
-        low=np.maximum(shares - reach, lowest)[kept],
-        high=np.minimum(np.maximum(shares + reach, lowest), highest)[kept],
-        dropped={},
-    )
-
-
-def _calibration(
-    table: RatingMatrix, rows: BoolArray, weighting: Weighting, weights: Posterior, settings: JointSettings
-) -> Calibration:
-    """Return the map onto the scale; without any raw value, or with equal ones only, it is the mean label."""
-    raw = weighting.raw(table.values)
-    there = rows & ~np.isnan(raw)
-    if not there.any():
-        return linear_map(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
-    if settings.calibration == "linear" and table.scale.names:
-        return logistic(raw[there], table.labels[there])
-    if settings.calibration == "linear":
-        slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
-        return linear_map(slope, float(raw[there].mean()), weights.average)
-    kept = list(weighting.columns)
-    judged = None
-    if not table.signed[kept].any():
-        judged = mean_rating_map(weighting.weights, weighting.centers, weighting.spreads, table.unit[kept], table.scale)
-    if settings.calibration == "none" and judged is None:
-        raise SettingsError(
-            "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
-            "choose another calibration, or leave the text features out.",
-        )
-    return calibrate(settings.calibration, raw[there], table.labels[there], judged)
-
-
-def held_out(
-    table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None, *, seed: int = 0
-) -> HeldOut:
-    """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
-
-    Arguments and errors as for `fit`; the folds are from `divisions`.
-    """
-    order = in_order(table)
-    matrix, pool = design(table.rows(order)), pool or everything(table)
-    back = np.argsort(order)
-    folds = divisions(matrix.table.groups, settings, seed)
-    total = matrix.moments(np.ones(len(order), dtype=bool))
-    scores, raws, fits = [], [], []
-    for fold in folds:
-        score, raw, fold_fits = np.full(len(fold), np.nan), np.full(len(fold), np.nan), []
-        for inside in fold_masks(fold):
-            fold_fit = fit_part(
-                matrix,
-                ~inside,
-                total - matrix.moments(inside),
-                pool,
-                settings,
-                excluded=leaking_columns(matrix.table, inside),
-            )
-            values = matrix.table.values[inside]
-            score[inside], raw[inside] = (
-                fold_fit.scores(values, table.scale),
-                in_label_units(fold_fit.raw(values), fold_fit),
-            )
-            fold_fits.append(fold_fit)
-        scores.append(score)
-        raws.append(raw)
-        fits.append(tuple(fold_fits))
-    return HeldOut(mean_over_repetitions(scores)[back], mean_over_repetitions(raws)[back], folds[:, back], tuple(fits))
-
-
-def divisions(groups: Sequence[str], settings: JointSettings, seed: int) -> IntArray:
-    """Return each text's fold in each repetition, shape (repetitions, texts).
-
-    There is a single repetition if every group is a fold, as the others would be the same.
-    """
-    count = len(set(units(groups).tolist()))
-    repeats = 1 if count <= settings.folds else settings.repeats
-    return np.stack([grouped_folds(groups, settings.folds, seed + repeat) for repeat in range(repeats)])
-
-
-def fold_masks(fold: IntArray) -> list[BoolArray]:
-    """Return a mask of each fold's texts; a fold of all texts is left out."""
-    masks = [fold == number for number in range(int(fold.max(initial=-1)) + 1)]
-    return [mask for mask in masks if not mask.all()]
-
-
-def leaking_columns(table: RatingMatrix, inside: BoolArray) -> list[int]:
-    """Return the columns generated from labels of these texts, which they could leak."""
-    columns: list[int] = np.flatnonzero(table.seen[inside].any(axis=0)).tolist()
-    return columns
-
-
-def in_label_units(raw: FloatArray, fitted: Fit) -> FloatArray:
-    """Return raw values in points of the labels, without their mean: in this unit folds are comparable.
-
-    The mean label of the other folds is not added, as it is high where the fold's own labels are low.
-    """
-    scaled: FloatArray = raw * (
-        _steepness(fitted.calibration) if fitted.calibration.kind in ("linear", "logistic") else 1.0
-    )
-    return scaled
-
-
-def _steepness(line: Calibration) -> float:
-    slope = (line.y[-1] - line.y[0]) / (line.x[-1] - line.x[0])
-    return slope if slope > 0 else 1.0
-
-
-def mean_over_repetitions(repeated: Sequence[FloatArray]) -> FloatArray:
-    """Return the mean of each element over the arrays, ignoring NaN; NaN if all are."""
-    stacked = np.stack(repeated)
-    there = ~np.isnan(stacked)
-    mean: FloatArray = np.where(there, stacked, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    return np.where(there.any(axis=0), mean, np.nan)
-
-
-def significant(values: FloatArray) -> FloatArray:
-    """Return the values with the stored number of significant digits."""
-    return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.tolist()], dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -531,8 +252,243 @@ def chosen_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArray:
     return shares
 
 
-# With more groups, this many bundles of groups are left out one by one: the delete-a-group jackknife.
-MOST_BUNDLES = 50
+def fit(
+    table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None, *, redundant: float = REDUNDANT
+) -> Fit:
+    """Return the weights and calibration fitted to all texts of the table, independent of their order.
+
+    With constant labels, or a single text, the weights are the prior.
+
+    Args:
+        pool: columns to select from; all by default.
+        redundant: the correlation of columns of which only one is kept.
+
+    Raises:
+        SettingsError: if `calibration` is `none` with signed candidates.
+    """
+    matrix = design(table.rows(canonical_order(table)), redundant)
+    every = np.ones(len(table.labels), dtype=bool)
+    pool = pool or CandidatePool(tuple(range(len(table.methods))))
+    return _fit_rows(matrix, every, matrix.moments(every), pool, settings)
+
+
+def held_out(
+    table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None, *, seed: int = 0
+) -> HeldOut:
+    """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
+
+    Arguments and errors as for `fit`; the folds are from `divisions`.
+    """
+    order, pool = canonical_order(table), pool or CandidatePool(tuple(range(len(table.methods))))
+    folds = divisions(table.rows(order).groups, settings, seed)[:, np.argsort(order)]
+    return fit_folds(table, settings, folds, lambda _repetition, _fold: pool)
+
+
+def fit_folds(
+    table: RatingMatrix,
+    settings: JointSettings,
+    folds: IntArray,
+    pool_of: Callable[[int, int], CandidatePool],
+    *,
+    redundant: float = REDUNDANT,
+) -> HeldOut:
+    """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
+
+    Columns that were generated from labels of a fold could leak them, so the fold's rubric is fitted without them.
+
+    Args:
+        folds: each text's fold, from 0, in each repetition, shape (repetitions, texts); a fold of all texts is left
+            out.
+        pool_of: by repetition and fold, the columns to select from.
+        redundant: as for `fit`.
+    """
+    order = canonical_order(table)
+    matrix = design(table.rows(order), redundant)
+    total = matrix.moments(np.ones(len(order), dtype=bool))
+    scores, raws, fits = np.full(folds.shape, np.nan), np.full(folds.shape, np.nan), []
+    for repetition, fold in enumerate(folds[:, order]):
+        fold_fits = []
+        for number in range(int(fold.max(initial=-1)) + 1):
+            inside = fold == number
+            if inside.all():
+                continue
+            pool, leaking = pool_of(repetition, number), np.flatnonzero(matrix.table.seen[inside].any(axis=0)).tolist()
+            moments = total - matrix.moments(inside)
+            fold_fit = _fit_rows(matrix, ~inside, moments, pool, settings, excluded=leaking)
+            values, line = matrix.table.values[inside], fold_fit.calibration
+            scores[repetition, inside] = fold_fit.scores(values, table.scale)
+            # In points of the labels, so that folds are comparable, but without the mean label of the other folds,
+            # which is high where the fold's own labels are low.
+            slope = (line.y[-1] - line.y[0]) / (line.x[-1] - line.x[0]) if line.kind in ("linear", "logistic") else 1.0
+            raws[repetition, inside] = fold_fit.raw(values) * (slope if slope > 0 else 1.0)
+            fold_fits.append(fold_fit)
+        fits.append(tuple(fold_fits))
+    back = np.argsort(order)
+    return HeldOut(_column_means(scores)[back], _column_means(raws)[back], folds, tuple(fits))
+
+
+def divisions(groups: Sequence[str], settings: JointSettings, seed: int) -> IntArray:
+    """Return each text's fold in each repetition, shape (repetitions, texts).
+
+    There is a single repetition if every group is a fold, as the others would be the same.
+    """
+    count = len(set(units(groups).tolist()))
+    repeats = 1 if count <= settings.folds else settings.repeats
+    return np.stack([grouped_folds(groups, settings.folds, seed + repeat) for repeat in range(repeats)])
+
+
+def _column_means(table: FloatArray) -> FloatArray:
+    """Return the mean of each column, ignoring NaN; NaN if all are."""
+    there = ~np.isnan(table)
+    mean: FloatArray = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    return np.where(there.any(axis=0), mean, np.nan)
+
+
+def _fit_rows(
+    matrix: DesignMatrix,
+    rows: BoolArray,
+    moments: Moments,
+    pool: CandidatePool,
+    settings: JointSettings,
+    *,
+    excluded: Collection[int] = (),
+) -> Fit:
+    """Return the weights and calibration fitted to some texts of a design.
+
+    Args:
+        rows, moments: the texts, and their `matrix.moments(rows)`.
+        excluded: columns that may not be used.
+    """
+    from scipy.special import ndtri
+
+    table = matrix.table
+    candidates, always = (
+        [column for column in columns if column not in excluded] for columns in (pool.columns, pool.always)
+    )
+    pool = replace(pool, columns=tuple(candidates), always=tuple(always))
+    usable, dropped = _usable_columns(matrix, shrunken_correlations(table, moments), pool)
+    weights = posterior(table, moments, usable)
+    total = float(np.abs(weights.mean).sum()) or 1.0
+    shares = (weights.mean / total).round(DIGITS)
+    reach = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * weights.errors / total
+    columns = np.array(usable, dtype=int)
+    lowest, highest = table.weight_limits[columns].T
+    if table.limits is not None:
+        shares = within_rounding(shares, lowest, highest)
+    kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.reasons)
+    chosen, shares = columns[kept].tolist(), shares[kept]
+    spreads = matrix.spreads[columns]
+    centers, spreads = significant(matrix.centers[chosen]), significant(np.where(spreads > 0, spreads, 1.0)[kept])
+    raw = _weighted_sums(table.values[:, chosen], shares, centers, spreads)
+    judged = None
+    if not table.signed[chosen].any():
+        judged = mean_rating_map(shares, centers, spreads, table.unit[chosen], table.scale)
+    why = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
+    why |= dict.fromkeys(usable, DroppedColumn("weightless")) | dropped
+    return Fit(
+        columns=tuple(chosen),
+        weights=shares,
+        centers=centers,
+        spreads=spreads,
+        low=np.maximum(shares - reach[kept], lowest[kept]),
+        high=np.minimum(np.maximum(shares + reach[kept], lowest[kept]), highest[kept]),
+        calibration=_calibration(table, rows, raw, weights, settings, judged=judged),
+        dropped={place: reason for place, reason in why.items() if place not in chosen},
+    )
+
+
+def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray, spreads: FloatArray) -> FloatArray:
+    if not len(weights):
+        return np.full(len(values), np.nan)
+    missing = np.isnan(values) @ np.abs(weights)
+    sums: FloatArray = standardised(values, centers, spreads) @ weights
+    return np.where(missing >= MOST_MISSING - 1e-9, np.nan, sums)
+
+
+def _usable_columns(
+    matrix: DesignMatrix, shrunken: FloatArray, pool: CandidatePool
+) -> tuple[list[int], dict[int, DroppedColumn]]:
+    """Return the usable columns of a pool, ascending, and the reasons why the constant and redundant ones are dropped.
+
+    If every column is constant over several texts, the first judged one is usable, a score of the whole if there is
+    one: by it every text has the mean label. Of the holistic scores of a method, which are highly correlated, only the
+    first is usable.
+
+    Args:
+        shrunken: `shrunken_correlations` of the table.
+    """
+    table, every = matrix.table, sorted({*pool.columns, *pool.always})
+    constant = {
+        place: DroppedColumn("unscored" if np.isnan(table.values[:, place]).all() else "constant")
+        for place in every
+        if matrix.spreads[place] == 0
+    }
+    always, repeated = _distinct_columns(matrix, [place for place in pool.always if place not in constant], shrunken)
+    first = {table.methods[place]: place for place in reversed(always) if table.holistic[place]}
+    always = [place for place in always if not table.holistic[place] or first[table.methods[place]] == place]
+    others = [place for place in pool.columns if place not in constant and place not in pool.always]
+    best, repeated_others = _distinct_columns(matrix, others, shrunken, pool.most)
+    reasons = {**constant, **repeated, **repeated_others}
+    if not (always or best) and len(table.labels) > 1:
+        judged = [place for place, why in constant.items() if why.why == "constant" and not table.signed[place]]
+        return sorted(judged, key=lambda place: not table.holistic[place])[:1], reasons
+    return sorted({*always, *best}), reasons
+
+
+def _distinct_columns(
+    matrix: DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
+) -> tuple[list[int], dict[int, DroppedColumn]]:
+    """Return the columns that are not redundant, the best first, at most `most`; and the redundant ones.
+
+    Args:
+        shrunken: correlation of each column with the labels; of two redundant columns the higher one is kept.
+    """
+    kept: list[int] = []
+    repeated: dict[int, DroppedColumn] = {}
+    places = np.array(columns, dtype=int)
+    ordered: list[int] = places[np.lexsort([places, -shrunken[places]])].tolist()
+    if not matrix.twins[np.ix_(ordered, ordered)].any():
+        return ordered[:most], repeated
+    for place in ordered:
+        if most is not None and len(kept) >= most:
+            break
+        first = next((other for other in kept if matrix.twins[place, other]), None)
+        if first is None:
+            kept.append(place)
+        else:
+            repeated[place] = DroppedColumn("repeated", like=first, alike=float(matrix.alike[place, first]))
+    return kept, repeated
+
+
+def _calibration(
+    table: RatingMatrix,
+    rows: BoolArray,
+    raw: FloatArray,
+    weights: Posterior,
+    settings: JointSettings,
+    *,
+    judged: Calibration | None,
+) -> Calibration:
+    """Return the map onto the scale; without any raw value, or with equal ones only, it is the mean label."""
+    there = rows & ~np.isnan(raw)
+    if not there.any():
+        return linear_map(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
+    if settings.calibration == "linear" and table.scale.names:
+        return logistic(raw[there], table.labels[there])
+    if settings.calibration == "linear":
+        slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
+        return linear_map(slope, float(raw[there].mean()), weights.average)
+    if settings.calibration == "none" and judged is None:
+        raise SettingsError(
+            "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
+            "choose another calibration, or leave the text features out.",
+        )
+    return calibrate(settings.calibration, raw[there], table.labels[there], judged)
+
+
+def significant(values: FloatArray) -> FloatArray:
+    """Return the values with the stored number of significant digits."""
+    return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.tolist()], dtype=float)
 
 
 def refitted_agreement(
@@ -540,50 +496,39 @@ def refitted_agreement(
 ) -> Mapping[str, Interval]:
     """Return the held-out `spearman` and `pearson` agreement with intervals.
 
-    The rubric selected in each fold is refitted without each group.
+    The rubric selected in each fold is refitted without each group. Only the first repetition is used: the variance
+    that repetitions average out is not an error of learning.
 
     Args:
         nested: held-out scores from `held_out` or `select_rubric`, of the same table.
         level: of the agreement, as in `rubriclab.stats.agreement`.
-        seed: of the bundles, if there are more than `MOST_BUNDLES` groups.
+        seed: of the bundles, if there are more than `MAX_BUNDLES` groups.
         confidence: of the intervals.
     """
-    every = [nested.raw, *_raw_without(table, nested, grouped_folds(table.groups, MOST_BUNDLES, seed))]
-    return {
-        name: _interval(
-            [agreement_value(raw, table.labels, table.groups, level=level, coefficient=rows) for raw in every],
-            confidence,
-        )
-        for name, rows in (("spearman", spearman_rows), ("pearson", pearson_rows))
-    }
-
-
-def _interval(values: Sequence[float], confidence: float) -> Interval:
-    value, *without = values
-    if math.isnan(value):
-        return Interval(None)
-    return student_interval(value, np.array(without), correlation=True, confidence=confidence)
-
-
-def _raw_without(table: RatingMatrix, folds: HeldOut, bundle: IntArray) -> FloatArray:
-    """Return held-out raw values without each bundle, shape (bundles, texts), NaN for the bundle's own texts.
-
-    Only the first repetition is used: the variance that repetitions average out is not an error of learning.
-    """
-    matrix = design(table)
+    matrix, bundle = design(table), grouped_folds(table.groups, MAX_BUNDLES, seed)
     every = matrix.moments(np.ones(len(bundle), dtype=bool))
     parts = [matrix.moments(bundle == left) for left in range(int(bundle.max(initial=-1)) + 1)]
     raw = np.full((len(parts), len(bundle)), np.nan)
-    for number, fold_fit in enumerate(folds.fits[0]):
-        inside = folds.folds[0] == number
+    for number, fold_fit in enumerate(nested.fits[0]):
+        inside, columns = nested.folds[0] == number, list(fold_fit.columns)
         rest = every - matrix.moments(inside)
         for left in range(len(parts)):
             others = ~inside & (bundle != left)
-            if others.any() and fold_fit.columns:
+            if others.any() and columns:
                 moments = rest - parts[left] if not (inside & (bundle == left)).any() else matrix.moments(others)
-                weights = posterior(table, moments, fold_fit.columns)
-                raw[left, inside] = matrix.z[inside][:, list(fold_fit.columns)] @ weights.mean * (weights.spread or 1.0)
+                weights = posterior(table, moments, columns)
+                raw[left, inside] = matrix.z[inside][:, columns] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan
-    # Equal up to rounding is a tie for Spearman.
-    rounded: FloatArray = raw.round(9)
-    return rounded
+    intervals = {}
+    for name, rows in (("spearman", spearman_rows), ("pearson", pearson_rows)):
+        # Rounded, as equal up to rounding is a tie for Spearman.
+        value, *without = (
+            agreement_value(scores, table.labels, table.groups, level=level, coefficient=rows)
+            for scores in (nested.raw, *raw.round(9))
+        )
+        intervals[name] = (
+            Interval(None)
+            if math.isnan(value)
+            else student_interval(value, np.array(without), correlation=True, confidence=confidence)
+        )
+    return intervals

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Candidate
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import grouped_folds
 
 # Values of a column that differ by less than this, relative to their size, differ by rounding only.
 SAME = 1e-9
@@ -108,9 +106,16 @@ def candidate_table(
         prior_direction: by the id of a text feature, its usual direction, from -1 to 1; 0 if not named.
         bounds: by the id of a criterion, the lowest and highest share of the weights that a person allows.
     """
-    directions = prior_direction or {}
+    directions, bounds = prior_direction or {}, bounds or {}
     criteria = [candidate.criterion for candidate in candidates]
     signed = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)
+    prior = [directions.get(each.id, 0.0) if each.kind == "feature" else 1.0 for each in criteria]
+    limits = free_limits(signed)
+    for place, criterion in enumerate(criteria):
+        limits[place] = bounds.get(criterion.id, limits[place])
+    # All texts of a group count: a candidate generated from one text of a source was generated from the source as well.
+    group_of, groups = dict(texts), np.array([group for _, group in texts], dtype=object)
+    seen = [np.isin(groups, [group_of[name] for name in candidate.made_from]) for candidate in candidates]
     return RatingMatrix(
         values=values,
         labels=labels,
@@ -119,14 +124,11 @@ def candidate_table(
         signed=signed,
         unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
         holistic=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
-        prior_direction=np.array(
-            [directions.get(criterion.id, 0.0) if criterion.kind == "feature" else 1.0 for criterion in criteria],
-            dtype=float,
-        ),
-        seen=_seen(candidates, texts),
+        prior_direction=np.array(prior, dtype=float),
+        seen=np.array(seen, dtype=bool).reshape(len(candidates), len(texts)).T,
         scale=scale,
         places=tuple(range(len(candidates))),
-        limits=_limits(criteria, signed, bounds) if bounds else None,
+        limits=limits if bounds else None,
     )
 
 
@@ -135,55 +137,14 @@ def free_limits(signed: BoolArray) -> FloatArray:
     return np.column_stack([np.where(signed, -1.0, 0.0), np.ones(len(signed))])
 
 
-def _limits(criteria: Sequence[Criterion], signed: BoolArray, bounds: Mapping[str, tuple[float, float]]) -> FloatArray:
-    limits = free_limits(signed)
-    for place, criterion in enumerate(criteria):
-        if criterion.id in bounds:
-            limits[place] = bounds[criterion.id]
-    return limits
-
-
-def _seen(candidates: Sequence[Candidate], texts: Sequence[tuple[str, str]]) -> BoolArray:
-    """Return which candidates were generated from which labels, shape (texts, candidates).
-
-    All texts of a group count: a candidate generated from one text of a source was generated from the source as well.
-    """
-    of = dict(texts)
-    groups = np.array([group for _, group in texts], dtype=object)
-    columns = [np.isin(groups, [of[name] for name in candidate.made_from]) for candidate in candidates]
-    return np.array(columns, dtype=bool).reshape(len(candidates), len(texts)).T
-
-
-def left_out(table: RatingMatrix, folds: int, seed: int) -> Iterator[tuple[BoolArray, RatingMatrix]]:
-    """Yield for each fold the mask of its texts, and the table of all other texts.
-
-    Candidates generated from a text of the fold have no score there, as they could leak its label. A fold of all texts
-    is left out.
-    """
-    fold = grouped_folds(table.groups, folds, seed)
-    for number in range(int(fold.max(initial=-1)) + 1):
-        inside: BoolArray = fold == number
-        if not inside.all():
-            leaking = np.flatnonzero(table.seen[inside].any(axis=0)).tolist()
-            yield inside, without_columns(table, leaking).rows(~inside)
-
-
-def without_columns(table: RatingMatrix, columns: Sequence[int]) -> RatingMatrix:
-    """Return the table without the scores of these columns; column numbers do not change."""
-    values = table.values.copy()
-    values[:, list(columns)] = np.nan
-    return replace(table, values=values)
-
-
-def in_order(table: RatingMatrix) -> IntArray:
+def canonical_order(table: RatingMatrix) -> IntArray:
     """Return the row numbers in canonical order, independent of the order of the input.
 
     Sums are then reproducible to the last bit. Labels are the last key: a text's label only changes its position among
     texts with the same scores.
     """
     group = np.unique(np.array(table.groups, dtype=str), return_inverse=True)[1]
-    keys = [table.labels, *table.seen.T, *table.values.T, group]
-    order: IntArray = np.lexsort(keys)
+    order: IntArray = np.lexsort([table.labels, *table.seen.T, *table.values.T, group])
     return order
 
 

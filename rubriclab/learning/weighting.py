@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rubriclab.learning.calibration import LEAST_KEPT
+from rubriclab.learning.calibration import MIN_SHRINKAGE
 from rubriclab.learning.matrix import (
     SAME,
     RatingMatrix,
@@ -41,14 +41,16 @@ WEIGHT_VARIANCE = 0.25
 # does not understand texts.
 WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2
 # Standardised scores are clipped to this.
-FURTHEST = 3.0
+MAX_STANDARD_SCORE = 3.0
 
 # Columns that correlate at least this much are redundant; the one closer to the labels is kept.
-REPEATED = 0.95
+REDUNDANT = 0.95
 # Composites with a smaller spread, of criteria that cancel each other out, are not scaled to unit variance.
-LEAST_SPREAD = 0.15
+MIN_SPREAD = 0.15
 # The number of labels that the shrinkage of each correlation to the mean of its kind is equivalent to.
-USUAL_LABELS = 30.0
+SHRINKAGE_LABELS = 30.0
+# A smaller sum of weights is none.
+NO_WEIGHT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,7 @@ class DesignMatrix:
     def moments(self, rows: BoolArray) -> Moments:
         """Return the sums over some of the texts."""
         counts = self.counts[rows].astype(float)
-        z, y = np.clip(self.z[rows], -FURTHEST, FURTHEST) * counts, self.table.labels[rows]
+        z, y = np.clip(self.z[rows], -MAX_STANDARD_SCORE, MAX_STANDARD_SCORE) * counts, self.table.labels[rows]
         return Moments(
             n=np.array(float(len(y))),
             y=np.array(y.sum()),
@@ -123,14 +125,14 @@ class DesignMatrix:
         )
 
 
-def design(table: RatingMatrix, repeated: float = REPEATED) -> DesignMatrix:
-    """Return the table prepared for the model; columns that correlate by `repeated` or more are redundant."""
+def design(table: RatingMatrix, redundant: float = REDUNDANT) -> DesignMatrix:
+    """Return the table prepared for the model; columns that correlate by `redundant` or more are redundant."""
     centers, spreads = centers_and_spreads(table.values)
     z = standardised(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
     unit = z / np.where(lengths > 0, lengths, 1.0)
     alike = (unit.T @ unit).round(9)
-    near = np.where(table.signed | table.signed[:, np.newaxis], np.abs(alike), alike) >= repeated
+    near = np.where(table.signed | table.signed[:, np.newaxis], np.abs(alike), alike) >= redundant
     counts: BoolArray = ~np.isnan(table.values) & ~table.seen
     return DesignMatrix(table, centers, spreads, z, counts, alike, near & ~np.eye(len(alike), dtype=bool))
 
@@ -145,7 +147,7 @@ def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
     shrunken = np.zeros_like(r)
     for kind in (table.holistic, table.signed, table.unit, ~(table.holistic | table.signed | table.unit)):
         mean = float(n[kind] @ r[kind]) / max(float(n[kind].sum()), 1.0)
-        shrunken[kind] = (n[kind] * r[kind] + USUAL_LABELS * mean) / (n[kind] + USUAL_LABELS)
+        shrunken[kind] = (n[kind] * r[kind] + SHRINKAGE_LABELS * mean) / (n[kind] + SHRINKAGE_LABELS)
     return shrunken.round(9)
 
 
@@ -180,17 +182,27 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     varied = spread > SAME * max(1.0, abs(average))
     precision = precision + gram / NOISE**2 * varied
     covariance = np.linalg.inv(precision)
-    shift = (along / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(places))
-    mean, variance = _not_below_zero(prior + covariance @ shift, covariance, ~table.signed[places])
+    start = prior + covariance @ ((along / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(places)))
+    # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it: means and
+    # variances are conditional on 0 for judged weights that would be negative.
+    judged, zero, mean = ~table.signed[places], np.zeros(len(places), dtype=bool), start
+    while (negative := judged & ~zero & (mean < -SAME)).any():
+        zero |= negative
+        pull = np.linalg.solve(covariance[np.ix_(zero, zero)], start[zero])
+        mean = np.where(zero, 0.0, start - covariance[:, zero] @ pull)
     if not np.abs(mean).sum() > SAME:
-        mean = LEAST_KEPT * prior
+        mean = MIN_SHRINKAGE * prior
     if table.limits is not None:
-        start = prior + covariance @ shift
         mean = within_limits(start, precision, table.limits[places], np.sign(mean), instead=prior)
-    return Posterior(tuple(places), mean, np.sqrt(variance), float(spread) if varied else 0.0, average)
+    errors = np.sqrt(covariance.diagonal())
+    return Posterior(tuple(places), mean, errors, float(spread) if varied else 0.0, average)
 
 
 def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def deviation(weights: FloatArray) -> float:
+        """Return the standard deviation of a weighted sum; rounding may make a variance of 0 negative."""
+        return float(np.sqrt(max(float(weights @ gram @ weights), 0.0)))
+
     places = list(columns)
     kinds = (table.holistic[places], ~(table.holistic | table.signed)[places], table.signed[places])
     units, shares = [], []
@@ -198,42 +210,17 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
         composite = np.where(kind, table.prior_direction[places], 0.0)
         if (size := np.abs(composite).sum()) > 0:
             composite = composite / size
-            units.append(composite / max(_size(composite, gram), LEAST_SPREAD))
+            units.append(composite / max(deviation(composite), MIN_SPREAD))
             shares.append(share)
     single = len(places) / WEIGHT_VARIANCE
     if not units:
         return np.zeros(len(places)), single * np.eye(len(places))
     composites, weights = np.stack(units), np.array(shares) / sum(shares)
     mean = weights @ composites
-    mean = mean * PRIOR_SPREAD / max(_size(mean, gram), LEAST_SPREAD)
+    mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_SPREAD)
     # The inverse of the identity over `single` plus the outer products of the composites (Woodbury's formula).
     inner = np.eye(len(units)) / COMPOSITE_ERROR**2 + single * composites @ composites.T
     return mean, single * np.eye(len(places)) - single**2 * composites.T @ np.linalg.solve(inner, composites)
-
-
-def _size(weights: FloatArray, gram: FloatArray) -> float:
-    """Return the standard deviation of a weighted sum; rounding may make a variance of 0 negative."""
-    return float(np.sqrt(max(float(weights @ gram @ weights), 0.0)))
-
-
-def _not_below_zero(mean: FloatArray, covariance: FloatArray, judged: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return means and variances conditional on 0 for judged weights that would be negative.
-
-    The wording of a judged criterion says which end is better, and thirty labels are too few to refute it.
-    """
-    out = np.zeros(len(mean), dtype=bool)
-    adjusted = mean
-    while (negative := judged & ~out & (adjusted < -SAME)).any():
-        out |= negative
-        pull = np.linalg.solve(covariance[np.ix_(out, out)], mean[out])
-        adjusted = np.where(out, 0.0, mean - covariance[:, out] @ pull)
-    return adjusted, covariance.diagonal()
-
-
-# A smaller sum of weights is none.
-NOTHING = 1e-9
-# A weight outside of its limits by more than this is not a matter of rounding.
-ROUNDED = 10.0**-DIGITS
 
 
 def within_limits(
@@ -254,13 +241,15 @@ def within_limits(
             are all 0.
     """
     sign = np.where(limits[:, 0] >= 0, 1.0, np.where(limits[:, 1] <= 0, -1.0, np.where(signs < 0, -1.0, 1.0)))
-    low, high = _sizes(limits, sign)
-    inside = np.vstack([np.eye(len(mean)) - low[:, np.newaxis], high[:, np.newaxis] - np.eye(len(mean))])
-    turned = precision * np.outer(sign, sign)
+    low, high = np.maximum(np.sort(limits * sign[:, np.newaxis], axis=1), 0.0).T
+    scale = high.sum() if 0 < high.sum() < 1 else max(low.sum(), 1.0)
+    low, high = low / scale, high / scale
     plain = np.eye(len(mean))
+    inside = np.vstack([plain - low[:, np.newaxis], high[:, np.newaxis] - plain])
+    turned = precision * np.outer(sign, sign)
     for start, metric in ((mean * sign, turned), (instead * sign, plain), (np.ones(len(mean)), plain)):
         sizes = np.maximum(_nearest(start, metric, inside), 0.0)
-        if sizes.sum() > NOTHING:
+        if sizes.sum() > NO_WEIGHT:
             break
     weights: FloatArray = sizes * sign
     return weights
@@ -269,16 +258,7 @@ def within_limits(
 def within_rounding(shares: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Return rounded shares that are outside of their limits by a rounding error at the limit, others unchanged."""
     clipped = np.clip(shares, low, high)
-    return np.where(np.abs(clipped - shares) <= 2 * ROUNDED, clipped, shares)
-
-
-def _sizes(limits: FloatArray, sign: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the lowest and highest size of each weight with these signs, scaled if they cannot sum to 1."""
-    turned = np.sort(limits * sign[:, np.newaxis], axis=1)
-    low, high = np.maximum(turned[:, 0], 0.0), np.maximum(turned[:, 1], 0.0)
-    if 0 < high.sum() < 1:
-        return low / high.sum(), high / high.sum()
-    return (low / low.sum(), high / low.sum()) if low.sum() > 1 else (low, high)
+    return np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
 
 
 def _nearest(point: FloatArray, metric: FloatArray, inside: FloatArray) -> FloatArray:
@@ -287,11 +267,8 @@ def _nearest(point: FloatArray, metric: FloatArray, inside: FloatArray) -> Float
     from scipy.optimize import nnls
 
     root = np.linalg.cholesky(metric).T
-    across = solve_triangular(root, inside.T, trans="T", lower=False)
-    needed = -inside @ point
-    dual = np.vstack([across, needed])
+    dual = np.vstack([solve_triangular(root, inside.T, trans="T", lower=False), -inside @ point])
     target = np.append(np.zeros(len(point)), 1.0)
-    multipliers, _ = nnls(dual, target)
-    residual = dual @ multipliers - target
+    residual = dual @ nnls(dual, target)[0] - target
     moved: FloatArray = point + solve_triangular(root, -residual[:-1] / residual[-1], lower=False)
     return moved

@@ -15,24 +15,20 @@ from rubriclab.errors import SettingsError
 from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.fitting import (
     CandidatePool,
-    HeldOut,
     JointSettings,
     SelectedRubric,
     divisions,
-    fit_part,
-    fold_masks,
-    in_label_units,
-    leaking_columns,
-    mean_over_repetitions,
+    fit,
+    fit_folds,
     refitted_agreement,
     select_rubric,
 )
 from rubriclab.learning.gate import GateLevel, gate_level, paired_difference
-from rubriclab.learning.matrix import RatingMatrix, in_order
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.scoring import assignment_of
 from rubriclab.learning.train import Study
 from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
-from rubriclab.learning.weighting import REPEATED, design
+from rubriclab.learning.weighting import REDUNDANT, design
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models.aggregation import (
     Aggregation,
@@ -738,32 +734,16 @@ def refitted(rated: RatedRubric, selected: FoldSelection) -> SelectedRubric:
     Args:
         selected: of this rubric, or of the one that it was edited from, on the same texts.
     """
-    table, settings = rated.table, rated.fit_settings
-    order = in_order(table)
-    matrix = design(table.rows(order), KEEP_ALL)
-    every = np.ones(len(order), dtype=bool)
-    total = matrix.moments(every)
-    scores, raws, fits = [], [], []
-    none = [(frozenset[str](),) * len(fold_masks(fold)) for fold in selected.folds]
-    for fold, criteria in zip(selected.folds, selected.criteria or none, strict=True):
-        fold_in_order = fold[order]
-        score, raw, fold_fits = np.full(len(order), np.nan), np.full(len(order), np.nan), []
-        for number, chosen in enumerate(criteria):
-            inside = fold_in_order == number
-            pool = CandidatePool(_fold_columns(rated, chosen), reasons=True)
-            moments, leaking = total - matrix.moments(inside), leaking_columns(matrix.table, inside)
-            fit = fit_part(matrix, ~inside, moments, pool, settings, excluded=leaking)
-            values = matrix.table.values[inside]
-            score[inside], raw[inside] = fit.scores(values, table.scale), in_label_units(fit.raw(values), fit)
-            fold_fits.append(fit)
-        scores.append(score)
-        raws.append(raw)
-        fits.append(tuple(fold_fits))
-    raw, back = mean_over_repetitions(raws), np.argsort(order)
-    pool = CandidatePool(rated.kept, reasons=True)
-    fit = fit_part(matrix, every, total, pool, settings)
-    held_out = HeldOut(mean_over_repetitions(scores)[back], raw[back], selected.folds, tuple(fits))
-    return SelectedRubric(fit, held_out)
+
+    def pool_of(repetition: int, fold: int) -> CandidatePool:
+        criteria = selected.criteria[repetition][fold] if selected.criteria else frozenset[str]()
+        return CandidatePool(_fold_columns(rated, criteria), reasons=True)
+
+    table, settings, pool = rated.table, rated.fit_settings, CandidatePool(rated.kept, reasons=True)
+    return SelectedRubric(
+        fit(table, settings, pool, redundant=KEEP_ALL),
+        fit_folds(table, settings, selected.folds, pool_of, redundant=KEEP_ALL),
+    )
 
 
 def _fold_columns(rated: RatedRubric, selected: frozenset[str]) -> tuple[int, ...]:
@@ -811,7 +791,7 @@ def repeating(rated: RatedRubric, refit: SelectedRubric) -> tuple[tuple[str, str
     """Return the pairs of the rubric's criteria that learning would call redundant, with their correlations."""
     alike, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
     pairs = ((one, two, float(alike[one, two])) for two in refit.fit.columns for one in refit.fit.columns if one < two)
-    return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REPEATED)
+    return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REDUNDANT)
 
 
 def part_settings(method: str, recorded: Mapping[str, Mapping[str, JsonValue]]) -> Mapping[str, JsonValue]:

@@ -25,7 +25,7 @@ from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsErro
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.stack import recorded_name
-from rubriclab.learning.baselines import MOST, judged_rubric, text_feature_rubric
+from rubriclab.learning.baselines import MAX_TEXTS, judged_rubric, text_feature_rubric
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import WINDOW, RivalCounts, Score, addresses_judge, apart, limits_of, score_stream
 from rubriclab.models.aggregation import RivalLimits
@@ -428,7 +428,9 @@ def _measured(workspace: Workspace, data: Data, assignment: Assignment, options:
             "twice;",
             f"give {'a file' if data == '-' else 'a list or a file'}, or name a language model with {option('judge')}.",
         )
-    compared = [row for row in islice(rows_of(data, options, lambda _text: None), MOST) if isinstance(row, Example)]
+    compared = [
+        row for row in islice(rows_of(data, options, lambda _text: None), MAX_TEXTS) if isinstance(row, Example)
+    ]
     rubric = text_feature_rubric(assignment, compared)
     workspace.notify(
         f"scored by {len(rubric.criteria)} text features, as no language model is named; "

@@ -12,7 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression
 
 from rubriclab.learning.calibration import (
-    LEAST_KEPT,
+    MIN_SHRINKAGE,
     WEIGHT_PARAMETERS,
     calibrate,
     conformal,
@@ -56,7 +56,7 @@ def test_a_weak_relation_keeps_a_rest_of_its_slope_so_that_the_order_stays():
     line = LinearRegression().fit(raw[:, None], other)
     labels = other - line.predict(raw[:, None]) + 0.05 * raw
     found = linear(raw, labels)
-    assert found.y[1] - found.y[0] == pytest.approx(LEAST_KEPT * 0.05, abs=2e-6)
+    assert found.y[1] - found.y[0] == pytest.approx(MIN_SHRINKAGE * 0.05, abs=2e-6)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from rubriclab.learning.fitting import MOST_BUNDLES, JointSettings, held_out, refitted_agreement
+from rubriclab.learning.fitting import MAX_BUNDLES, JointSettings, held_out, refitted_agreement
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.models.text import Scale
@@ -42,7 +42,7 @@ def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, colu
 def errors(table: RatingMatrix, **options: str) -> dict[str, float]:
     """Return the standard errors, on Fisher's scale, of what is held out of a table."""
     found = refitted_agreement(table, held_out(table, GIVEN), **{"level": "dataset", **options})  # type: ignore[arg-type]
-    quantile = t.ppf(0.975, min(len(set(table.groups)), MOST_BUNDLES) - 1)
+    quantile = t.ppf(0.975, min(len(set(table.groups)), MAX_BUNDLES) - 1)
     return {name: (math.atanh(each.high) - math.atanh(each.low)) / (2 * quantile) for name, each in found.items()}
 
 

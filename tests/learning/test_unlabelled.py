@@ -12,7 +12,7 @@ from rubriclab.data.readers import read
 from rubriclab.errors import DataError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.baselines import (
-    FEWEST,
+    MIN_TEXTS,
     SPREAD,
     judged_rubric,
     text_feature_rubric,
@@ -65,10 +65,10 @@ def test_a_judge_is_asked_for_one_score_of_the_whole() -> None:
 
 
 def test_texts_too_few_to_compare_are_refused() -> None:
-    with pytest.raises(DataError, match=f"got {FEWEST - 1} usable, expected at least {FEWEST}"):
-        text_feature_rubric(ASSIGNMENT, TEXTS[: FEWEST - 1])
+    with pytest.raises(DataError, match=f"got {MIN_TEXTS - 1} usable, expected at least {MIN_TEXTS}"):
+        text_feature_rubric(ASSIGNMENT, TEXTS[: MIN_TEXTS - 1])
 
 
 def test_texts_that_are_all_the_same_are_refused() -> None:
     with pytest.raises(DataError, match="No text feature that is known to matter for 'coherence' varies"):
-        text_feature_rubric(ASSIGNMENT, [TEXTS[0]] * FEWEST)
+        text_feature_rubric(ASSIGNMENT, [TEXTS[0]] * MIN_TEXTS)
