@@ -66,6 +66,7 @@ class BatchServer(RunningServer):
         return None
 
     async def _upload(self, request: Request) -> Response:
+        self._note_key(request)
         header = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode()
         parts = message_from_bytes(header + await request.body(), policy=HTTP).iter_parts()
         form: dict[Any, Any] = {
@@ -100,6 +101,7 @@ class BatchServer(RunningServer):
         return JSONResponse({"id": name, "object": "file", "deleted": True})
 
     async def _create(self, request: Request) -> Response:
+        self._note_key(request)
         body = await request.json()
         lines = [json.loads(line) for line in self.files[body["input_file_id"]].splitlines()]
         name = f"batch_{len(self.batches)}"
@@ -160,6 +162,7 @@ class BatchServer(RunningServer):
         return self._step("list") or JSONResponse({"object": "list", "data": batches, "has_more": more})
 
     async def _retrieve(self, request: Request) -> Response:
+        self._note_key(request)
         if failed := self._step("status"):
             return failed
         batch = self.batches.get(request.path_params["batch"])
@@ -173,6 +176,7 @@ class BatchServer(RunningServer):
         return JSONResponse(_shown(batch))
 
     async def _cancel(self, request: Request) -> Response:
+        self._note_key(request)
         batch = self.batches.get(request.path_params["batch"])
         if batch is None:
             return _unknown()

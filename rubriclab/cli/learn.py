@@ -89,7 +89,8 @@ joint_options = together(
     "--generator-api-base",
     metavar="URL",
     callback=checked_address,
-    help="The address of its server, if it has one of its own; --api-base is then for the judge.",
+    help="The address of its server, if it has one of its own; --api-base is then for the judge. Its key is read from "
+    "RUBRICLAB_GENERATOR_API_KEY.",
 )
 @option(
     "--literature",

@@ -33,7 +33,6 @@ from rubriclab.judges.providers import (
     may_be_billed,
     provider_message,
     provider_of,
-    translated,
 )
 from rubriclab.judges.replies import (
     FRAME_BYTES,
@@ -125,6 +124,11 @@ class BatchModel(LanguageModel):
         """The server's address, if one was given."""
         return self._api_base
 
+    @property
+    def key_from(self) -> str | None:
+        """The environment variable with the server's key, if it is not the provider's."""
+        return self._key_from
+
     @cached_property
     def batch_price(self) -> Price | None:
         """The price of requests in a batch; `None` if no price is known."""
@@ -168,7 +172,7 @@ class BatchModel(LanguageModel):
         sent = {*self._settings(prompt), *self._mended.dropped} - mended.dropped
         if self._mend(mended, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
             return JudgeUnavailable(f"{self.model} does not accept a setting: {provider_message(error)}")
-        return translated(error, self.model)
+        return self._translated(error)
 
     async def upload(self, lines: bytes) -> str:
         """Return the id of the uploaded file of requests.
@@ -260,9 +264,10 @@ class BatchModel(LanguageModel):
         self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **given: Any
     ) -> Any:
         litellm, seconds = load_litellm(), seconds or self._timeout
-        place = {"api_base": self._api_base} if self._api_base else {}
         call = getattr(litellm, function)
-        request = call(custom_llm_provider=self._place[1], timeout=seconds, max_retries=0, **place, **given)
+        request = call(
+            custom_llm_provider=self._place[1], timeout=seconds, max_retries=0, **self._place_and_key, **given
+        )
         return await self._answered(request, seconds, most_bytes=most_bytes)
 
     async def _answered(
@@ -280,7 +285,7 @@ class BatchModel(LanguageModel):
         except TimeoutError:
             raise JudgeUnavailable(f"{self.model}: no complete response within {seconds:g} seconds.") from None
         except OpenAIError as error:
-            raise reception.fault or translated(error, self.model) from error
+            raise reception.fault or self._translated(error) from error
         except (ValidationError, json.JSONDecodeError) as error:
             raise JudgeUnavailable(f"{self.model}: damaged response: {provider_message(error)}") from error
         except (ValueError, TypeError) as error:  # what litellm needs in the environment is missing
@@ -590,6 +595,7 @@ class Waves(JudgeWrapper):
             batch_id=None,
             created=datetime.now(UTC).isoformat(timespec="microseconds"),
             requests=tuple(requests),
+            key_from=self._model.key_from,
         )
         await self._in_store(self._batches.add, batch)
         self._start(self._follow(batch, requests, resumed=False))

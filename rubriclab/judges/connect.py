@@ -22,7 +22,7 @@ from rubriclab.judges.batch import Batched, BatchModel, Waves
 from rubriclab.judges.judge import Interruptible, Judge
 from rubriclab.judges.llm import JudgeOptions, LanguageModel, SchemaProbed
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
-from rubriclab.judges.providers import provider_of
+from rubriclab.judges.providers import key_variable
 from rubriclab.judges.stack import (
     PREFIX,
     AnswerCache,
@@ -66,6 +66,7 @@ def connect(
     notify: Callable[[str], None] = lambda _text: None,
     metrics: Metrics | None = None,
     breaker: Breaker | None = None,
+    key_from: str | None = None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
@@ -96,6 +97,7 @@ def connect(
         notify: told of every batch.
         metrics: counts every request to the provider.
         breaker: shared by several processes; by default one for this judge alone.
+        key_from: the environment variable with a language model's key; by default the provider's.
 
     Raises:
         SettingsError: for a cap on cost without a price, a recording without such a judge, or a judge without batches.
@@ -108,7 +110,7 @@ def connect(
         breaker or local_breaker(options),
         metrics,
     )
-    judge = _source(spec, options, answers, ledger, shared, batches=batches, notify=notify)
+    judge = _source(spec, options, answers, ledger, shared, key_from=key_from, batches=batches, notify=notify)
     return Metered(Recording(judge, record) if record else judge, ledger)
 
 
@@ -122,10 +124,10 @@ def is_language_model(spec: str) -> bool:
     return makes_requests(spec) and spec.partition(":")[0] not in judge_points()
 
 
-def provider(spec: str) -> str:
-    """Return the provider of a judge that makes requests; that of a plug-in's judge is the plug-in."""
+def account(spec: str) -> str:
+    """Return what the judges that use one key have in common: the provider's variable, or the name of the plug-in."""
     name = spec.partition(":")[0]
-    return name if name in judge_points() else provider_of(spec)
+    return name if name in judge_points() else key_variable(spec)
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ def _source(
     ledger: Ledger,
     shared: _Shared,
     *,
+    key_from: str | None,
     batches: BatchTable | None,
     notify: Callable[[str], None],
 ) -> Judge:
@@ -157,9 +160,9 @@ def _source(
     if spec.startswith(PREFIX):
         return open_replay(spec)
     if options.batch and answers is not None and batches is not None:
-        judge = _batched(spec, options, shared, answers=answers, batches=batches, notify=notify)
+        judge = _batched(spec, options, shared, key_from=key_from, answers=answers, batches=batches, notify=notify)
     else:
-        judge = _called(spec, options, shared)
+        judge = _called(spec, options, shared, key_from)
     probed = judge
     if answers is not None:
         judge = Cached(
@@ -174,14 +177,14 @@ def _source(
     return judge
 
 
-def _called(spec: str, options: JudgeOptions, shared: _Shared) -> Judge:
+def _called(spec: str, options: JudgeOptions, shared: _Shared, key_from: str | None) -> Judge:
     """Return a judge whose calls cost money and may fail, with limits, retries and the budget."""
     name = spec.partition(":")[0]
     if name in judge_points():
         judge = plug_in_judge(judge_points()[name], spec, options)
         budgeted = Budgeted(_sent(judge, shared), shared.budget, price=options.price)
     else:
-        model = LanguageModel(spec, **_model_settings(options))
+        model = LanguageModel(spec, key_from=key_from, **_model_settings(options))
         budgeted = _budgeted(model, shared)
         # Some servers answer what they do not know with an error that usually passes.
         few = options.model_copy(update={"attempts": min(options.attempts, 2)})
@@ -220,6 +223,7 @@ def _batched(
     options: JudgeOptions,
     shared: _Shared,
     *,
+    key_from: str | None,
     answers: AnswerCache,
     batches: BatchTable,
     notify: Callable[[str], None],
@@ -229,7 +233,7 @@ def _batched(
             f"{option('batch')}: {spec} is the judge of a plug-in, which has no batches.",
             f"Leave {option('batch')} out, or name a language model.",
         )
-    model = BatchModel(spec, **_model_settings(options))
+    model = BatchModel(spec, key_from=key_from, **_model_settings(options))
     waves = Waves(model, answers, batches, options.batch_size, notify)
     by_waves = (
         Budgeted(waves, shared.budget)

@@ -29,10 +29,12 @@ from rubriclab.judges.providers import (
     check_environment,
     environment_address,
     estimated_tokens,
+    falls_back_to_openai,
     highest_price_of,
     is_bad_request,
     is_loaded,
     is_too_long,
+    key_variable,
     load_litellm,
     most_tokens,
     price_of,
@@ -76,7 +78,8 @@ class JudgeOptions(BaseModel):
         structured: whether the reply's JSON schema is sent; `auto` sends it if the model is known to accept it, or
             the user's own server heeds it, which one request finds out.
         api_base: the server's address; replaces the provider's environment variable.
-        generator_api_base: the server's address for the generator of `learn`; `None` for that of any other model.
+        generator_api_base: the server's address for the generator of `learn`; `None` for that of any other model. Its
+            key is in the environment variable `RUBRICLAB_GENERATOR_API_KEY`.
         retry_failed: whether requests whose cached reply is unusable are repeated.
         reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for 4096 if litellm
             knows that the model reasons, and none otherwise, until a reply ends before its text begins.
@@ -395,6 +398,9 @@ GRACE_SECONDS = 15.0
 # For hidden reasoning, which would use up the reply's own tokens.
 REASONING_TOKENS = 4096
 
+# What a server without a key gets, since litellm's clients send one.
+NO_KEY = "none"
+
 # Providers whose servers users run themselves.
 OWN_SERVERS = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
 
@@ -414,6 +420,7 @@ class LanguageModel:
             that the model accepts one or the user's own server heeds it (see `schema_probe`), until it is refused.
         price: replaces litellm's price table.
         api_base: the server's address; replaces the provider's environment variable.
+        key_from: the environment variable with the server's key; by default the provider's.
         reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for
             `REASONING_TOKENS` if litellm knows that the model reasons, and none for other models. They are raised once
             if a reply ends at its limit without a text.
@@ -433,6 +440,7 @@ class LanguageModel:
         structured: Structured = "auto",
         price: Price | None = None,
         api_base: str | None = None,
+        key_from: str | None = None,
         reasoning_tokens: int | None = None,
         max_reply_bytes: int = DEFAULT_BYTES,
         other_judges: Sequence[str] = (),
@@ -444,6 +452,7 @@ class LanguageModel:
         self._api_base = check_address(api_base, "The API base") if api_base else None
         if self._api_base is None:
             check_environment(provider_of(model))
+        self._key_from = key_from
         self._reasoning_tokens = reasoning_tokens
         self._raised_tokens: int | None = None
         self._max_reply_bytes = max_reply_bytes
@@ -460,7 +469,7 @@ class LanguageModel:
         """Model, address and the settings that shape a reply; known without importing litellm."""
         return {
             "model": self.model,
-            "address": _address(self.model, self._api_base),
+            "address": server_address(self.model, self._api_base),
             "structured": self._structured,
             "reasoning_tokens": self._reasoning_tokens,
         }
@@ -558,7 +567,7 @@ class LanguageModel:
 
     def _check_key(self) -> None:
         # litellm's own client would send the request without a key.
-        if provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
+        if self._key_from is None and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
             hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
             raise JudgeRefused(f"{self.model}: the API key is missing.", hint)
 
@@ -571,7 +580,18 @@ class LanguageModel:
         except TimeoutError:
             raise JudgeUnavailable(f"{self.model}: no complete reply within {self._timeout:g} seconds.") from None
         except OpenAIError as error:
-            raise reception.fault or translated(error, self.model) from error
+            raise reception.fault or self._translated(error) from error
+
+    def _translated(self, error: Exception) -> JudgeError:
+        return translated(error, self.model, self._key_from)
+
+    @property
+    def _place_and_key(self) -> dict[str, str]:
+        """The server's address and key, as litellm takes them, where they are not those of the provider."""
+        place = {"api_base": self._api_base} if self._api_base else {}
+        if self._key_from is None and not falls_back_to_openai(self.model):
+            return place
+        return {**place, "api_key": os.environ.get(self._key_from or key_variable(self.model)) or NO_KEY}
 
     async def _respond(self, prompt: Prompt[Any], reception: Reception, spare: int) -> Any:
         from openai import OpenAIError
@@ -618,7 +638,7 @@ class LanguageModel:
             timeout=self._timeout + GRACE_SECONDS,
             num_retries=0,
             max_retries=0,
-            **({"api_base": self._api_base} if self._api_base else {}),
+            **self._place_and_key,
             **settings,
         )
 
@@ -737,7 +757,7 @@ class LanguageModel:
         model, provider = self._place
         if load_litellm().supports_response_schema(model, custom_llm_provider=provider):
             return True
-        is_own = provider in OWN_SERVERS or _address(self.model, self._api_base) is not None
+        is_own = provider in OWN_SERVERS or server_address(self.model, self._api_base) is not None
         return None if is_own else False
 
 
@@ -756,7 +776,7 @@ async def close_connections() -> None:
         litellm.in_memory_llm_clients_cache.flush_cache()
 
 
-def _address(model: str, api_base: str | None) -> str | None:
+def server_address(model: str, api_base: str | None) -> str | None:
     """Return the server's address, unless it is the provider's own."""
     address = api_base or environment_address(provider_of(model))
     return shown_address(address) if address else None

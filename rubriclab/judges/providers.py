@@ -287,6 +287,9 @@ def shown_address(address: str) -> str:
 # Names of OpenAI's models, recognised without importing litellm, which takes seconds.
 _OPENAI = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
 
+# litellm's names of clients of OpenAI's API, which use its key.
+_OPENAI_CLIENTS = {"custom_openai", "aiohttp_openai", "text-completion-openai"}
+
 # With it, litellm asks OpenAI-compatible servers by its own HTTP client. OpenAI's takes a third of the processor time
 # of a call.
 OWN_CLIENT = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"
@@ -350,7 +353,20 @@ def provider_of(model: str) -> str:
 
 def key_variable(model: str) -> str:
     """Return the environment variable in which litellm looks for the provider's key."""
-    return f"{provider_of(model).upper()}_API_KEY"
+    provider = provider_of(model)
+    return "OPENAI_API_KEY" if provider in _OPENAI_CLIENTS else f"{provider.removesuffix('_chat').upper()}_API_KEY"
+
+
+@functools.cache
+def falls_back_to_openai(model: str) -> bool:
+    """Return whether litellm would send the key of OpenAI for `model`, as its own provider's is not set."""
+    from litellm.llms.openai_like.json_loader import JSONProviderRegistry
+
+    litellm = load_litellm()
+    _, provider, key, _ = litellm.get_llm_provider(model)
+    is_compatible = provider in litellm.openai_compatible_providers or JSONProviderRegistry.exists(provider)
+    # Azure's keys may be tokens of its directory.
+    return key is None and is_compatible and provider not in {*_OPENAI_CLIENTS, "azure_ai"}
 
 
 def _known_to_litellm(model: str) -> str:
@@ -511,25 +527,30 @@ _CONNECTION_ERRORS = {
 _ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
-def translated(error: Exception, model: str) -> JudgeError:
-    """Return this package's error for an error of litellm in a call of `model`."""
+def translated(error: Exception, model: str, variable: str | None = None) -> JudgeError:
+    """Return this package's error for an error of litellm in a call of `model`.
+
+    Args:
+        variable: the environment variable with the key, if it is not the provider's.
+    """
+    variable = variable or key_variable(model)
     status = getattr(error, "status_code", None) or 500
     message = f"{model}: {provider_message(error)}"
     message += "" if message.endswith((".", "!", "?", "…")) else "."
     if _NO_KEY.search(searched_message(error)):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
-        return JudgeRefused(message, f"Set {key_variable(model)}{own}.")
+        return JudgeRefused(message, f"Set {variable}{own}.")
     code = str(_code(error))
     if code in _FOR_ALL:
-        return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, model))
+        return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, variable))
     if status == 413 or is_too_long(error) or _is_filtered(error, status):
         return PromptRejected(message)
     if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
         return JudgeUnavailable(message, retry_after=retry_after(_headers(error), searched_message(error)))
     if status in _REFUSED and not _SETTING.search(searched_message(error)):
-        hint = _what_to_check(status, model) if status == 403 else None
+        hint = _what_to_check(status, variable) if status == 403 else None
         return PromptRejected(message, hint, is_doubtful=True)
-    return JudgeRefused(message, _what_to_check(status, model))
+    return JudgeRefused(message, _what_to_check(status, variable))
 
 
 def is_bad_request(error: Exception) -> bool:
@@ -624,9 +645,9 @@ def _kinds(error: Exception) -> set[str]:
     return {kind.__name__ for kind in type(error).__mro__}
 
 
-def _what_to_check(status: int, model: str) -> str:
+def _what_to_check(status: int, variable: str) -> str:
     if status in (401, 403):
-        return f"Check the key in {key_variable(model)}, and whether it may use this model."
+        return f"Check the key in {variable}, and whether it may use this model."
     if status == 402:
         return "The account behind the key has no credit left."
     if status == 404:

@@ -641,12 +641,10 @@ class Improving:
 
     def _judges(self) -> dict[Role, Judge]:
         """Return the judge of each role, with a ledger of its own beside the one that they share."""
-        judge = self.workspace.judge(self.choices["judge"])
-        writer = self.choices["writer"]
-        judges: dict[Role, Judge] = {
-            "judge": judge,
-            "writer": judge if writer.spec == self.choices["judge"].spec else self.workspace.judge(writer),
-        }
+        choice = self.choices["judge"]
+        judge = self.workspace.judge(choice)
+        writer = self.workspace.generator(self.choices["writer"], choice, judge)
+        judges: dict[Role, Judge] = {"judge": judge, "writer": writer}
         self._judge_name = judge.name
         return {role: Metered(each, self.ledgers[role]) for role, each in judges.items()}
 
@@ -669,9 +667,8 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
         )
     judge = judge_of(version, options.judge, workspace.store, workspace.notify)
     writer = judge
-    if options.writer:
-        spec = options.writer
-        writer = JudgeChoice(spec if spec == judge.spec else judge_named(spec, workspace.notify))
+    if options.writer and options.writer != judge.spec:
+        writer = JudgeChoice(judge_named(options.writer, workspace.notify))
     return Improving(workspace, data, version, alone, {"judge": judge, "writer": writer}, options)
 
 

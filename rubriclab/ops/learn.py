@@ -23,9 +23,8 @@ from rubriclab.data import training_examples
 from rubriclab.data.check import scored_aspects
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
-from rubriclab.judges.connect import EMBEDDED, is_language_model, provider
+from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.providers import key_variable
 from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_learning
 from rubriclab.learning.fitting import JointSettings
@@ -356,8 +355,10 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     if options.parent:
         await workspace.off_event_loop(store.load, options.parent)
     _notify_unused_reasons(training, options.generator or spec, workspace.notify)
-    judge = workspace.judge(JudgeChoice(spec))
-    generator = _generator(options.generator or spec, spec, judge, workspace)
+    choice, address = JudgeChoice(spec), workspace.options.generator_api_base
+    judge = workspace.judge(choice)
+    generator_choice = JudgeChoice(options.generator or spec, address, is_apart=address is not None)
+    generator = workspace.generator(generator_choice, choice, judge)
     with workspace.progress(workspace.ledger) as on_progress:
         trained = await training.run(
             judge,
@@ -377,19 +378,6 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     for line in trained.notes:
         workspace.notify(line)
     return LearnResult(version, workspace.effort(), store.place)
-
-
-def _generator(spec: str, judge_spec: str, judge: Judge, workspace: Workspace) -> Judge:
-    """Return who proposes criteria: the judge, or one with an address of its own or of its provider."""
-    address = workspace.options.generator_api_base
-    if spec == judge_spec and address is None:
-        return judge
-    if address and is_language_model(spec) and provider(spec) == provider(judge_spec):
-        workspace.notify(
-            f"{key_variable(spec)} is sent to the judge's server and to the generator's, as both models are of one "
-            "provider; a server of your own that is named hosted_vllm/MODEL gets a key of its own"
-        )
-    return workspace.judge(JudgeChoice(spec, address, is_apart=address is not None))
 
 
 def learn_estimate(workspace: Workspace, data: Data, options: LearnOptions) -> DryRun:

@@ -219,7 +219,7 @@ class PreparedTransfer:
         if (training := self.training) is None:
             return None
         workspace = self.workspace
-        generator = judge if self.generator == self.choice else workspace.judge(self.generator)
+        generator = workspace.generator(self.generator, self.choice, judge)
 
         async def relearn(texts: Sequence[Example], earlier: EarlierRubric) -> Trained:
             return await training(texts).run(

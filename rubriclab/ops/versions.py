@@ -469,7 +469,7 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
 
 
 async def _cancel(workspace: Workspace, batch: OpenBatch) -> None:
-    model = BatchModel(batch.model, api_base=batch.api_base, timeout=workspace.options.timeout)
+    model = BatchModel(batch.model, api_base=batch.api_base, key_from=batch.key_from, timeout=workspace.options.timeout)
     batch_id = batch.batch_id or await model.find(batch.file_id, datetime.fromisoformat(batch.created))
     if batch_id is None:  # its file was uploaded, but no batch was made of it
         await workspace.off_event_loop(workspace.store.batches.remove, batch.key)

@@ -6,6 +6,7 @@ import asyncio
 import html
 import importlib
 import logging
+import os
 import queue
 import re
 import sys
@@ -24,9 +25,9 @@ from pydantic import BeforeValidator, Field
 
 from rubriclab.base_options import Options, option_error
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
-from rubriclab.judges.connect import EMBEDDED, connect, makes_requests, provider
+from rubriclab.judges.connect import EMBEDDED, account, connect, is_language_model, makes_requests
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.llm import JudgeOptions, server_address
 from rubriclab.judges.providers import as_price
 from rubriclab.judges.stack import Breaker, Budget, Ledger, Limits, LocalBudget, Recorder, recorded_name
 from rubriclab.methods.method import Progress, silent
@@ -257,6 +258,14 @@ def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
         )
 
 
+# The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.
+GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
+
+
+# The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.
+GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
+
+
 class GivenAddress:
     """The address of a server, for the first judge that asks for it and the others of its provider.
 
@@ -274,13 +283,8 @@ class GivenAddress:
             return None
         with self._lock:
             self._first = self._first or judge
-        is_for_it = judge == self._first or _server(judge) == _server(self._first)
+        is_for_it = judge == self._first or account(judge) == account(self._first)
         return self._address if is_for_it else None
-
-
-def _server(judge: str) -> str:
-    """Return the provider whose server and key a judge has; litellm has two names for some, as for Ollama."""
-    return provider(judge).removesuffix("_chat")
 
 
 P = ParamSpec("P")
@@ -359,13 +363,38 @@ class Workspace:
         if judge and self.given_address:
             self.given_address.for_judge(judge)
 
-    def judge(self, choice: JudgeChoice, *, fresh: bool = False) -> Judge:
-        """Return the judge chosen, connected to the store's answers unless `fresh`; a given address comes first."""
+    def generator(self, choice: JudgeChoice, judged_by: JudgeChoice, judge: Judge) -> Judge:
+        """Return the model that writes for a judge: the judge itself if it is chosen, or else another one.
+
+        The environment variable of a provider has the key for one address: the judge's. A generator of this provider
+        at another address has a key of its own.
+        """
+        if choice == judged_by:
+            return judge
+        variable = None
+        if is_language_model(choice.spec):
+            if makes_requests(judged_by.spec) and account(choice.spec) == account(judged_by.spec):
+                addresses = {server_address(each.spec, self._address(each)) for each in (judged_by, choice)}
+                has_own_key = len(addresses) == 2
+            else:
+                has_own_key = choice.is_apart and bool(os.environ.get(GENERATOR_KEY))
+            variable = GENERATOR_KEY if has_own_key else None
+        return self.judge(choice, key_from=variable)
+
+    def _address(self, choice: JudgeChoice) -> str | None:
+        """Return the server's address if it is not the provider's own; a given one comes first."""
         assert self.given_address
-        given = None if choice.is_apart else self.given_address.for_judge(choice.spec)
+        return (None if choice.is_apart else self.given_address.for_judge(choice.spec)) or choice.address
+
+    def judge(self, choice: JudgeChoice, *, fresh: bool = False, key_from: str | None = None) -> Judge:
+        """Return the judge chosen, connected to the store's answers unless `fresh`.
+
+        Args:
+            key_from: the environment variable with its key; by default the provider's.
+        """
         return connect(
             choice.spec,
-            options=self.options.model_copy(update={"api_base": given or choice.address}),
+            options=self.options.model_copy(update={"api_base": self._address(choice)}),
             ledger=self.ledger,
             answers=None if fresh else self.store.answers,
             record=self.record,
@@ -375,6 +404,7 @@ class Workspace:
             notify=self.notify,
             metrics=self.metrics,
             breaker=self.breaker,
+            key_from=key_from,
         )
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:

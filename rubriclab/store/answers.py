@@ -223,6 +223,7 @@ class OpenBatch:
         batch_id: the provider's id of the batch; `None` if it is not known whether the batch was made.
         created: when the file was uploaded, in UTC as ISO 8601.
         requests: the digests of the requests.
+        key_from: the environment variable with the server's key, if it is not the provider's.
     """
 
     key: str
@@ -233,6 +234,7 @@ class OpenBatch:
     batch_id: str | None
     created: str
     requests: tuple[str, ...]
+    key_from: str | None = None
 
     @property
     def name(self) -> str:

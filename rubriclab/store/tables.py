@@ -452,6 +452,7 @@ class BatchRow(StoredTable, table=True):
     judge: str = Field(max_length=DIGEST, index=True)
     model: str = Field(sa_type=Text)
     api_base: str | None = Field(default=None, sa_type=Text)
+    key_from: str | None = Field(default=None, max_length=NAME)
     file_id: str = Field(max_length=PROVIDER_ID)
     batch_id: str | None = Field(default=None, max_length=PROVIDER_ID)
     created: str = Field(max_length=TIME)

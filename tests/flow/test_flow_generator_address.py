@@ -72,18 +72,38 @@ def test_judge_and_generator_have_an_address_each_and_neither_server_gets_the_ke
     assert (made["generator"], made["generator_address"]) == (generator, theirs.url)
 
 
-def test_models_of_one_provider_at_two_addresses_stay_apart_when_the_judge_moves_and_share_a_key_which_is_said(
+OWN = "sk-generator-0123456789"
+
+
+def test_a_refused_key_of_the_generator_is_named_by_its_variable(
+    asking: Commands, provider: RunningServer, theirs: RunningServer
+) -> None:
+    theirs.script.extend(["unauthorized"] * 100)
+    addresses = ("--api-base", provider.url, f"--{GENERATOR}", theirs.url)
+    done = learn(asking, "openai/x", "openai/y", *addresses)
+    assert done.code == 4
+    assert "RUBRICLAB_GENERATOR_API_KEY" in done.error
+    assert "OPENAI_API_KEY" not in done.error
+
+
+def test_transfer_and_improve_keep_the_addresses_and_keys_of_judge_and_generator_apart(
     asking: Commands, provider: RunningServer, theirs: RunningServer
 ) -> None:
     addresses = ("--api-base", provider.url, f"--{GENERATOR}", theirs.url)
-    done = learn(asking, "openai/x", "openai/x", *addresses)
+    own: dict[str, Any] = {"RUBRICLAB_GENERATOR_API_KEY": OWN}
+    done = learn(asking, "openai/x", "openai/x", *addresses, **own)
     assert done.code == 0, done.err
-    assert "OPENAI_API_KEY is sent to the judge's server and to the generator's" in done.err
-    theirs.reset()
-    theirs.brain = hypoeval_brain.reply
+    for server in (provider, theirs):
+        server.reset()
+        server.brain = hypoeval_brain.reply
     with RunningServer() as moved:
         moved.brain = hypoeval_brain.reply
-        provider.reset()
-        again = asking("transfer", "apart", "--to", HELDOUT, "--api-base", moved.url)
+        again = asking("transfer", "apart", "--to", HELDOUT, "--api-base", moved.url, **own)
         assert again.code in (0, 1, 3), again.err
-        assert (moved.bodies and theirs.bodies and not provider.bodies) is True
+        assert (moved.keys, theirs.keys, provider.keys) == ({KEYS["openai"]}, {OWN}, set())
+    # The judge is asked at the version's address, the writer at the provider's.
+    for rewriter in (provider, theirs):
+        rewriter.reset()
+    rubric = ("--rubric", "apart", "--writer", "openai/z")
+    asking("improve", HELDOUT, *rubric, "-o", "improved.jsonl", OPENAI_API_BASE=theirs.url, **own)
+    assert (provider.keys, theirs.keys) == ({KEYS["openai"]}, {OWN})

@@ -22,6 +22,8 @@ from rubriclab.judges.judge import JudgeAnswer
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.judges.providers import as_price, load_litellm
 from rubriclab.judges.stack import Ledger, MemoryAnswers
+from rubriclab.ops.versions import BatchesOptions, batches
+from rubriclab.ops.workspace import JudgeChoice, Workspace
 from rubriclab.store.store import Store, open_store
 
 N = 12
@@ -394,6 +396,28 @@ async def test_a_run_that_is_stopped_leaves_its_batch_to_the_next_one(batch_serv
     # Only some of the prompts are asked again; the answers to the others are cached too.
     assert None not in values(await asked(store, range(3), ledger))
     assert (ledger.calls, store.answers.count(), len(batch_server.batches)) == (3, N, 1)
+
+
+async def test_a_batch_is_sent_and_cancelled_with_the_key_of_its_address(
+    batch_server: BatchServer, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-judge-0123456789")
+    monkeypatch.setenv("RUBRICLAB_GENERATOR_API_KEY", "sk-of-the-generator")
+    batch_server.checks = 1000
+    with Workspace(tmp_path / "store.db", JudgeOptions(batch=True)) as workspace:
+        writer = JudgeChoice("openai/y", batch_server.url, is_apart=True)
+        monkeypatch.setenv("OPENAI_API_BASE", "http://127.0.0.1:9/v1")
+        judge_choice = JudgeChoice("openai/x")
+        generator = workspace.generator(writer, judge_choice, workspace.judge(judge_choice))
+        polled, loop = asyncio.Event(), asyncio.get_running_loop()
+        batch_server.on_step = lambda step: step == "status" and loop.call_soon_threadsafe(polled.set)
+        running = asyncio.gather(*(generator.reply(rate(f"text {n}")) for n in range(N)))
+        await polled.wait()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await batches(workspace, BatchesOptions(cancel="batch_0"))
+    assert batch_server.batches["batch_0"]["status"] == "cancelled"
+    assert batch_server.keys == {"sk-of-the-generator"}
 
 
 @pytest.mark.parametrize("judge", ["anthropic/claude-sonnet-4-5", "ollama/llama3", "bedrock/amazon.nova-lite-v1:0"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import pytest
 from commands import HELDOUT, LABELLED, Commands
@@ -10,12 +11,13 @@ from judge_questions import rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeError
+from rubriclab.judges.connect import account
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.ops.workspace import GivenAddress, JudgeChoice, Workspace
 from rubriclab.web.security import Access
 from rubriclab.web.studio.app import Studio
 
-OPENAI, ANTHROPIC = "sk-openai-0123456789", "sk-ant-0123456789"
+OPENAI, ANTHROPIC, VLLM = "sk-openai-0123456789", "sk-ant-0123456789", "sk-vllm-0123456789"
 ADDRESS = "http://127.0.0.1:9/v1"
 ASPECT = ("--task", "summarization", "--aspect", "coherence")
 
@@ -83,6 +85,81 @@ async def test_a_version_s_own_address_holds_for_a_model_that_the_given_one_is_n
         with pytest.raises(JudgeError):
             await workspace.judge(JudgeChoice("anthropic/y", theirs.url)).reply(rate())
     assert (server.keys, theirs.keys) == ({OPENAI}, {ANTHROPIC})
+
+
+# The generator's own key, and what a server gets where no key is set for it.
+OWN, NO_KEY = "sk-generator-0123456789", "none"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Judge and generator of a command, and the keys that their servers get.
+
+    `at` names their addresses: A and B are given (one for the judge is also for a generator of the same provider), `-`
+    is that in OPENAI_API_BASE.
+    """
+
+    judge: str
+    generator: str
+    at: str
+    keys: tuple[str, str]
+    has_own_key: bool = True
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        # One provider, two addresses: the provider's variable is for the judge's.
+        Pair("openai/x", "openai/y", "AB", (OPENAI, OWN)),
+        Pair("openai/x", "openai/y", "AB", (OPENAI, NO_KEY), has_own_key=False),
+        Pair("openai/x", "openai/x", "AB", (OPENAI, OWN)),
+        Pair("gpt-4o-mini", "openai/y", "AB", (OPENAI, OWN)),
+        Pair("openai/x", "custom_openai/y", "AB", (OPENAI, NO_KEY), has_own_key=False),
+        Pair("hosted_vllm/x", "hosted_vllm/y", "AB", (VLLM, OWN)),
+        Pair("openai/x", "openai/y", "-B", (OPENAI, OWN)),
+        Pair("openai/x", "openai/y", "-B", (OPENAI, NO_KEY), has_own_key=False),
+        # One provider, one address: one key.
+        Pair("openai/x", "openai/y", "A-", (OPENAI, OPENAI)),
+        Pair("openai/x", "openai/y", "AA", (OPENAI, OPENAI)),
+        Pair("openai/x", "openai/y", "--", (OPENAI, OPENAI)),
+        # Two providers have a variable each, which a key for the generator's own address replaces.
+        Pair("hosted_vllm/x", "openai/y", "AB", (VLLM, OPENAI), has_own_key=False),
+        Pair("hosted_vllm/x", "openai/y", "AB", (VLLM, OWN)),
+        Pair("hosted_vllm/x", "openai/y", "A-", (VLLM, OPENAI)),
+        # Without a key of its own, no other provider gets OpenAI's, which litellm would send.
+        Pair("litellm_proxy/x", "openai/y", "AB", (NO_KEY, OPENAI), has_own_key=False),
+        Pair("openai/x", "litellm_proxy/y", "AB", (OPENAI, NO_KEY), has_own_key=False),
+        Pair("openai/x", "scaleway/y", "AB", (OPENAI, NO_KEY), has_own_key=False),
+    ],
+    ids=lambda pair: f"{pair.judge} {pair.generator} {pair.at} {pair.keys[1]}",
+)
+async def test_a_key_goes_to_the_address_of_one_model_only(
+    server: RunningServer, theirs: RunningServer, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, key in {"OPENAI": OPENAI, "HOSTED_VLLM": VLLM, "RUBRICLAB_GENERATOR": OWN}.items():
+        if key != OWN or pair.has_own_key:
+            monkeypatch.setenv(f"{name}_API_KEY", key)
+    with RunningServer() as default:
+        monkeypatch.setenv("OPENAI_API_BASE", default.url)
+        servers = {"A": server, "B": theirs, "-": default}
+        address, own_address = (None if each == "-" else servers[each].url for each in pair.at)
+        with Workspace(":memory:", JudgeOptions(api_base=address, attempts=1)) as workspace:
+            workspace.open_store(create=True)
+            choice = JudgeChoice(pair.judge)
+            judge = workspace.judge(choice)
+            generator_choice = JudgeChoice(pair.generator, own_address, is_apart=own_address is not None)
+            generator = workspace.generator(generator_choice, choice, judge)
+            received = []
+            for number, model in enumerate((judge, generator)):
+                await model.reply(replace(rate(), sample=number))
+                received.append({letter: each.keys for letter, each in servers.items() if each.keys})
+                for each in servers.values():
+                    each.reset()
+    is_shared = pair.at[1] == "-" and account(pair.judge) == account(pair.generator)
+    assert received == [
+        {pair.at[0]: {pair.keys[0]}},
+        {pair.at[0] if is_shared else pair.at[1]: {pair.keys[1]}},
+    ]
 
 
 def test_the_pages_of_a_studio_share_whom_the_address_is_for() -> None:
