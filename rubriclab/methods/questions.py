@@ -29,13 +29,7 @@ from rubriclab.methods.method import cross_validated
 from rubriclab.methods.prompting import Reason, bare_id, keep_valid
 from rubriclab.methods.sources import SubDimension
 from rubriclab.models.base import cached_by_size
-from rubriclab.models.rubric import (
-    CitedReason,
-    Criterion,
-    DroppedCriterion,
-    Evidence,
-    Question,
-)
+from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Question
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations

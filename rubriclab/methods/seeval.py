@@ -51,13 +51,7 @@ from rubriclab.methods.prompting import (
 )
 from rubriclab.models.base import LONGEST_WORDING
 from rubriclab.models.characters import is_blank
-from rubriclab.models.rubric import (
-    CitedReason,
-    Criterion,
-    DroppedCriterion,
-    Evidence,
-    Part,
-)
+from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt

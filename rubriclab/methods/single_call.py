@@ -17,12 +17,7 @@ from rubriclab.methods.prompting import ScoreEntry, bare_score, chunks, gathered
 from rubriclab.methods.questions import by_trait, payload
 from rubriclab.models.aggregation import CallForm, RivalLimits
 from rubriclab.models.base import digest
-from rubriclab.models.rubric import (
-    Criterion,
-    Part,
-    by_id,
-    criterion_payload,
-)
+from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example, text_digest
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply

@@ -39,15 +39,7 @@ from rubriclab.methods.checkeval.score import (
     rate_question,
     text_score,
 )
-from rubriclab.methods.method import (
-    CriterionRating,
-    Learned,
-    LearningCalls,
-    Progress,
-    TrainingInput,
-    scores_of,
-    silent,
-)
+from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Progress, TrainingInput, scores_of, silent
 from rubriclab.methods.prompting import (
     chunks,
     cited_reasons,

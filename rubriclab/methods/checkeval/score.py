@@ -34,14 +34,7 @@ from rubriclab.methods.prompting import (
     keep_valid,
     why_missing,
 )
-from rubriclab.methods.questions import (
-    YesNo,
-    YesOrNo,
-    by_trait,
-    payload,
-    question_of,
-    read_answer,
-)
+from rubriclab.methods.questions import YesNo, YesOrNo, by_trait, payload, question_of, read_answer
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
 from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, is_salvage, keyed_reply

@@ -38,21 +38,8 @@ from rubriclab.methods.questions import MOST_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
 from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
 from rubriclab.models.characters import is_blank
-from rubriclab.models.rubric import (
-    CitedReason,
-    Criterion,
-    DroppedCriterion,
-    Evidence,
-    Level,
-    Part,
-    by_id,
-)
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Scale,
-    show,
-)
+from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
+from rubriclab.models.text import Assignment, Example, Scale, show
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations

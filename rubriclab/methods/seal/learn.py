@@ -43,12 +43,7 @@ from rubriclab.methods.seal.score import (
     split_by_judge,
 )
 from rubriclab.methods.sources import Checklist
-from rubriclab.models.rubric import (
-    Criterion,
-    Evidence,
-    Part,
-    Question,
-)
+from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, split_sentences
 from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
