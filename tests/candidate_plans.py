@@ -8,8 +8,7 @@ from typing import Any
 
 from checkeval_scripts import Scripted as Questions, checklist
 from holistic_scripts import Overall, graded
-from hypoeval_runs import SMALL
-from hypoeval_scripts import ASPECT, Scripted as Hypotheses, assignment, findings
+from hypoeval_scripts import ASPECT, SMALL, Scripted as Hypotheses, assignment, findings
 from seal_scripts import Scripted as Units
 from single_call_scripts import sound
 

@@ -1,7 +1,17 @@
-"""The bank of hypotheses, the bandit that ranks them, and the selection from it (HypoEval, section 2).
+"""HypoEval's learning (section 2): from labelled texts and literature to a few hypotheses about the raters.
 
-A hypothesis is an arm, a labelled text is a pull, and the reward is the mean utility of its ratings so far plus an
-exploration bonus, as in upper confidence bounds.
+first texts + literature -> first hypotheses, which rate the first texts
+every further text       -> rated by the top k; if most of them are wrong, it enters the wrong bank
+full wrong bank          -> new hypotheses from it, refined by literature (in the paper by the wrong bank and
+                            literature in turn); redundant ones are dropped, and then the worst
+literature alone         -> more hypotheses
+union                    -> redundant ones dropped; all rate all texts; the best by Pearson correlation are kept
+
+The ranking is that of a bandit: a hypothesis is an arm, a labelled text is a pull, and the reward is the mean utility
+of its ratings so far plus an exploration bonus, as in upper confidence bounds.
+
+Where another step has the texts rated, together with the criteria of other methods, only the first hypotheses and those
+from literature are proposed here; `extend` adds those from texts whose ratings are wrong.
 """
 
 from __future__ import annotations
@@ -83,11 +93,6 @@ def utility(rating: float, label: float, scale: Scale) -> float:
     return 1.0 - ((rating - label) / scale.width) ** 2
 
 
-def is_wrong(rating: float, label: float, theta: float, scale: Scale) -> bool:
-    """Return whether a rating differs from the label by more than `theta` points of a 1 to 5 scale."""
-    return abs(rating - label) > tolerance(theta, scale)
-
-
 def tolerance(theta: float, scale: Scale) -> float:
     """Return `theta` points of a 1 to 5 scale in points of `scale`."""
     return theta * scale.width / PAPER_WIDTH
@@ -117,83 +122,61 @@ def ranked(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure) -
 
 
 class Bank:
-    """Hypotheses by id. Ids are assigned in the order of addition and never reused."""
+    """Hypotheses by id. Ids are assigned in the order of addition and never reused.
+
+    Attributes:
+        criteria: all hypotheses with their evidence so far, also dropped ones.
+        arms: the arms of those that are not dropped.
+        reasons: why each of the others was dropped.
+    """
 
     def __init__(self, settings: HypoEvalSettings) -> None:
         self._settings = settings
-        self._known: dict[str, Criterion] = {}
-        self._arms: dict[str, Arm] = {}
-        self._reasons: dict[str, str] = {}
+        self.criteria: dict[str, Criterion] = {}
+        self.arms: dict[str, Arm] = {}
+        self.reasons: dict[str, str] = {}
 
     def add(self, proposed: Iterable[Criterion]) -> tuple[Criterion, ...]:
         """Add proposed hypotheses and return them with their ids."""
-        added = []
-        for criterion in proposed:
-            name = f"h{len(self._known) + 1:02d}"
-            self._known[name] = criterion.model_copy(update={"id": name})
-            self._arms[name] = Arm(name)
-            added.append(self._known[name])
+        first = len(self.criteria) + 1
+        added = [each.model_copy(update={"id": f"h{number:02d}"}) for number, each in enumerate(proposed, first)]
+        self.criteria |= {each.id: each for each in added}
+        self.arms |= {each.id: Arm(each.id) for each in added}
         return tuple(added)
 
     @property
     def alive(self) -> tuple[Criterion, ...]:
         """The hypotheses that are not dropped, in the order of addition."""
-        return tuple(self._known[name] for name in self._arms)
+        return tuple(self.criteria[name] for name in self.arms)
 
     def top(self, count: int, step: int) -> tuple[Criterion, ...]:
         """Return the `count` hypotheses of the highest reward after `step` texts, best first."""
-        best = ranked(self._arms.values(), step, self._settings.alpha, self._settings.procedure)[:count]
-        return tuple(self._known[arm.id] for arm in best)
-
-    def most_accurate(self) -> tuple[Criterion, ...]:
-        """Return all hypotheses that are not dropped by decreasing mean utility, without bonus; equal ones by id."""
-        arms = sorted(self._arms.values(), key=lambda arm: (-arm.accuracy, arm.id))
-        return tuple(self._known[arm.id] for arm in arms)
+        best = ranked(self.arms.values(), step, self._settings.alpha, self._settings.procedure)[:count]
+        return tuple(self.criteria[arm.id] for arm in best)
 
     def visit(self, name: str, utility: float | None, step: int) -> None:
         """Record the utility of a rating."""
-        self._arms[name] = self._arms[name].seen(utility, step)
+        self.arms[name] = self.arms[name].seen(utility, step)
 
     def drop(self, name: str, reason: str) -> None:
         """Drop a hypothesis for `reason`; its evidence is kept."""
-        del self._arms[name]
-        self._reasons[name] = reason
+        del self.arms[name]
+        self.reasons[name] = reason
 
-    def keep_only(self, pool: Iterable[Criterion]) -> None:
-        """Drop every hypothesis outside of `pool`."""
-        names = {criterion.id for criterion in pool}
-        for criterion in self.alive:
-            if criterion.id not in names:
-                self.drop(criterion.id, "neither among the best nor new when new hypotheses were proposed")
+    def keep_only(self, criteria: Iterable[Criterion], reason: str) -> None:
+        """Drop all hypotheses but these for `reason`."""
+        for name in self.arms.keys() - {criterion.id for criterion in criteria}:
+            self.drop(name, reason)
 
-    def trim(self, size: int, step: int) -> None:
-        """Keep the `size` hypotheses of the highest reward."""
-        kept = {criterion.id for criterion in self.top(size, step)}
-        for criterion in self.alive:
-            if criterion.id not in kept:
-                self.drop(criterion.id, f"reward below the best {size} after {step} labelled texts")
-
-    def annotate(self, name: str, pearson: float | None, judged: int, missing: int) -> None:
-        """Add the final evidence to a hypothesis."""
-        criterion = self._known[name]
-        update = {"pearson": pearson, "judged": judged, "missing": missing}
-        self._known[name] = criterion.model_copy(update={"evidence": criterion.evidence.model_copy(update=update)})
-
-    def get(self, name: str) -> Criterion:
-        """Return a hypothesis with its evidence so far, dropped or not."""
-        return self._known[name]
-
-    def every_id(self) -> Sequence[str]:
-        """Return the ids of all hypotheses, also of dropped ones."""
-        return tuple(self._known)
+    def trim(self, step: int) -> None:
+        """Keep the hypotheses of the highest reward, as many as the bank holds."""
+        size = self._settings.bank_size
+        self.keep_only(self.top(size, step), f"reward below the best {size} after {step} labelled texts")
 
     def dropped(self) -> tuple[DroppedCriterion, ...]:
         """Return the dropped hypotheses with the reasons, in the order of addition."""
-        return tuple(
-            DroppedCriterion(criterion=self._known[name], reason=self._reasons[name])
-            for name in self._known
-            if name in self._reasons
-        )
+        names = (name for name in self.criteria if name in self.reasons)
+        return tuple(DroppedCriterion(criterion=self.criteria[name], reason=self.reasons[name]) for name in names)
 
 
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
@@ -249,9 +232,10 @@ def final_bank(
 
     If there are none of one kind, the others may fill the bank.
     """
-    if not (learned and literature):
-        return _some([*learned, *literature], size, procedure, draw)
     half = size // 2
+    if not (learned and literature):
+        all_of_one = [*learned, *literature]
+        return tuple(draw.sample(all_of_one, min(size, len(all_of_one))) if procedure == "paper" else all_of_one[:size])
     if procedure == "paper":
         return (*draw.sample(learned, min(half, len(learned))), *draw.sample(literature, min(half, len(literature))))
     if procedure == "published":
@@ -261,10 +245,8 @@ def final_bank(
     return (*learned[: size - len(added)], *added)
 
 
-def _some(side: Sequence[Criterion], size: int, procedure: Procedure, draw: random.Random) -> tuple[Criterion, ...]:
-    return tuple(draw.sample(side, min(size, len(side))) if procedure == "paper" else side[:size])
-
-
+# Length of a proposal in tokens.
+TOKENS_AROUND = 1000
 TOKENS_PER_HYPOTHESIS = 500
 
 
@@ -297,19 +279,37 @@ class ProposalContext:
         """Return the raters' reasons for the labels, numbered in the order in which a prompt shows the texts."""
         return numbered_reasons(by_source(self.examples), aspect)
 
-    def origin(self) -> Literal["labels", "labels and literature", "literature", "prior knowledge"]:
-        """Return the origin of hypotheses from this material."""
-        if self.examples:
-            return "labels and literature" if self.findings else "labels"
-        return "literature" if self.findings else "prior knowledge"
-
     def evidence(self) -> Evidence:
         """Return the evidence of a hypothesis from this material."""
-        return Evidence(
-            origin=self.origin(),
-            examples=tuple(example.id for example in self.examples),
-            findings=tuple(finding.id for finding in self.findings),
+        sources = ("labels" if self.examples else "", "literature" if self.findings else "")
+        return Evidence.model_validate(
+            {
+                "origin": " and ".join(filter(None, sources)) or "prior knowledge",
+                "examples": tuple(example.id for example in self.examples),
+                "findings": tuple(finding.id for finding in self.findings),
+            }
         )
+
+    def fields(self, assignment: Assignment) -> dict[str, Any]:
+        """Return what a prompt shows of the material."""
+        reasons = self.reasons(assignment.aspect.name)
+        observations = [
+            {
+                **assignment.text_fields(example),
+                "score": example.scores[assignment.aspect.name],
+                "predictions": [asdict(each) for each in self.predictions.get(example.id, ())],
+                "reasons": fields_of_reasons(reasons, example.id),
+            }
+            for example in by_source(self.examples)
+        ]
+        return {
+            **assignment.fields(),
+            "findings": [finding.claim for finding in self.findings],
+            "known": [{"id": each.id, "trait": each.trait, "statement": each.statement} for each in self.known],
+            "observations": shown_once(observations),
+            "tolerance": self.tolerance,
+            "reasons_shown": len(reasons),
+        }
 
 
 async def propose(
@@ -317,137 +317,65 @@ async def propose(
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses without ids, and `None`; or none, and the reason."""
     prompt = propose_prompt(count, material, assignment)
-    reasons = material.reasons(assignment.aspect.name)
     answer = await first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return (), answer.missing
-    evidence = material.evidence()
-    hypotheses = answer.value.hypotheses[:count]
-    return tuple(_criterion(each, _citing(evidence, cited_reasons(each.reasons, reasons))) for each in hypotheses), None
+    reasons, evidence = material.reasons(assignment.aspect.name), material.evidence()
+    return tuple(
+        each.criterion(evidence, cited_reasons(each.reasons, reasons)) for each in answer.value.hypotheses[:count]
+    ), None
 
 
 def propose_prompt(count: int, material: ProposalContext, assignment: Assignment) -> Prompt[Any]:
     """Return the prompt for `count` hypotheses from `material`."""
-    fields = {**_fields(material, assignment), "count": count}
-    form = _reply(material.reasons(assignment.aspect.name))
-    return Prompt("hypoeval/propose", fields, form, max_tokens=_longest(count))
+    fields = {**material.fields(assignment), "count": count}
+    form = CitingProposal if fields["reasons_shown"] else HypothesisProposal
+    return Prompt("hypoeval/propose", fields, form, max_tokens=TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count)
 
 
 async def refine(
-    hypotheses: tuple[Criterion, ...],
-    material: ProposalContext,
-    assignment: Assignment,
-    generator: Judge,
+    hypotheses: tuple[Criterion, ...], material: ProposalContext, assignment: Assignment, generator: Judge
 ) -> tuple[Criterion, ...]:
     """Return the hypotheses revised by `material`; unchanged without a usable reply."""
-    payload = [_payload(hypothesis) for hypothesis in hypotheses]
     reasons = material.reasons(assignment.aspect.name)
-    prompt = _refine_prompt(hypotheses, reasons, material, assignment)
+    numbers = {(each.example, each.rater): each.number for each in reasons}
+    payload = [_payload(hypothesis) for hypothesis in hypotheses]
+    cited = [
+        sorted(numbers[key] for each in hypothesis.evidence.reasons if (key := (each.example, each.rater)) in numbers)
+        for hypothesis in hypotheses
+    ]
+    shown = [{**each, "reasons": own} for each, own in zip(payload, cited, strict=True)]
+    form = CitingProposal if reasons else HypothesisProposal
+    longest = TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * len(hypotheses)
+    fields = {**material.fields(assignment), "hypotheses": shown}
+    prompt: Prompt[Any] = Prompt("hypoeval/refine", fields, form, max_tokens=longest)
     answer = await ask(generator, prompt, salvage=prompt.reply)
-    if (
-        answer.value is None
-        or [_payload(_criterion(h, hypotheses[0].evidence)) for h in answer.value.hypotheses] == payload
-    ):
+    before = hypotheses[0].evidence
+    if answer.value is None or [_payload(each.criterion(before)) for each in answer.value.hypotheses] == payload:
         return hypotheses
-    seen = hypotheses[0].evidence
-    evidence = seen.model_copy(
+    evidence = before.model_copy(
         update={
-            "refined": seen.refined + 1,
-            "examples": tuple(dict.fromkeys((*seen.examples, *(example.id for example in material.examples)))),
-            "findings": tuple(dict.fromkeys((*seen.findings, *(finding.id for finding in material.findings)))),
-            "origin": "labels and literature" if material.findings else seen.origin,
+            "refined": before.refined + 1,
+            "examples": tuple(dict.fromkeys((*before.examples, *(example.id for example in material.examples)))),
+            "findings": tuple(dict.fromkeys((*before.findings, *(finding.id for finding in material.findings)))),
+            "origin": "labels and literature" if material.findings else before.origin,
         }
     )
-    refined: Sequence[Hypothesis] = answer.value.hypotheses[: len(hypotheses)]
-    return tuple(
-        _criterion(each, _citing(evidence, (*earlier, *cited_reasons(each.reasons, reasons))))
-        for each, earlier in zip(refined, _reasons_not_shown(hypotheses, refined, reasons), strict=True)
-    )
-
-
-def _refine_prompt(
-    hypotheses: Sequence[Criterion],
-    reasons: Sequence[NumberedReason],
-    material: ProposalContext,
-    assignment: Assignment,
-) -> Prompt[Any]:
-    payload = [{**_payload(each), "reasons": _cited_numbers(each, reasons)} for each in hypotheses]
-    fields = {**_fields(material, assignment), "hypotheses": payload}
-    form = _reply(reasons)
-    return Prompt("hypoeval/refine", fields, form, max_tokens=_longest(len(hypotheses)))
-
-
-def _reply(reasons: Sequence[NumberedReason]) -> type[HypothesisProposal]:
-    return CitingProposal if reasons else HypothesisProposal
-
-
-def _cited_numbers(hypothesis: Criterion, reasons: Sequence[NumberedReason]) -> list[int]:
-    cited = {(each.example, each.rater) for each in hypothesis.evidence.reasons}
-    return [each.number for each in reasons if (each.example, each.rater) in cited]
-
-
-def _reasons_not_shown(
-    before: Sequence[Criterion], after: Sequence[Hypothesis], reasons: Sequence[NumberedReason]
-) -> list[tuple[CitedReason, ...]]:
-    """Return for each refined hypothesis the earlier reasons that the prompt did not show: a reply cannot cite them.
-
-    A reply with fewer hypotheses may have left out any, so these are matched by trait.
-    """
-    shown = {(each.example, each.rater) for each in reasons}
-    by_trait = {each.trait: each for each in before}
-    same_order = len(before) == len(after)
-    matched = [
-        by_trait.get(each.trait.strip(), before[place] if same_order else None) for place, each in enumerate(after)
-    ]
-    return [
-        tuple(each for each in found.evidence.reasons if (each.example, each.rater) not in shown) if found else ()
-        for found in matched
-    ]
-
-
-def _citing(evidence: Evidence, reasons: tuple[CitedReason, ...]) -> Evidence:
-    return evidence.model_copy(update={"reasons": reasons})
-
-
-def _criterion(hypothesis: Hypothesis, evidence: Evidence) -> Criterion:
-    return Criterion(
-        id="",
-        kind="hypothesis",
-        trait=hypothesis.trait.strip(),
-        statement=hypothesis.statement.strip(),
-        levels=hypothesis.ordered_levels(),
-        evidence=evidence,
-    )
+    # The reply cannot cite reasons that the prompt did not show: those of an earlier wording are kept. A reply with
+    # fewer hypotheses may have left out any, so these are matched by trait.
+    by_trait = {each.trait: each for each in hypotheses}
+    same_order = len(hypotheses) == len(answer.value.hypotheses[: len(hypotheses)])
+    refined = []
+    for place, each in enumerate(answer.value.hypotheses[: len(hypotheses)]):
+        earlier = by_trait.get(each.trait.strip(), hypotheses[place] if same_order else None)
+        kept = [old for old in (earlier.evidence.reasons if earlier else ()) if (old.example, old.rater) not in numbers]
+        refined.append(each.criterion(evidence, (*kept, *cited_reasons(each.reasons, reasons))))
+    return tuple(refined)
 
 
 def _payload(criterion: Criterion) -> dict[str, Any]:
     levels = [{"score": level.score, "description": level.description} for level in criterion.levels]
     return {"trait": criterion.trait, "statement": criterion.statement, "levels": levels}
-
-
-def _fields(material: ProposalContext, assignment: Assignment) -> dict[str, Any]:
-    reasons = material.reasons(assignment.aspect.name)
-    observations = [
-        {
-            **assignment.text_fields(example),
-            "score": example.scores[assignment.aspect.name],
-            "predictions": [asdict(each) for each in material.predictions.get(example.id, ())],
-            "reasons": fields_of_reasons(reasons, example.id),
-        }
-        for example in by_source(material.examples)
-    ]
-    return {
-        **assignment.fields(),
-        "findings": [finding.claim for finding in material.findings],
-        "known": [{"id": each.id, "trait": each.trait, "statement": each.statement} for each in material.known],
-        "observations": shown_once(observations),
-        "tolerance": material.tolerance,
-        "reasons_shown": len(reasons),
-    }
-
-
-def _longest(count: int) -> int:
-    return 1000 + TOKENS_PER_HYPOTHESIS * count
 
 
 class LevelText(BaseModel):
@@ -478,13 +406,21 @@ class Hypothesis(BaseModel):
             expected = list(info.context["scale"]["anchors"])
             got = sorted(level.score for level in self.levels)
             if got != expected:
-                raise ValueError(f"levels needed for {_listed(expected)}, got {_listed(got)}")
+                named, given = (", ".join(map(show, scores)) or "none" for scores in (expected, got))
+                raise ValueError(f"levels needed for {named}, got {given}")
         return self
 
-    def ordered_levels(self) -> tuple[Level, ...]:
-        """Return the levels of a criterion, lowest first."""
+    def criterion(self, evidence: Evidence, reasons: tuple[CitedReason, ...] = ()) -> Criterion:
+        """Return the criterion without an id, its levels lowest first, with `evidence` that cites `reasons`."""
         levels = sorted(self.levels, key=lambda level: level.score)
-        return tuple(Level(score=level.score, description=level.description.strip()) for level in levels)
+        return Criterion(
+            id="",
+            kind="hypothesis",
+            trait=self.trait.strip(),
+            statement=self.statement.strip(),
+            levels=tuple(Level(score=level.score, description=level.description.strip()) for level in levels),
+            evidence=evidence.model_copy(update={"reasons": reasons}),
+        )
 
 
 class HypothesisProposal(BaseModel):
@@ -512,10 +448,6 @@ class CitingProposal(HypothesisProposal):
     hypotheses: Sequence[CitingHypothesis]
 
 
-def _listed(scores: list[float]) -> str:
-    return ", ".join(show(score) for score in scores) or "none"
-
-
 # Share of the best hypotheses that must miss a text's label for it to count as wrong.
 WRONG_SHARE = 0.5
 
@@ -535,43 +467,39 @@ async def extend(
         ratings: by text, the scores by the hypotheses.
     """
     assignment = training_input.assignment
-    wrong = _wrong(part.criteria, ratings, training_input, settings)
+    wrong = _wrong_texts(part.criteria, ratings, training_input, settings)
     if "labels" not in settings.sources or not wrong:
         return part.model_copy(update={"criteria": (), "dropped": ()}), ()
     texts = tuple(sorted((each for each in training_input.shown if each.id in wrong), key=lambda each: each.id))
-    close = tolerance(settings.theta, assignment.scale)
-    proposed, failure = await propose(
-        settings.new_hypotheses,
-        ProposalContext(texts, (), part.criteria, wrong, close),
-        assignment,
-        generator,
-    )
-    taken = len(part.criteria) + len(part.dropped)
-    new = tuple(each.model_copy(update={"id": f"h{taken + n:02d}"}) for n, each in enumerate(proposed, 1))
+    material = ProposalContext(texts, (), part.criteria, wrong, tolerance(settings.theta, assignment.scale))
+    proposed, failure = await propose(settings.new_hypotheses, material, assignment, generator)
+    first = len(part.criteria) + len(part.dropped) + 1
+    new = tuple(each.model_copy(update={"id": f"h{number:02d}"}) for number, each in enumerate(proposed, first))
     # Hypotheses with ratings are preferred to new ones.
     tiers = [*([each] for each in part.criteria), new]
     redundant, notes = await find_redundant(tiers, "hypothesis", assignment, judge)
     kept = tuple(each for each in new if each.id not in redundant)
     dropped = tuple(DroppedCriterion(criterion=each, reason=redundant[each.id]) for each in new if each.id in redundant)
-    failures = (failure,) if failure else ()
-    return part.model_copy(update={"criteria": kept, "dropped": dropped}), (*failures, *notes)
+    return part.model_copy(update={"criteria": kept, "dropped": dropped}), (*filter(None, [failure]), *notes)
 
 
-def predicted(
+def predict_label(
     criteria: Sequence[Criterion], scores: Mapping[str, float | None], label: float, theta: float, scale: Scale
 ) -> tuple[Prediction, ...]:
-    """Return the predictions of a text's label by those of the hypotheses that have a score of the text."""
+    """Return the predictions of a text's label by those of the hypotheses that have a score of the text.
+
+    Those that differ by more than `theta` points of a 1 to 5 scale are too high or too low.
+    """
     predictions = []
     for criterion in by_id(criteria):
         if (score := scores.get(criterion.id)) is not None:
             off: Literal["too high", "too low"] = "too high" if score > label else "too low"
-            predictions.append(
-                Prediction(criterion.id, score, off if is_wrong(score, label, theta, scale) else "close")
-            )
+            is_wrong = abs(score - label) > tolerance(theta, scale)
+            predictions.append(Prediction(criterion.id, score, off if is_wrong else "close"))
     return tuple(predictions)
 
 
-def _wrong(
+def _wrong_texts(
     criteria: Sequence[Criterion],
     ratings: Mapping[str, Mapping[str, float]],
     training_input: TrainingInput,
@@ -582,32 +510,24 @@ def _wrong(
     The texts are of at most half of the groups, since the labels of these groups cannot test what is proposed from
     them.
     """
-    scale, aspect = training_input.assignment.scale, training_input.assignment.aspect.name
-    labels = {example.id: example.scores[aspect] for example in training_input.shown}
-
-    def accuracy(criterion: Criterion) -> float:
-        gains = [
-            utility(scores[criterion.id], labels[name], scale)
-            for name, scores in sorted(ratings.items())
-            if criterion.id in scores
-        ]
-        return sum(gains) / len(gains) if gains else 0.0
-
-    best = sorted(criteria, key=lambda each: (-accuracy(each), each.id))[: settings.k]
-    found = {name: predicted(best, ratings.get(name, {}), labels[name], settings.theta, scale) for name in labels}
+    scale, aspect, shown = training_input.assignment.scale, training_input.assignment.aspect.name, training_input.shown
+    labels = {example.id: example.scores[aspect] for example in shown}
+    gains: dict[str, list[float]] = {criterion.id: [] for criterion in criteria}
+    for name, scores in sorted(ratings.items()):
+        for criterion in gains.keys() & scores.keys():
+            gains[criterion].append(utility(scores[criterion], labels[name], scale))
+    accuracy = {name: sum(own) / len(own) if own else 0.0 for name, own in gains.items()}
+    best = sorted(criteria, key=lambda each: (-accuracy[each.id], each.id))[: settings.k]
+    found = {name: predict_label(best, ratings.get(name, {}), labels[name], settings.theta, scale) for name in labels}
     missed = {name: sum(each.verdict != "close" for each in predictions) for name, predictions in found.items()}
-    wrong = [
-        example
-        for example in training_input.shown
-        if missed[example.id] >= max(1, WRONG_SHARE * len(found[example.id]))
-    ]
+    wrong = [example for example in shown if missed[example.id] >= max(1, WRONG_SHARE * len(found[example.id]))]
     sizes = Counter(example.group for example in wrong)
-    half = max(1, len({example.group for example in training_input.shown}) // 2)
+    half = max(1, len({example.group for example in shown}) // 2)
     groups = sorted(sizes, key=lambda group: (-sizes[group], group))[:half]
-    inside: list[Example] = sorted(
-        (example for example in wrong if example.group in groups), key=lambda each: (-missed[each.id], each.id)
+    inside = sorted(
+        (example.id for example in wrong if example.group in groups), key=lambda name: (-missed[name], name)
     )
-    return {example.id: found[example.id] for example in inside[: settings.wrong_bank]}
+    return {name: found[name] for name in inside[: settings.wrong_bank]}
 
 
 # Shares of the texts that are rated in each round; after each but the last, hopeless hypotheses are dropped.
@@ -633,31 +553,6 @@ async def learn(
         SettingsError: if they come from literature alone, and there are no findings.
         JudgeError: if no hypothesis, or none with ratings of half of the texts, could be obtained.
     """
-    assignment, findings = training_input.assignment, training_input.findings
-    _check(training_input, settings)
-    order, shown = list(training_input.in_order), sorted(training_input.shown, key=lambda example: example.id)
-    for texts in (order, shown):
-        random.Random(seed).shuffle(texts)
-    used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
-    study = _HypoEvalRun(
-        tuple(order),
-        tuple(shown[: settings.initial_examples]),
-        assignment,
-        judge,
-        generator,
-        used,
-        settings,
-        random.Random(f"union {seed}"),
-        on_progress,
-    )
-    await study.propose_all()
-    await study.remove_redundant()
-    if study.order:
-        await study.rate_bank()
-    return await study.conclude()
-
-
-def _check(training_input: TrainingInput, settings: HypoEvalSettings) -> None:
     if "labels" in settings.sources and not training_input.shown:
         raise DataError(
             "hypoeval learns from labelled texts, and there are none.",
@@ -669,6 +564,24 @@ def _check(training_input: TrainingInput, settings: HypoEvalSettings) -> None:
             f"{training_input.assignment.words.task!r}.",
             f"Give your own with {option('literature', 'PATH')}.",
         )
+    order, shown = list(training_input.in_order), sorted(training_input.shown, key=lambda example: example.id)
+    for texts in (order, shown):
+        random.Random(seed).shuffle(texts)
+    run = _HypoEvalRun(
+        order=tuple(order),
+        first=tuple(shown[: settings.initial_examples]),
+        assignment=training_input.assignment,
+        judge=judge,
+        generator=generator,
+        findings=training_input.findings if settings.sources in ("labels and literature", "literature") else (),
+        settings=settings,
+        random=random.Random(f"union {seed}"),
+        on_progress=on_progress,
+    )
+    await run.propose_all()
+    await run.remove_redundant()
+    await run.rate_bank()
+    return await run.conclude()
 
 
 @dataclass
@@ -689,7 +602,7 @@ class _HypoEvalRun:
         self.bank = Bank(self.settings)
         self.ratings = RatingTable(self.assignment, self.judge, self.settings.ask)
         self.labels = {example.id: example.scores[self.assignment.aspect.name] for example in self.order}
-        self._improved = self.settings.procedure == "improved"
+        self.improved = self.settings.procedure == "improved"
         self.failures: list[str] = []
         self.notes: list[str] = []
 
@@ -697,113 +610,32 @@ class _HypoEvalRun:
         """Fill the bank from the sources that the settings name."""
         settings = self.settings
         if settings.sources == "prior knowledge":
-            await self._propose(settings.selected, ProposalContext())
+            self.bank.add(await self._proposals(settings.selected, ProposalContext()))
         if "labels" in settings.sources:
             await self._run_bandit()
         if self.findings:
-            await self._add_from_literature()
+            material = ProposalContext(findings=self.findings, known=self._known)
+            self.bank.add(await self._proposals(settings.from_literature, material))
         if not self.bank.alive:
             raise JudgeError(f"No hypothesis could be obtained: {self.failures[-1]}")
 
-    async def remove_redundant(self) -> None:
-        """Drop redundant hypotheses, and reduce the bank to its size."""
-        # Hypotheses from prior knowledge are in one reply to a prompt that forbids repetitions.
-        if self.settings.sources != "prior knowledge":
-            for bank in self._banks():
-                await self._drop_redundant(bank, MOST_SHOWN if self._improved else 2)
-        self._cut_union()
-        self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
-
-    async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MOST_SHOWN) -> None:
-        redundant, notes = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
-        self.notes += notes
-        for name, reason in redundant.items():
-            self.bank.drop(name, reason)
-
-    def _banks(self) -> list[list[list[Criterion]]]:
-        """Return the banks in which hypotheses are compared, each as tiers in order of preference.
-
-        Hypotheses that were rated are ranked by rewards; those from literature only by their wording.
-        """
-        preferred = self._by_preference(self.bank.alive)
-        tried = [[each] for each in preferred if not self._is_literature(each)]
-        untried = [each for each in preferred if self._is_literature(each)]
-        if self._improved:
-            return [[*tried, untried]]
-        return [tried, [[each] for each in untried]]
-
-    async def rate_bank(self) -> None:
-        """Rate all texts by the whole bank, in rounds after which hopeless hypotheses are dropped."""
-        for rounds_left, share in zip(reversed(range(len(ROUNDS))), ROUNDS, strict=True):
-            end = round(share * len(self.order))
-            await self.ratings.fill(self.bank.alive, self.order[:end])
-            if self.settings.drop_hopeless and rounds_left:
-                self._drop_hopeless(end, rounds_left)
-            doing = f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses"
-            self.on_progress(doing, 0.5 + 0.5 * share)
-
-    async def conclude(self) -> Learned:
-        """Return the selected hypotheses with their evidence."""
-        candidates = tuple(criterion.id for criterion in self.bank.alive)
-        ids = tuple(example.id for example in self.order)
-        matrix = self.ratings.matrix(candidates, ids)
-        labels = np.array([self.labels[name] for name in ids])
-        selected = self._chosen(candidates, matrix, labels)
-        self._annotate(ids)
-        kept = tuple(self.bank.get(name) for name in selected)
-        best = f"{self.settings.selected} that track the labels best" if ids else f"first {self.settings.selected}"
-        for name in candidates:
-            if name not in selected:
-                self.bank.drop(name, f"not among the {best}")
-        part = Part(
-            method="hypoeval",
-            settings=self.settings.model_dump(mode="json"),
-            criteria=kept,
-            dropped=self.bank.dropped(),
-        )
-        scores = await self._scores(kept, matrix, candidates)
-        groups = [example.group for example in self.order]
-        ratings = self.ratings.rows(candidates, ids)
-        reselected_scores = reselected(matrix, labels, groups, self.settings)
-        return Learned(part, ids, candidates, ratings, scores, reselected_scores, notes=tuple(self.notes))
-
-    def _chosen(self, candidates: tuple[str, ...], matrix: FloatArray, labels: FloatArray) -> tuple[str, ...]:
-        """Return the selected candidates; without labels the first in the generator's order of importance."""
-        if not self.order:
-            return candidates[: self.settings.selected]
-        if np.isnan(matrix).all():
-            raise JudgeError(
-                "The judge gave no usable rating for any training text.", f"Try another {option('judge')}."
-            )
-        chosen = tuple(candidates[column] for column in select(matrix, labels, self.settings))
-        if not chosen:
-            raise JudgeError(
-                f"No hypothesis was rated on at least half of the {len(self.order)} texts.",
-                f"{RUN_AGAIN}, with {option('retry_failed')}.",
-            )
-        return chosen
-
-    async def _scores(self, kept: Sequence[Criterion], matrix: FloatArray, candidates: Sequence[str]) -> FloatArray:
-        if self.settings.ask != "concatenated":
-            return predictions(matrix, [candidates.index(criterion.id) for criterion in kept])
-        requests = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
-        return floats(overall.score for (overall,) in await asyncio.gather(*requests))
-
     async def _run_bandit(self) -> None:
         settings, total, first = self.settings, len(self.order), self.first
-        await self._propose(
-            settings.initial_hypotheses, ProposalContext(first, self.findings), visit=first if total else ()
-        )
-        self.bank.trim(settings.bank_size, len(first))
+        material = ProposalContext(first, self.findings)
+        added = self.bank.add(await self._proposals(settings.initial_hypotheses, material))
+        await self._visit(added, first if total else (), len(first))
+        self.bank.trim(len(first))
         wrong: dict[str, tuple[Example, tuple[Prediction, ...]]] = {}
         for step in range(len(first) + 1, total + 1):
             example = self.order[step - 1]
             top = self.bank.top(settings.k, step - 1)
             await self._visit(top, [example], step)
-            predicted = self._predicted(example, top)
-            missed = sum(each.verdict != "close" for each in predicted)
+            scores = {each.id: self.ratings.get(each.id, example.id).score for each in top}
+            label, scale = self.labels[example.id], self.assignment.scale
+            predictions = predict_label(top, scores, label, settings.theta, scale)
+            missed = sum(each.verdict != "close" for each in predictions)
             if missed >= max(1, wrong_needed(len(top), step, total)):
-                wrong[example.id] = (example, predicted)
+                wrong[example.id] = (example, predictions)
             if len(wrong) >= settings.wrong_bank:
                 await self._propose_from_wrong(wrong, top, step)
                 wrong = {}
@@ -811,68 +643,55 @@ class _HypoEvalRun:
                 f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total
             )
 
-    async def _propose(self, count: int, material: ProposalContext, visit: Sequence[Example] = ()) -> None:
-        await self._visit(self.bank.add(await self._proposed(count, material)), visit, len(visit))
-
-    async def _proposed(self, count: int, material: ProposalContext) -> tuple[Criterion, ...]:
-        new, failure = await propose(count, material, self.assignment, self.generator)
-        if failure:
-            self.failures.append(failure)
-        return new
-
     async def _propose_from_wrong(
         self, wrong: Mapping[str, tuple[Example, tuple[Prediction, ...]]], top: Sequence[Criterion], step: int
     ) -> None:
         settings = self.settings
         texts = tuple(text for text, _ in wrong.values())
         material = ProposalContext(texts)
-        if self._improved:
-            predictions = {name: predicted for name, (_, predicted) in wrong.items()}
+        if self.improved:
+            predictions = {name: missed for name, (_, missed) in wrong.items()}
             close = tolerance(settings.theta, self.assignment.scale)
             material = ProposalContext(texts, (), self._known, predictions, close)
-        new = await self._proposed(settings.new_hypotheses, material)
+        new = await self._proposals(settings.new_hypotheses, material)
         if not new:
             return
         # The generator has just seen these texts: a turn without material is skipped.
-        again = ProposalContext() if self._improved else material
-        turns = (again, ProposalContext(findings=self.findings, known=self._known))
-        new = await self._refined(new, turns[::-1] if settings.procedure == "published" else turns)
-        added = await self._without_repetitions(self.bank.add(new))
+        again = ProposalContext() if self.improved else material
+        turns = [again, ProposalContext(findings=self.findings, known=self._known)]
+        if settings.procedure == "published":
+            turns.reverse()
+        unchanged = 0
+        for number in range(settings.refine_rounds):
+            turn, before = turns[number % len(turns)], new
+            if turn.examples or turn.findings:
+                new = await refine(before, turn, self.assignment, self.generator)
+            unchanged = unchanged + 1 if new is before else 0
+            if unchanged == len(turns):  # every further round would repeat a request
+                break
+        added = self.bank.add(new)
+        if self.improved:
+            # Earlier hypotheses have ratings and are preferred to new ones.
+            names = {criterion.id for criterion in added}
+            known = [[each] for each in self._by_preference() if each.id not in names]
+            await self._drop_redundant([*known, added])
+            added = tuple(criterion for criterion in added if criterion.id in self.bank.arms)
         await self._visit(added, texts, step)
         if settings.procedure == "paper":
-            self.bank.keep_only((*top, *added))
-        self.bank.trim(settings.bank_size, step)
+            reason = "neither among the best nor new when new hypotheses were proposed"
+            self.bank.keep_only((*top, *added), reason)
+        self.bank.trim(step)
 
-    async def _without_repetitions(self, added: Sequence[Criterion]) -> tuple[Criterion, ...]:
-        """Return the added hypotheses that are not redundant; the others are dropped.
-
-        Earlier hypotheses have ratings and are preferred to new ones.
-        """
-        if self._improved:
-            names = {criterion.id for criterion in added}
-            known = [[each] for each in self._by_preference(self.bank.alive) if each.id not in names]
-            await self._drop_redundant([*known, added])
-        left = {criterion.id for criterion in self.bank.alive}
-        return tuple(criterion for criterion in added if criterion.id in left)
-
-    async def _refined(self, new: tuple[Criterion, ...], materials: Sequence[ProposalContext]) -> tuple[Criterion, ...]:
-        unchanged = 0
-        for number in range(self.settings.refine_rounds):
-            material, before = materials[number % len(materials)], new
-            if material.examples or material.findings:
-                new = await refine(before, material, self.assignment, self.generator)
-            unchanged = unchanged + 1 if new is before else 0
-            if unchanged == len(materials):  # every further round would repeat a request
-                break
+    async def _proposals(self, count: int, material: ProposalContext) -> tuple[Criterion, ...]:
+        new, failure = await propose(count, material, self.assignment, self.generator)
+        if failure:
+            self.failures.append(failure)
         return new
-
-    async def _add_from_literature(self) -> None:
-        await self._propose(self.settings.from_literature, ProposalContext(findings=self.findings, known=self._known))
 
     @property
     def _known(self) -> tuple[Criterion, ...]:
         """The hypotheses that a proposal must not repeat: the bank, which the paper and its code do not show."""
-        return self.bank.alive if self._improved else ()
+        return self.bank.alive if self.improved else ()
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
         await self.ratings.fill(criteria, examples)
@@ -882,46 +701,122 @@ class _HypoEvalRun:
                 gain = None if rating is None else utility(rating, self.labels[example.id], self.assignment.scale)
                 self.bank.visit(criterion.id, gain, step)
 
-    def _predicted(self, example: Example, top: Sequence[Criterion]) -> tuple[Prediction, ...]:
-        scores = {each.id: self.ratings.get(each.id, example.id).score for each in top}
-        return predicted(top, scores, self.labels[example.id], self.settings.theta, self.assignment.scale)
-
-    def _is_literature(self, criterion: Criterion) -> bool:
-        return criterion.evidence.origin == "literature"
-
-    def _by_preference(self, criteria: Sequence[Criterion]) -> list[Criterion]:
+    def _by_preference(self) -> list[Criterion]:
         """Return the rated hypotheses by reward or accuracy, then those from literature in the generator's order."""
-        by_accuracy = self.settings.procedure == "published"
-        ranked = self.bank.most_accurate() if by_accuracy else self.bank.top(len(criteria), len(self.order))
-        rank = {c.id: place for place, c in enumerate(ranked)}
-        return sorted(criteria, key=lambda c: (0, rank[c.id]) if not self._is_literature(c) else (1, 0))
+        arms = self.bank.arms.values()
+        best = ranked(arms, len(self.order), self.settings.alpha, self.settings.procedure)
+        if self.settings.procedure == "published":
+            best = sorted(arms, key=lambda arm: (-arm.accuracy, arm.id))
+        rated = [self.bank.criteria[arm.id] for arm in best]
+        return [
+            *(each for each in rated if not _is_from_literature(each)),
+            *(each for each in self.bank.alive if _is_from_literature(each)),
+        ]
 
-    def _cut_union(self) -> None:
-        size, preferred = self.settings.bank_size, self._by_preference(self.bank.alive)
-        literature = [c for c in preferred if self._is_literature(c)]
-        learned = [c for c in preferred if not self._is_literature(c)]
-        kept = {c.id for c in final_bank(learned, literature, size, self.settings.procedure, self.random)}
-        for criterion in preferred:
-            if criterion.id not in kept:
-                self.bank.drop(criterion.id, f"no place in the final bank of {size}")
+    async def remove_redundant(self) -> None:
+        """Drop redundant hypotheses, and reduce the bank to its size."""
+        # Hypotheses from prior knowledge are in one reply to a prompt that forbids repetitions.
+        if self.settings.sources != "prior knowledge":
+            # Hypotheses that were rated are ranked by rewards; those from literature only by their wording.
+            preferred = self._by_preference()
+            rated = [[each] for each in preferred if not _is_from_literature(each)]
+            unrated = [each for each in preferred if _is_from_literature(each)]
+            if self.improved:
+                await self._drop_redundant([*rated, unrated])
+            else:
+                await self._drop_redundant(rated, most_shown=2)
+                await self._drop_redundant([[each] for each in unrated], most_shown=2)
+        size, preferred = self.settings.bank_size, self._by_preference()
+        literature = [each for each in preferred if _is_from_literature(each)]
+        learned = [each for each in preferred if not _is_from_literature(each)]
+        kept = final_bank(learned, literature, size, self.settings.procedure, self.random)
+        self.bank.keep_only(kept, f"no place in the final bank of {size}")
+        self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
 
-    def _drop_hopeless(self, rated: int, rounds_left: int) -> None:
-        # All ratings count: hypotheses from the bandit have some of later texts too.
-        names = [criterion.id for criterion in self.bank.alive]
-        matrix = self.ratings.matrix(names, [example.id for example in self.order])
-        labels = np.array([self.labels[example.id] for example in self.order])
-        for column in hopeless(matrix, labels, rounds_left, self.settings):
-            self.bank.drop(names[column], f"tracked the labels too little when {rated} texts were rated by the bank")
+    async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MOST_SHOWN) -> None:
+        redundant, notes = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
+        self.notes += notes
+        for name, reason in redundant.items():
+            self.bank.drop(name, reason)
 
-    def _annotate(self, ids: Sequence[str]) -> None:
-        place = {name: number for number, name in enumerate(ids)}
-        for criterion in self.bank.every_id():
-            # Most hypotheses were dropped early and have few ratings.
-            ratings = self.ratings.of(criterion)
-            rated = [name for name in sorted(ratings, key=lambda name: place[name]) if ratings[name].score is not None]
-            scores = np.array([[ratings[name].score] for name in rated], dtype=float).reshape(len(rated), 1)
-            r = label_correlations(scores, np.array([self.labels[name] for name in rated], dtype=float))
-            self.bank.annotate(criterion, rounded(float(r[0])), len(rated), len(ratings) - len(rated))
+    async def rate_bank(self) -> None:
+        """Rate all texts by the whole bank, in rounds after which hopeless hypotheses are dropped."""
+        if not self.order:
+            return
+        ids, labels = [example.id for example in self.order], np.array(list(self.labels.values()))
+        for rounds_left, share in zip(reversed(range(len(ROUNDS))), ROUNDS, strict=True):
+            end = round(share * len(self.order))
+            await self.ratings.fill(self.bank.alive, self.order[:end])
+            if self.settings.drop_hopeless and rounds_left:
+                # All ratings count: hypotheses from the bandit have some of later texts too.
+                names = [criterion.id for criterion in self.bank.alive]
+                for column in hopeless(self.ratings.matrix(names, ids), labels, rounds_left, self.settings):
+                    reason = f"tracked the labels too little when {end} texts were rated by the bank"
+                    self.bank.drop(names[column], reason)
+            doing = f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses"
+            self.on_progress(doing, 0.5 + 0.5 * share)
+
+    async def conclude(self) -> Learned:
+        """Return the selected hypotheses with their evidence."""
+        settings, ids = self.settings, tuple(self.labels)
+        candidates = tuple(criterion.id for criterion in self.bank.alive)
+        matrix = self.ratings.matrix(candidates, ids)
+        labels = np.array(list(self.labels.values()))
+        selected = self._selected(candidates, matrix, labels)
+        self._add_evidence()
+        kept = tuple(self.bank.criteria[name] for name in selected)
+        best = f"{settings.selected} that track the labels best" if ids else f"first {settings.selected}"
+        self.bank.keep_only(kept, f"not among the {best}")
+        if settings.ask == "concatenated":
+            requests = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
+            scores = floats(overall.score for (overall,) in await asyncio.gather(*requests))
+        else:
+            scores = predictions(matrix, [candidates.index(name) for name in selected])
+        return Learned(
+            part=Part(
+                method="hypoeval",
+                settings=settings.model_dump(mode="json"),
+                criteria=kept,
+                dropped=self.bank.dropped(),
+            ),
+            examples=ids,
+            candidates=candidates,
+            ratings=self.ratings.rows(candidates, ids),
+            scores=scores,
+            reselected=reselected(matrix, labels, [example.group for example in self.order], settings),
+            notes=tuple(self.notes),
+        )
+
+    def _selected(self, candidates: tuple[str, ...], matrix: FloatArray, labels: FloatArray) -> tuple[str, ...]:
+        """Return the selected candidates; without labels the first in the generator's order of importance."""
+        if not self.order:
+            return candidates[: self.settings.selected]
+        if np.isnan(matrix).all():
+            raise JudgeError(
+                "The judge gave no usable rating for any training text.", f"Try another {option('judge')}."
+            )
+        selected = tuple(candidates[column] for column in select(matrix, labels, self.settings))
+        if not selected:
+            raise JudgeError(
+                f"No hypothesis was rated on at least half of the {len(self.order)} texts.",
+                f"{RUN_AGAIN}, with {option('retry_failed')}.",
+            )
+        return selected
+
+    def _add_evidence(self) -> None:
+        """Add to each hypothesis its correlation with the labels; most were dropped early and have few ratings."""
+        for name, criterion in self.bank.criteria.items():
+            ratings = self.ratings.of(name)
+            rated = [each for each in self.labels if each in ratings and ratings[each].score is not None]
+            scores = np.array([[ratings[each].score] for each in rated], dtype=float).reshape(len(rated), 1)
+            r = label_correlations(scores, np.array([self.labels[each] for each in rated], dtype=float))
+            update = {"pearson": rounded(float(r[0])), "judged": len(rated), "missing": len(ratings) - len(rated)}
+            evidence = criterion.evidence.model_copy(update=update)
+            self.bank.criteria[name] = criterion.model_copy(update={"evidence": evidence})
+
+
+def _is_from_literature(criterion: Criterion) -> bool:
+    return criterion.evidence.origin == "literature"
 
 
 def learning_calls(training_input: TrainingInput, settings: HypoEvalSettings) -> LearningCalls:

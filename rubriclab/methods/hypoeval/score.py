@@ -1,4 +1,4 @@
-"""HypoEval's hyperparameters, and the settings of its paper and of its published code."""
+"""HypoEval's hyperparameters, those of its paper and of its published code, and ratings of texts by hypotheses."""
 
 from __future__ import annotations
 
@@ -121,11 +121,19 @@ async def rate(
 ) -> tuple[CriterionRating, ...]:
     """Return one rating for each criterion, in order; for `concatenated` a single one with the id `overall`."""
     if ask_how == "together" and len(criteria) > 1:
-        return await _together(example, criteria, assignment, judge)
+        together = rate_together_prompt(example, criteria, assignment)
+        answer = await ask(judge, together)
+        found = answer.value.entries if answer.value else {}
+        missing = why_missing(together, answer, "rating") if len(found) < len(criteria) else ""
+        return tuple(
+            CriterionRating(each.id, entry.score, entry.reason)
+            if (entry := found.get(each.id))
+            else CriterionRating(each.id, None, missing)
+            for each in criteria
+        )
     if ask_how == "concatenated":
-        return (await _once(example, criteria, OVERALL, assignment, judge),)
-    ratings = (_once(example, [criterion], criterion.id, assignment, judge) for criterion in criteria)
-    return tuple(await gathered(ratings))
+        return (await _rate_once(example, criteria, OVERALL, assignment, judge),)
+    return tuple(await gathered(_rate_once(example, [each], each.id, assignment, judge) for each in criteria))
 
 
 def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Rating]:
@@ -135,14 +143,13 @@ def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Ass
 
 def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[KeyedReply]:
     """Return the prompt for one rating by each of `criteria`, which are listed in the order of ids."""
-    longest = 256 + 128 * len(criteria)
     fields = _fields(example, by_id(criteria), assignment)
     score = score_entry(fields)
     form = keyed_reply(tuple(AskedEntry(each["id"], score, names=(each["trait"],)) for each in fields["criteria"]))
-    return Prompt("hypoeval/rate_together", fields, form, max_tokens=longest)
+    return Prompt("hypoeval/rate_together", fields, form, max_tokens=256 + 128 * len(criteria))
 
 
-async def _once(
+async def _rate_once(
     example: Example, criteria: Sequence[Criterion], name: str, assignment: Assignment, judge: Judge
 ) -> CriterionRating:
     answer = await ask(judge, rate_prompt(example, criteria, assignment))
@@ -151,27 +158,12 @@ async def _once(
     return CriterionRating(name, answer.value.score, answer.value.reasoning)
 
 
-async def _together(
-    example: Example, criteria: Sequence[Criterion], assignment: Assignment, judge: Judge
-) -> tuple[CriterionRating, ...]:
-    prompt = rate_together_prompt(example, criteria, assignment)
-    answer = await ask(judge, prompt)
-    found = answer.value.entries if answer.value else {}
-    missing = why_missing(prompt, answer, "rating") if len(found) < len(criteria) else ""
-    return tuple(
-        CriterionRating(each.id, entry.score, entry.reason)
-        if (entry := found.get(each.id))
-        else CriterionRating(each.id, None, missing)
-        for each in criteria
-    )
-
-
 def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> dict[str, Any]:
     payload = [criterion_payload(criterion) for criterion in criteria]
     return {**assignment.fields(), **assignment.text_fields(example), "criteria": payload}
 
 
-NEVER_ASKED = "the judge was never asked about this text by this criterion"
+NOT_REQUESTED = "the judge was never asked about this text by this criterion"
 
 
 class RatingTable:
@@ -187,13 +179,14 @@ class RatingTable:
 
     async def fill(self, criteria: Sequence[Criterion], examples: Sequence[Example]) -> None:
         """Request the ratings of all `examples` by all `criteria` that are not stored yet."""
-        await asyncio.gather(*(self._fill_one(example, criteria) for example in examples))
 
-    async def _fill_one(self, example: Example, criteria: Sequence[Criterion]) -> None:
-        new = [criterion for criterion in criteria if example.id not in self._ratings.get(criterion.id, {})]
-        if new:
-            for rated in await rate(example, new, self._assignment, self._judge, self._ask_how):
-                self._ratings.setdefault(rated.criterion, {})[example.id] = rated
+        async def fill_one(example: Example) -> None:
+            new = [criterion for criterion in criteria if example.id not in self.of(criterion.id)]
+            if new:
+                for rated in await rate(example, new, self._assignment, self._judge, self._ask_how):
+                    self._ratings.setdefault(rated.criterion, {})[example.id] = rated
+
+        await asyncio.gather(*map(fill_one, examples))
 
     def get(self, criterion: str, example: str) -> CriterionRating:
         """Return a stored rating, without a score if it failed.
@@ -203,24 +196,24 @@ class RatingTable:
         """
         return self._ratings[criterion][example]
 
+    def of(self, criterion: str) -> Mapping[str, CriterionRating]:
+        """Return the stored ratings of `criterion`, by example."""
+        return self._ratings.get(criterion, {})
+
     def rows(self, criteria: Sequence[str], examples: Sequence[str]) -> tuple[tuple[CriterionRating, ...], ...]:
         """Return a row for each example with a rating for each criterion; those never requested have no score."""
-        return tuple(tuple(self._rating(criterion, example) for criterion in criteria) for example in examples)
+        return tuple(
+            tuple(self.of(name).get(example) or CriterionRating(name, None, NOT_REQUESTED) for name in criteria)
+            for example in examples
+        )
 
     def matrix(self, criteria: Sequence[str], examples: Sequence[str]) -> FloatArray:
         """Return scores, shape (examples, criteria); NaN if missing or not requested."""
         return scores_of(self.rows(criteria, examples), len(criteria))
 
-    def of(self, criterion: str) -> Mapping[str, CriterionRating]:
-        """Return the stored ratings of `criterion`, by example."""
-        return self._ratings.get(criterion, {})
-
-    def _rating(self, criterion: str, example: str) -> CriterionRating:
-        return self.of(criterion).get(example) or CriterionRating(criterion, None, NEVER_ASKED)
-
 
 # The least share of the hypotheses' weight with a rating.
-LEAST_WEIGHT = 0.5
+MIN_RATED_WEIGHT = 0.5
 
 
 async def score(
@@ -236,6 +229,6 @@ async def score(
     weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
     rated = [(weights[r.criterion], r.score) for r in ratings if r.score is not None]
     weight, total = sum(w for w, _ in rated), sum(weights[r.criterion] for r in ratings)
-    if not rated or weight < LEAST_WEIGHT * total:
+    if not rated or weight < MIN_RATED_WEIGHT * total:
         return None, ratings
     return round(sum(w * value for w, value in rated) / weight, DIGITS), ratings

@@ -1,0 +1,1048 @@
+"""HypoEval: its settings, bandit, selection, proposals, ratings and scores, and learning as a whole by script."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypoeval_scripts import (
+    ASPECT,
+    SMALL,
+    TEXTS,
+    Scripted,
+    assignment,
+    criterion,
+    drawn_rating,
+    everybody,
+    example,
+    examples,
+    findings,
+    hypothesis,
+    label_of,
+    of_kind,
+    order_of,
+    proposal,
+    questions,
+    rating,
+    run,
+    scripted,
+    seen_texts,
+    training_input,
+)
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra.numpy import arrays
+from pydantic import BaseModel, ValidationError
+from scipy.stats import pearsonr
+
+from rubriclab.errors import DataError, JudgeError, JudgeUnavailable, PromptRejected, SettingsError
+from rubriclab.learning.train import train_method
+from rubriclab.methods.hypoeval import HYPOEVAL, score
+from rubriclab.methods.hypoeval.learn import (
+    Arm,
+    Bank,
+    Hypothesis,
+    HypothesisProposal,
+    ProposalContext,
+    final_bank,
+    hopeless,
+    learn,
+    predictions,
+    propose,
+    propose_prompt,
+    ranked,
+    refine,
+    reward,
+    select,
+    tolerance,
+    utility,
+    wrong_needed,
+)
+from rubriclab.methods.hypoeval.score import NOT_REQUESTED, PRESETS, HypoEvalSettings, RatingTable, rate
+from rubriclab.methods.method import CriterionRating, TrainingInput, chosen_settings
+from rubriclab.methods.prompting import Rating
+from rubriclab.models.base import digest
+from rubriclab.models.rubric import Evidence, Part
+from rubriclab.models.text import Scale
+from rubriclab.prompts import render
+from rubriclab.stats.correlation import label_correlations
+
+
+def test_the_numbers_are_the_paper_s_by_default_too():
+    paper = chosen_settings(HypoEvalSettings, PRESETS, {"preset": "paper"}).model_dump()
+    ours = HypoEvalSettings().model_dump()
+    assert {name for name in ours if ours[name] != paper[name]} == {"procedure", "drop_hopeless"}
+
+
+ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
+BOUNDS = st.floats(-1000, 1000, allow_nan=False)
+SCALES = st.builds(lambda low, width: Scale(low=low, high=low + width, whole=False), BOUNDS, st.floats(0.5, 500))
+SHARES = st.floats(0, 1)
+
+
+def on(scale: Scale, share: float) -> float:
+    return min(scale.low + share * scale.width, scale.high)
+
+
+def visited_arm(name: str, utilities, step: int) -> Arm:
+    return Arm(name, len(utilities), sum(utilities), step)
+
+
+def total(arm: Arm, step: int, alpha: float = 0.5, procedure="improved") -> float:
+    return reward(arm, step, alpha, procedure)
+
+
+@pytest.mark.parametrize("rating", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("label", [1, 2.333333, 3.5, 5])
+def test_utility_is_the_paper_s_on_its_own_scale(rating, label):
+    assert utility(rating, label, ONE_TO_FIVE) == pytest.approx(1 - (rating - label) ** 2 / 16)
+    assert utility(rating, label, ONE_TO_FIVE) == pytest.approx(1 - ((rating - label) / 4) ** 2)
+
+
+def test_an_arm_without_a_visit_has_no_utility_and_the_largest_bonus():
+    fresh, visited = Arm("h02"), visited_arm("h01", (0.0, 0.0), 9)
+    assert total(fresh, 9) > total(visited, 9)
+    assert total(Arm("h03"), 0) == 0
+
+
+def test_a_failed_rating_teaches_nothing():
+    arm = visited_arm("h01", (0.5,), 3)
+    assert arm.seen(None, 7) is arm
+    assert arm.seen(0.25, 7) == visited_arm("h01", (0.5, 0.25), 7)
+
+
+ARMS = st.lists(
+    st.builds(
+        visited_arm,
+        st.integers(1, 99).map("h{:02d}".format),
+        st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), max_size=4).map(tuple),
+        st.integers(0, 30),
+    ),
+    max_size=12,
+    unique_by=lambda arm: arm.id,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(arms=ARMS, step=st.integers(1, 40), procedure=st.sampled_from(["improved", "paper"]), data=st.data())
+def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, procedure, data):
+    order = ranked(arms, step, 0.5, procedure)
+    assert order == ranked(data.draw(st.permutations(arms)), step, 0.5, procedure)
+    rewards = [total(arm, step, procedure=procedure) for arm in order]
+    assert rewards == sorted(rewards, reverse=True)
+    for first, second in itertools.pairwise(order):
+        assert total(first, step, procedure=procedure) > total(second, step, procedure=procedure) or (
+            first.id < second.id
+        )
+
+
+@settings(deadline=None, max_examples=60)
+@given(scale=SCALES, rating=SHARES, label=SHARES, theta=st.floats(0.05, 4))
+def test_utility_and_threshold_do_not_depend_on_the_scale_s_unit(scale, rating, label, theta):
+    placed = on(scale, rating), on(scale, label)
+    assert utility(*placed, scale) == pytest.approx(utility(rating, label, Scale(low=0, high=1, whole=False)), abs=1e-6)
+    distance = abs(rating - label) * 4
+    if abs(distance - theta) > 1e-6:
+        assert (abs(placed[0] - placed[1]) > tolerance(theta, scale)) == (distance > theta)
+
+
+def test_w_hyp_rises_from_nothing_as_in_the_published_code():
+    # len(top) * i / N * 0.8 with the 0-based number of the text
+    assert [wrong_needed(10, step, 30) for step in (1, 16, 30)] == pytest.approx([0, 4, 10 * 29 / 30 * 0.8])
+
+
+@pytest.fixture
+def bank() -> Bank:
+    bank = Bank(HypoEvalSettings(bank_size=2))
+    bank.add(criterion(name) for name in "abc")
+    return bank
+
+
+def test_an_id_is_never_used_again(bank: Bank):
+    bank.drop("h03", "gone")
+    assert [c.id for c in bank.add([criterion("d")])] == ["h04"]
+    assert tuple(bank.criteria) == ("h01", "h02", "h03", "h04")
+
+
+def test_trimming_keeps_the_best_and_says_why_others_left(bank: Bank):
+    for name, gain in (("h01", 0.1), ("h02", 0.9), ("h03", 0.5)):
+        bank.visit(name, gain, 7)
+    bank.trim(7)
+    assert [c.id for c in bank.alive] == ["h02", "h03"]
+    (dropped,) = bank.dropped()
+    assert dropped.criterion.trait == "a"
+    assert dropped.reason == "reward below the best 2 after 7 labelled texts"
+
+
+NAN = np.nan
+FIVE = HypoEvalSettings()
+RATINGS = st.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0, NAN])
+
+
+def matrices(texts: int = 12, criteria: int = 6) -> st.SearchStrategy:
+    return arrays(float, (texts, criteria), elements=RATINGS)
+
+
+LABELS = arrays(float, 12, elements=st.sampled_from([1.0, 1.5, 2.0, 3.0, 3.333333, 5.0]))
+
+
+def by_scipy(column: np.ndarray, labels: np.ndarray) -> float:
+    rated = ~np.isnan(column)
+    if rated.sum() < 5 or np.ptp(column[rated]) == 0 or np.ptp(labels[rated]) == 0:
+        return NAN
+    return float(pearsonr(column[rated], labels[rated]).statistic)
+
+
+@settings(deadline=None, max_examples=60)
+@given(matrix=matrices(), labels=LABELS, keep=st.integers(1, 6))
+def test_the_kept_are_the_best_by_scipy_among_those_rated_often_enough(matrix, labels, keep):
+    kept = select(matrix, labels, HypoEvalSettings(selected=keep, procedure="paper"))
+    r = np.nan_to_num([by_scipy(column, labels) for column in matrix.T], nan=-2.0)
+    eligible = [c for c in range(6) if (~np.isnan(matrix[:, c])).sum() >= 6]
+    assert len(kept) == min(keep, len(eligible))
+    assert set(kept) <= set(eligible)
+    worst = min((r[c] for c in kept), default=-9)
+    assert all(r[c] <= worst + 1e-9 for c in eligible if c not in kept)
+
+
+def test_what_runs_against_the_labels_is_left_out_even_if_fewer_are_kept_than_asked_for():
+    labels = np.arange(10.0)
+    matrix = np.column_stack([-labels, labels, labels**2, -(labels**3), np.ones(10)])
+    assert select(matrix, labels, FIVE) == [1, 2]
+
+
+def test_where_nothing_runs_with_the_labels_the_least_bad_are_kept():
+    labels = np.arange(10.0)
+    weak = np.array([5, 4, 5, 4, 4, 5, 4, 4, 5, 4.0])
+    matrix = np.column_stack([-labels, weak])
+    assert select(matrix, labels, FIVE) == [1, 0]
+
+
+@pytest.mark.parametrize(("selected", "columns"), [(5, 20), (2, 20), (1, 4), (5, 7)])
+def test_successive_rejects_keep_one_selection_s_worth_for_every_round_to_come(selected, columns):
+    rng = np.random.default_rng(0)
+    labels = rng.normal(size=15)
+    matrix = labels[:, np.newaxis] * np.linspace(1, -1, columns) + rng.normal(size=(15, columns))
+    chosen = HypoEvalSettings(selected=selected, procedure="paper")
+    for rounds_left in (2, 1):
+        out = hopeless(matrix, labels, rounds_left, chosen)
+        assert columns - len(out) == min(columns, math.ceil(selected * {2: 3, 1: 1.5}[rounds_left]))
+        r = label_correlations(matrix, labels)
+        assert out == sorted(out)
+        assert all(r[c] <= min(r[k] for k in range(columns) if k not in out) for c in out)
+
+
+def test_those_without_a_correlation_leave_first_and_of_equals_the_later():
+    labels = np.arange(10.0)
+    constant = np.full(10, 3.0)
+    matrix = np.column_stack([constant, -labels, labels, labels, labels])
+    one = HypoEvalSettings(selected=1)
+    assert hopeless(matrix, labels, 1, one) == [0, 1, 4]
+    assert hopeless(matrix, labels, 2, one) == [0, 1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(matrix=matrices())
+def test_predictions_are_the_mean_of_what_is_there(matrix):
+    columns = [0, 3, 5]
+    found = predictions(matrix, columns)
+    for row, value in zip(matrix[:, columns], found, strict=True):
+        there = row[~np.isnan(row)]
+        assert np.isnan(value) if len(there) == 0 else value == pytest.approx(there.mean(), abs=1e-6)
+
+
+CONTEXT = assignment().fields()
+SCALES_REPLIES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=True), Scale(low=1, high=5, whole=False)]
+
+
+@pytest.mark.parametrize("model", [HypothesisProposal, Rating])
+def test_reasoning_stands_before_every_verdict(model: type[BaseModel]):
+    assert next(iter(model.model_fields)) == "reasoning"
+
+
+@pytest.mark.parametrize(
+    "scale", [*SCALES_REPLIES, Scale(low=0.1, high=0.9, whole=False), Scale(low=0, high=100, whole=True)]
+)
+def test_a_hypothesis_has_a_level_for_exactly_the_scale_s_anchors(scale: Scale):
+    context = assignment(scale).fields()
+    told = hypothesis("a", scale.anchors())
+    assert Hypothesis.model_validate(told, context=context)
+    for levels in (told["levels"][1:], [*told["levels"], told["levels"][0]], []):
+        with pytest.raises(ValidationError, match="levels needed for"):
+            Hypothesis.model_validate({**told, "levels": levels}, context=context)
+
+
+def test_levels_in_any_order_are_held_lowest_first():
+    told = hypothesis("a")
+    told["levels"].reverse()
+    found = Hypothesis.model_validate(told, context=CONTEXT).criterion(Evidence(origin="labels"))
+    assert [level.score for level in found.levels] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("blank", ["trait", "statement", "level"])
+def test_a_hypothesis_without_words_is_refused(blank: str):
+    told = hypothesis("a")
+    if blank == "level":
+        told["levels"][2]["description"] = "\n"
+    else:
+        told[blank] = "  "
+    with pytest.raises(ValidationError, match="need words"):
+        Hypothesis.model_validate(told, context=CONTEXT)
+
+
+def test_a_truth_value_is_no_number_anywhere():
+    told = hypothesis("a", (0, 1))
+    told["levels"][1]["score"] = True
+    with pytest.raises(ValidationError, match="a number was expected"):
+        Hypothesis.model_validate(told, context=assignment(SCALES_REPLIES[0]).fields())
+
+
+TEXTS_PROPOSE = examples(3)
+BOTH = ProposalContext(TEXTS_PROPOSE, findings())
+
+
+@pytest.mark.parametrize(
+    ("material", "origin"),
+    [
+        (BOTH, "labels and literature"),
+        (ProposalContext(TEXTS_PROPOSE), "labels"),
+        (ProposalContext(findings=findings()), "literature"),
+        (ProposalContext(), "prior knowledge"),
+    ],
+)
+async def test_evidence_names_what_the_generator_was_shown(material: ProposalContext, origin: str):
+    proposed, failure = await propose(2, material, assignment(), scripted())
+    assert failure is None
+    for found in proposed:
+        assert found.evidence.origin == origin
+        assert found.evidence.examples == tuple(text.id for text in material.examples)
+        assert found.evidence.findings == tuple(finding.id for finding in material.findings)
+        assert found.evidence.refined == 0
+
+
+async def test_texts_of_one_source_are_shown_together_with_the_source_once():
+    texts = tuple(replace(text, source=source) for text, source in zip(examples(4), "abab", strict=True))
+    prompt = propose_prompt(2, ProposalContext(texts), assignment())
+    assert [item["output"] for item in prompt.fields["observations"]] == [texts[n].output for n in (0, 2, 1, 3)]
+    content = render(prompt)[1]["content"]
+    assert [content.count(f">>>\n{source}\n<<<") for source in "ab"] == [1, 1]
+    assert "(Same source text as with text 1.)" in content
+    assert "(Same source text as with text 3.)" in content
+
+
+async def test_more_hypotheses_than_asked_for_are_cut_and_fewer_are_taken():
+    generator = scripted(propose=lambda _: proposal("a", "b", "c"))
+    assert [c.trait for c in (await propose(2, BOTH, assignment(), generator))[0]] == ["a", "b"]
+    assert [c.trait for c in (await propose(9, BOTH, assignment(), generator))[0]] == ["a", "b", "c"]
+
+
+async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair():
+    generator = scripted(propose=lambda p: proposal("a") if p.sample == 2 else "no JSON at all")
+    proposed, failure = await propose(1, BOTH, assignment(), generator)
+    assert [c.trait for c in proposed] == ["a"]
+    assert failure is None
+    assert [(p.sample, p.repair is not None) for p in generator.prompts] == [
+        (0, False),
+        (0, True),
+        (1, False),
+        (1, True),
+        (2, False),
+    ]
+
+
+async def test_a_generator_out_of_reach_is_asked_once_as_retrying_was_done_below():
+    def busy(_):
+        raise JudgeUnavailable("the server is busy")
+
+    generator = scripted(propose=busy)
+    assert await propose(1, BOTH, assignment(), generator) == ((), "the server is busy")
+    assert len(generator.prompts) == 1
+
+
+async def test_refinement_is_counted_and_its_findings_join_the_evidence():
+    generator = scripted()
+    before, _ = await propose(2, ProposalContext(TEXTS_PROPOSE), assignment(), generator)
+    once = await refine(before, ProposalContext(TEXTS_PROPOSE), assignment(), generator)
+    twice = await refine(once, ProposalContext(findings=findings()), assignment(), generator)
+    thrice = await refine(twice, ProposalContext(findings=findings(3)), assignment(), generator)
+    assert [c.evidence.refined for c in (before[0], once[0], twice[0], thrice[0])] == [0, 1, 2, 3]
+    assert once[0].evidence.origin == "labels"
+    assert (twice[0].evidence.origin, twice[0].evidence.findings) == ("labels and literature", ("f0", "f1"))
+    assert thrice[0].evidence.findings == ("f0", "f1", "f2")
+    assert {c.evidence.examples for c in thrice} == {tuple(text.id for text in TEXTS_PROPOSE)}
+
+
+@pytest.mark.parametrize("reply", ["", '{"hypotheses": []}', '{"reasoning": "x", "hypotheses": [{}]}'])
+async def test_a_failed_refinement_leaves_the_hypotheses_as_they_were(reply: str):
+    before = (criterion("a"), criterion("b"))
+    generator = scripted(refine=lambda _: reply)
+    assert await refine(before, ProposalContext(TEXTS_PROPOSE), assignment(), generator) is before
+    assert len(generator.prompts) == 2
+
+
+async def test_refinement_never_adds_hypotheses_and_may_take_one_out():
+    before = (criterion("a"), criterion("b"))
+    for names in ("xyz", "x"):
+        after = await refine(
+            before,
+            ProposalContext(TEXTS_PROPOSE),
+            assignment(),
+            scripted(refine=lambda _, n=names: proposal(*n)),  # type: ignore[misc]
+        )
+        assert [c.trait for c in after] == [*names][:2]
+
+
+TEXT = example(1, 3, source="A source.")
+THREE = [criterion(name) for name in "abc"]
+
+
+async def test_separate_ratings_take_one_call_per_criterion_which_shows_that_criterion_alone():
+    judge = scripted(rate=lambda p: rating("abc".index(p.fields["criteria"][0]["trait"]) + 1))
+    found = await rate(TEXT, THREE, assignment(), judge, "separately")
+    assert found == tuple(
+        CriterionRating(name, score, "Because.") for name, score in zip("abc", (1, 2, 3), strict=True)
+    )
+    assert [[c["id"] for c in p.fields["criteria"]] for p in judge.prompts] == [["a"], ["b"], ["c"]]
+
+
+async def test_the_judge_sees_the_text_and_never_its_label_system_or_reference():
+    judge = scripted()
+    labelled = example(1, 3, source="A source.", context="A context.", reference="A reference.", system="A system.")
+    for how in ("separately", "together", "concatenated"):
+        await rate(labelled, THREE, assignment(), judge, how)
+    for prompt in judge.prompts:
+        assert set(prompt.fields) == {"words", "aspect", "scale", "source", "context", "output", "criteria"}
+        assert all(set(c) == {"id", "trait", "statement", "levels"} for c in prompt.fields["criteria"])
+        assert "A reference." not in str(prompt.fields)
+        assert "A system." not in str(prompt.fields)
+
+
+@pytest.mark.parametrize("wrong", [0, 6, 4.5, -3, 1e9, "four", None, True, "", "[4]", [4], float("inf")])
+async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wrong):
+    judge = scripted(rate=lambda _: rating(wrong))
+    (found,) = await rate(TEXT, THREE[:1], assignment(), judge, "separately")
+    assert found.score is None
+    assert "unusable reply, also after one repair" in found.reason
+    assert len(judge.prompts) == 2
+
+
+@pytest.mark.parametrize(
+    ("ids", "rated"),
+    [("ab", "ab"), ("abcd", "abc"), ("abb", "ab"), ("aabc", "abc"), ("xyz", "abc"), ("xy", ""), ("", "")],
+)
+async def test_of_ratings_together_only_the_criteria_without_a_clear_one_are_missing(ids, rated):
+    entries = [{"criterion": name, "reason": "Because.", "score": 3} for name in ids]
+    found = await rate(TEXT, THREE, assignment(), scripted(rate_together=lambda _: {"ratings": entries}), "together")
+    assert "".join(each.criterion for each in found if each.score == 3) == rated
+    assert all("also after one repair" in each.reason for each in found if each.score is None)
+
+
+@pytest.mark.parametrize("error", [JudgeUnavailable("too many requests"), PromptRejected("too long")])
+async def test_an_unavailable_judge_and_a_rejected_prompt_leave_one_rating_missing(error):
+    def script(prompt):
+        if prompt.fields["criteria"][0]["id"] == "b":
+            raise error
+        return rating(2)
+
+    found = await rate(TEXT, THREE, assignment(), scripted(rate=script), "separately")
+    assert [r.score for r in found] == [2, None, 2]
+    assert found[1].reason == str(error)
+
+
+TEXTS_RATINGS = examples(4)
+
+
+def questions_ratings(judge) -> Counter:
+    return Counter(
+        (c["id"], p.fields["output"]) for p in judge.prompts for c in p.fields["criteria"] if p.repair is None
+    )
+
+
+@pytest.mark.parametrize("how", ["separately", "together", "concatenated"])
+async def test_overlapping_wishes_are_asked_once(how):
+    judge = scripted()
+    table = RatingTable(assignment(), judge, how)
+    await table.fill(THREE[:2], TEXTS_RATINGS[:3])
+    await table.fill(THREE, TEXTS_RATINGS)
+    await table.fill(THREE, TEXTS_RATINGS[::-1])
+    assert set(questions_ratings(judge).values()) == {1}
+    assert len(questions_ratings(judge)) == 12
+
+
+def fails_on_b(prompt):
+    if prompt.fields["criteria"][0]["id"] == "b":
+        raise JudgeUnavailable("busy")
+    return rating(4)
+
+
+async def test_a_failed_rating_is_missing_counted_and_not_asked_again():
+    judge = scripted(rate=fails_on_b)
+    table = RatingTable(assignment(), judge, "separately")
+    for _ in range(2):
+        await table.fill(THREE[:2], TEXTS_RATINGS)
+    assert len(judge.prompts) == 8
+    assert table.get("a", "t00").score == 4
+    assert table.get("b", "t00") == CriterionRating("b", None, table.get("b", "t00").reason)
+    assert "busy" in table.get("b", "t00").reason
+    assert [[rated.score for rated in table.of(name).values()] for name in "abc"] == [[4] * 4, [None] * 4, []]
+
+
+async def test_rows_tell_why_a_score_is_missing():
+    table = RatingTable(assignment(), scripted(rate=fails_on_b), "separately")
+    await table.fill(THREE[:2], TEXTS_RATINGS[:1])
+    ((failed, unasked, rated),) = table.rows(["b", "c", "a"], ["t00"])
+    assert (rated.criterion, rated.score, bool(rated.reason)) == ("a", 4, True)
+    assert (failed.criterion, failed.score) == ("b", None)
+    assert "busy" in failed.reason
+    assert unasked == CriterionRating("c", None, NOT_REQUESTED)
+
+
+TEXT_SCORE = example(1, 3)
+
+
+def part(*weights: float, **chosen) -> Part:
+    criteria = tuple(criterion(f"h{i:02d}", weight=weight) for i, weight in enumerate(weights, start=1))
+    return Part(method="hypoeval", settings=HypoEvalSettings(**chosen).model_dump(mode="json"), criteria=criteria)
+
+
+def judge(*scores: float | None):
+    """Rate by the criteria's numbers; None is a judge that gives no reply."""
+
+    def script(prompt):
+        value = scores[int(prompt.fields["criteria"][0]["id"][1:]) - 1]
+        if value is None:
+            raise JudgeUnavailable("busy")
+        return rating(value, f"It is {value}.")
+
+    return scripted(rate=script)
+
+
+async def test_the_score_is_the_mean_over_hypotheses_with_each_reason():
+    value, ratings = await score(TEXT_SCORE, part(1, 1, 1), assignment(), judge(5, 2, 4))
+    assert value == pytest.approx(11 / 3, abs=1e-6)
+    assert [(r.criterion, r.score, r.reason) for r in ratings] == [
+        ("h01", 5, "It is 5."),
+        ("h02", 2, "It is 2."),
+        ("h03", 4, "It is 4."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("weights", "scores", "expected"),
+    [
+        ((1, 1), (4, None), 4),
+        ((1, 1, 1), (4, None, None), None),
+        ((1, 1, 1, 1), (4, 2, None, None), 3),
+        ((1, 1, 1, 1, 1), (4, 2, None, None, None), None),
+        ((1, 3), (4, None), None),
+        ((1, 3), (None, 2), 2),
+        ((1, 1), (None, None), None),
+    ],
+)
+async def test_less_than_half_of_the_weight_gives_no_score(weights, scores, expected):
+    value, ratings = await score(TEXT_SCORE, part(*weights), assignment(), judge(*scores))
+    assert value == expected
+    assert len(ratings) == len(weights)
+
+
+async def test_the_concatenated_score_is_the_one_overall_rating():
+    fake = scripted(rate=lambda p: rating(2) if len(p.fields["criteria"]) == 3 else rating(5))
+    value, ratings = await score(TEXT_SCORE, part(1, 7, 1, ask="concatenated"), assignment(), fake)
+    assert (value, [r.criterion for r in ratings], len(fake.prompts)) == (2, ["overall"], 1)
+
+
+# What is asked, and how much
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{}, {"ask": "together"}, {"procedure": "paper", "drop_hopeless": False}],
+    ids=str,
+)
+async def test_no_rating_is_asked_for_twice(chosen):
+    _, judge, _ = await run(**chosen)
+    assert set(questions(judge).values()) == {1}
+
+
+async def test_the_published_behaviour_asks_about_every_pair_inside_each_of_the_two_banks():
+    learned, judge, _ = await run(procedure="paper", bank_size=16)
+    early = ("reward below", "neither among")
+    trimmed = {d.criterion.id for d in learned.part.dropped if d.reason.startswith(early)}
+    literature = {c.id for c in everybody(learned) if c.evidence.origin == "literature"}
+    others = {c.id for c in everybody(learned)} - literature - trimmed
+    expected = [frozenset(pair) for bank in (literature, others) for pair in itertools.combinations(bank, 2)]
+    asked = [frozenset(entry["id"] for entry in p.fields["entries"]) for p in of_kind(judge, "group")]
+    assert Counter(asked) == Counter(expected)
+    assert len(others) > 3
+
+
+async def test_new_hypotheses_are_grouped_with_those_in_the_bank_before_anything_is_rated_by_them():
+    learned, judge, generator = await run()
+    refills = [p for p in of_kind(generator, "propose") if p.fields["tolerance"] is not None]
+    *arrivals, union = of_kind(judge, "group")
+    assert len(arrivals) == len(refills) > 1
+    for refill, arrival in zip(refills, arrivals, strict=True):
+        known = {each["id"] for each in refill.fields["known"]}
+        shown = [entry["id"] for entry in arrival.fields["entries"]]
+        new = [name for name in shown if name not in known]
+        assert (set(shown) >= known, len(new)) == (True, refill.fields["count"])
+        traits = {c.trait for c in everybody(learned) if c.id in new}
+        before = judge.prompts[: judge.prompts.index(arrival)]
+        assert not any(p.fields["criteria"][0]["trait"] in traits for p in before if p.name == "hypoeval/rate")
+    assert len(union.fields["entries"]) > len(learned.candidates) - 1
+
+
+async def test_a_new_hypothesis_that_repeats_one_in_the_bank_is_dropped_and_never_rated():
+    def pair(prompt):
+        shown = [entry["id"] for entry in prompt.fields["entries"]]
+        twins = [name for name in ("h01", "h04") if name in shown]
+        told = {"reason": "Compared.", "relation": "same", "members": twins, "best": twins[-1]}
+        return {"groups": [told] if len(twins) == 2 else []}
+
+    learned, judge, _ = await run(judge=scripted(group=pair))
+    (twin,) = (d for d in learned.part.dropped if d.criterion.id == "h04")
+    assert twin.reason == "says what h01 says: Compared."
+    assert not any(p.fields["criteria"][0]["trait"] == twin.criterion.trait for p in of_kind(judge, "rate"))
+
+
+async def test_a_wrong_text_shows_what_each_hypothesis_predicted_and_in_which_direction_it_missed():
+    _, _, generator = await run()
+    labels = {text.output: text.scores[ASPECT] for text in TEXTS}
+    told = [item for p in of_kind(generator, "propose") for item in p.fields["observations"] if item["predictions"]]
+    assert told
+    assert {each["verdict"] for item in told for each in item["predictions"]} == {"too high", "too low", "close"}
+    for item in told:
+        for each in item["predictions"]:
+            off = each["score"] - labels[item["output"]]
+            assert each["verdict"] == ("close" if abs(off) <= 0.5 else "too high" if off > 0 else "too low")
+        assert [each["id"] for each in item["predictions"]] == sorted(each["id"] for each in item["predictions"])
+
+
+async def test_hopeless_hypotheses_leave_in_two_rounds_and_are_not_asked_about_again():
+    learned, judge, _ = await run(bank_size=8, selected=1)
+    left = [d for d in learned.part.dropped if d.reason.startswith("tracked the labels too little")]
+    # 8 in the union; three selections' worth stay after a quarter of the texts, two after half of them.
+    assert Counter(d.reason for d in left) == {
+        "tracked the labels too little when 4 texts were rated by the bank": 5,
+        "tracked the labels too little when 7 texts were rated by the bank": 1,
+    }
+    assert len(learned.candidates) == 2
+    texts = [text.output for text in order_of(learned)]
+    literature = [d for d in left if d.criterion.evidence.origin == "literature"]
+    assert literature
+    for dropped in literature:
+        rated = [output for statement, output in questions(judge) if statement == dropped.criterion.statement]
+        assert rated == texts[: 4 if "when 4" in dropped.reason else 7]
+
+
+# Sources
+
+
+async def test_labels_alone_show_no_finding_to_anybody():
+    learned, _, generator = await run(sources="labels")
+    assert all(p.fields["findings"] == [] and p.fields["observations"] for p in generator.prompts)
+    assert {c.evidence.origin for c in everybody(learned)} == {"labels"}
+
+
+async def test_literature_alone_asks_for_one_bank_of_hypotheses_and_shows_no_label():
+    learned, judge, generator = await run(sources="literature")
+    (prompt,) = generator.prompts
+    assert (prompt.name, prompt.fields["count"]) == ("hypoeval/propose", 8)
+    assert prompt.fields["observations"] == []
+    assert prompt.fields["findings"] == [finding.claim for finding in findings()]
+    assert {c.evidence.origin for c in everybody(learned)} == {"literature"}
+    assert len(judge.prompts) <= 8 * len(TEXTS)
+
+
+async def test_literature_alone_without_any_is_the_user_s_to_mend():
+    with pytest.raises(SettingsError, match="literature alone"):
+        await run(sources="literature", found=())
+
+
+# Ways of asking
+
+
+async def test_the_concatenated_rubric_is_learned_criterion_by_criterion_and_measured_by_its_one_overall_score():
+    judge = scripted(rate=lambda p: rating(label_of(p) if len(p.fields["criteria"]) > 1 else drawn_rating(p, "x")))
+    learned, _, _ = await run(judge=judge, ask="concatenated")
+    sizes = Counter(len(p.fields["criteria"]) for p in of_kind(judge, "rate"))
+    assert sizes[2] == len(TEXTS)
+    assert set(sizes) == {1, 2}
+    assert list(learned.scores) == [text.scores[ASPECT] for text in order_of(learned)]
+
+
+# Wrong examples and refinement
+
+
+def wrong_on(outputs):
+    """Rate as the humans did, except for some texts."""
+    return scripted(
+        rate=lambda p: rating(label_of(p) + (-1.0 if label_of(p) > 1 else 1.0) * (p.fields["output"] in outputs))
+    )
+
+
+async def test_a_full_bank_of_wrong_examples_is_shown_to_the_generator_and_nothing_else():
+    order = order_of((await run())[0])
+    hard = [text.output for text in (order[4], order[5], order[9], order[11])]
+    learned, _, generator = await run(judge=wrong_on(hard))
+    shown = [seen_texts(p) for p in of_kind(generator, "propose")]
+    assert shown == [[text.output for text in order[:3]], hard[:3], []]
+    refill = of_kind(generator, "propose")[1]
+    assert (refill.fields["count"], refill.fields["findings"]) == (2, [])
+    from_wrong = [c for c in everybody(learned) if c.evidence.refined]
+    assert {c.evidence.examples for c in from_wrong} == {tuple(order[place].id for place in (4, 5, 9))}
+
+
+async def test_every_further_text_is_rated_by_the_k_of_the_highest_reward():
+    # Of the three first hypotheses the second is always wrong; without exploration it is not asked any more.
+    def script(prompt):
+        label = label_of(prompt)
+        return rating(6 - label if prompt.fields["criteria"][0]["trait"] == "trait 0.1" and label != 3 else label)
+
+    learned, judge, _ = await run(judge=scripted(rate=script), sources="labels", k=2, alpha=0, wrong_bank=50)
+    asked = [(p.fields["output"], p.fields["criteria"][0]["trait"]) for p in of_kind(judge, "rate")]
+    outputs = [text.output for text in order_of(learned)]
+    first, further = asked[:9], asked[9 : 9 + 2 * 11]
+    assert Counter(first) == Counter(itertools.product(outputs[:3], ["trait 0.0", "trait 0.1", "trait 0.2"]))
+    assert further == [(output, trait) for output in outputs[3:] for trait in ("trait 0.0", "trait 0.2")]
+
+
+async def test_what_one_of_the_best_misses_counts_early_and_not_late():
+    # One of three hypotheses is always wrong, which makes a text hard while w_hyp is below 1; from the seventh text on,
+    # when five hypotheses are there, at least 5 * 0.8 * 6 / 14 = 1.7 have to be wrong.
+    def script(prompt):
+        label = label_of(prompt)
+        off = prompt.fields["criteria"][0]["trait"] == "trait 0.0"
+        return rating(label if not off else label - 1 if label > 1 else label + 1)
+
+    learned, _, generator = await run(judge=scripted(rate=script), found=(), wrong_bank=3, k=10)
+    order = [text.output for text in order_of(learned)]
+    assert [seen_texts(p) for p in of_kind(generator, "propose")][1:] == [order[3:6]]
+
+
+async def test_a_text_whose_ratings_fail_is_not_taken_for_a_hard_one():
+    order = order_of((await run())[0])
+    unrated = {text.output for text in order[3:9]}
+    judge = scripted(rate=lambda p: "no" if p.fields["output"] in unrated else rating(label_of(p)))
+    _, _, generator = await run(judge=judge, sources="labels")
+    assert len(of_kind(generator, "propose")) == 1
+
+
+@pytest.mark.parametrize(
+    ("procedure", "rounds", "found", "expected"),
+    [
+        ("paper", 6, findings(), ["texts", "literature"] * 3),
+        # The proposals come from these texts.
+        ("improved", 6, findings(), ["literature"] * 3),
+        ("improved", 6, (), []),
+        ("published", 3, findings(), ["literature", "texts", "literature"]),
+    ],
+)
+async def test_refinement_takes_labels_and_literature_in_turn(procedure, rounds, found, expected):
+    order = order_of((await run())[0])
+    hard = [text.output for text in order[3:6]]
+    _, _, generator = await run(judge=wrong_on(hard), refine_rounds=rounds, procedure=procedure, found=found)
+    shown = {"texts": (hard, 0), "literature": ([], 2)}
+    refined = [(seen_texts(p), len(p.fields["findings"])) for p in of_kind(generator, "refine")]
+    assert refined == [shown[name] for name in expected]
+
+
+@pytest.mark.parametrize(
+    ("procedure", "found", "rounds"), [("paper", (), 1), ("paper", findings(), 2), ("improved", findings(), 1)]
+)
+async def test_refinement_stops_when_neither_labels_nor_literature_change_anything(procedure, found, rounds):
+    def same(prompt):
+        return {"reasoning": "All fit.", "hypotheses": prompt.fields["hypotheses"]}
+
+    order = order_of((await run())[0])
+    generator = scripted(refine=same)
+    judge = wrong_on([t.output for t in order[3:6]])
+    await run(judge=judge, generator=generator, refine_rounds=6, found=found, procedure=procedure)
+    assert len(of_kind(generator, "refine")) == rounds
+
+
+# Determinism
+
+
+async def test_the_same_examples_in_another_order_give_the_same_part():
+    first, *_ = await run()
+    for seed in range(3):
+        shuffled = list(TEXTS)
+        random.Random(seed).shuffle(shuffled)
+        again, *_ = await run(shuffled)
+        assert again.part == first.part
+        assert digest(again.part.model_dump(mode="json")) == digest(first.part.model_dump(mode="json"))
+        assert again.examples == first.examples
+        np.testing.assert_array_equal(again.matrix, first.matrix)
+
+
+async def test_a_seed_decides_the_order_in_which_texts_are_seen():
+    orders = {(await run(seed=seed))[0].examples for seed in (42, 2, 114514)}
+    assert len(orders) == 3
+    assert {tuple(sorted(order)) for order in orders} == {tuple(text.id for text in TEXTS)}
+
+
+@pytest.mark.parametrize("procedure", ["improved", "paper"])
+async def test_ties_are_broken_alike_every_time(procedure):
+    def tied():
+        return scripted(rate=lambda _: rating(3))
+
+    first, *_ = await run(judge=tied(), procedure=procedure)
+    again, *_ = await run(TEXTS[::-1], judge=tied(), procedure=procedure)
+    assert first.part == again.part
+    assert all(c.evidence.pearson is None for c in first.part.criteria)
+    assert len(first.part.criteria) == 2
+
+
+# Evidence
+
+
+async def test_a_correlation_is_numpy_s_over_all_ratings_there_are():
+    learned, judge, _ = await run()
+    labels = {text.output: text.scores[ASPECT] for text in TEXTS}
+    for each in everybody(learned):
+        rated = [output for statement, output in questions(judge) if statement == each.statement]
+        scores = [
+            drawn_rating(p, each.trait)
+            for p in of_kind(judge, "rate")
+            if p.fields["criteria"][0]["statement"] == each.statement
+        ]
+        evidence = each.evidence
+        assert (evidence.judged, evidence.missing) == (len(rated), 0)
+        if len(rated) < 5 or len(set(scores)) == 1:
+            assert evidence.pearson is None
+        else:
+            expected = np.corrcoef(scores, [labels[output] for output in rated])[0, 1]
+            assert evidence.pearson == pytest.approx(expected, abs=1e-6)
+
+
+async def test_the_kept_are_those_of_the_best_correlation_best_first():
+    learned, *_ = await run(selected=3)
+    kept = [c.evidence.pearson for c in learned.part.criteria]
+    final = [
+        d.criterion.evidence.pearson
+        for d in learned.part.dropped
+        if d.reason == "not among the 3 that track the labels best"
+    ]
+    assert kept == sorted(kept, reverse=True)
+    assert final
+    assert max(final) <= min(kept)
+
+
+async def test_nobody_is_lost_and_every_dropped_hypothesis_has_its_reason():
+    learned, _, generator = await run()
+    ids = [c.id for c in everybody(learned)]
+    assert len(ids) == len(set(ids))
+    count = sum(p.fields["count"] for p in of_kind(generator, "propose"))
+    assert sorted(ids) == [f"h{i:02d}" for i in range(1, count + 1)]
+    assert all(d.reason.strip() for d in learned.part.dropped)
+    assert set(learned.candidates) == {c.id for c in learned.part.criteria} | {
+        d.criterion.id for d in learned.part.dropped if d.reason.startswith("not among")
+    }
+
+
+# Scales
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        Scale(low=0, high=1, whole=True),
+        Scale(low=0, high=1, whole=False),
+        Scale(low=1, high=3, whole=True),
+        Scale(low=0, high=100, whole=False),
+        Scale(low=0.1, high=0.9, whole=False),
+    ],
+    ids=Scale.describe,
+)
+async def test_every_level_stands_at_an_anchor_of_the_scale(scale: Scale):
+    judge = scripted(rate=lambda p: rating(random.Random(p.fields["output"]).choice([scale.low, scale.high])))
+    learned, *_ = await run(examples(14, scale), scale=scale, judge=judge)
+    for each in everybody(learned):
+        assert tuple(level.score for level in each.levels) == scale.anchors()
+    assert np.nanmin(learned.matrix) >= scale.low
+    assert np.nanmax(learned.matrix) <= scale.high
+
+
+# Failures
+
+
+async def test_failed_ratings_are_missing_and_counted_and_never_numbers():
+    def script(prompt):
+        if int(prompt.fields["output"].removesuffix(".").split()[-1]) % 4 == 0:
+            raise JudgeUnavailable("busy")
+        return rating(drawn_rating(prompt, prompt.fields["criteria"][0]["trait"]))
+
+    learned, judge, _ = await run(judge=scripted(rate=script), drop_hopeless=False)
+    failed = [place for place, name in enumerate(learned.examples) if int(name[1:]) % 4 == 0]
+    assert np.isnan(learned.matrix[failed]).all()
+    assert not np.isnan(np.delete(learned.matrix, failed, axis=0)).any()
+    assert np.isnan(learned.scores[failed]).all()
+    for each in learned.part.criteria:
+        assert (each.evidence.judged, each.evidence.missing) == (10, 4)
+    assert set(questions(judge).values()) == {1}
+
+
+async def test_a_judge_that_answers_nothing_ends_learning():
+    with pytest.raises(JudgeError, match="no usable rating for any training text"):
+        await run(judge=scripted(rate=lambda _: "no"))
+
+
+async def test_too_few_ratings_for_any_hypothesis_end_learning():
+    def script(prompt):
+        return rating(3) if prompt.fields["output"] in (TEXTS[0].output, TEXTS[1].output) else "no"
+
+    with pytest.raises(JudgeError, match="at least half of the 14 texts"):
+        await run(judge=scripted(rate=script))
+
+
+async def test_a_generator_that_never_answers_ends_learning_with_its_reason():
+    with pytest.raises(JudgeError, match=r"No hypothesis could be obtained: .*no complete JSON object"):
+        await run(generator=scripted(propose=lambda _: "I cannot."))
+
+
+async def test_a_generator_that_fails_at_one_refill_is_survived():
+    script, refused = Scripted(), []
+
+    def propose(prompt):
+        if prompt.fields["count"] == 2 and seen_texts(prompt) in (refused or [seen_texts(prompt)]):
+            refused.append(seen_texts(prompt))
+            return "I cannot."
+        return script(prompt)
+
+    judge = scripted(rate=lambda p: rating(6 - label_of(p) if label_of(p) != 3 else 1))
+    learned, _, _ = await run(judge=judge, generator=scripted(propose=propose))
+    by_output = {text.output: text.id for text in TEXTS}
+    first = tuple(by_output[output] for output in refused[0])
+    assert refused == [refused[0]] * 6  # three samples, each with a repair
+    refilled = {c.evidence.examples for c in everybody(learned) if c.evidence.refined}
+    assert len(refilled) == 2
+    assert first not in refilled
+
+
+@pytest.mark.parametrize("ask", ["separately", "together", "concatenated"])
+async def test_prior_knowledge_needs_no_label_and_asks_the_generator_alone(ask: str):
+    learned, judge, generator = await run((), sources="prior knowledge", ask=ask)
+    assert len(learned.part.criteria) == SMALL["selected"]
+    assert {criterion.evidence.origin for criterion in learned.part.criteria} == {"prior knowledge"}
+    assert {criterion.evidence.judged for criterion in learned.part.criteria} == {0}
+    assert len(generator.prompts) == 1
+    assert judge.prompts == []
+    assert (learned.examples, learned.scores.shape, learned.reselected.shape) == ((), (0,), (0,))
+
+
+async def test_of_hypotheses_from_literature_the_first_are_kept_in_the_generator_s_order():
+    names = "abcdefgh"
+    generator = scripted(propose=lambda _: proposal(*names))
+    learned, judge, _ = await run((), sources="literature", generator=generator, selected=3)
+    assert [criterion.trait for criterion in learned.part.criteria] == list("abc")
+    assert {dropped.reason for dropped in learned.part.dropped} == {"not among the first 3"}
+    assert len(learned.part.dropped) == len(names) - 3
+    assert of_kind(judge, "rate") == []
+
+
+@pytest.mark.parametrize("sources", ["labels", "labels and literature"])
+async def test_hypotheses_from_labels_need_some(sources: str):
+    with pytest.raises(DataError, match="hypoeval learns from labelled texts, and there are none"):
+        await run((), sources=sources)
+
+
+@pytest.mark.parametrize("chosen", [{"sources": "prior knowledge"}, {"sources": "literature", "bank_size": 4}])
+async def test_it_becomes_a_rubric_by_one_call_to_the_generator(chosen: dict[str, Any]):
+    training_input, settings = TrainingInput((), assignment(), findings()), HypoEvalSettings(**{**SMALL, **chosen})
+    judge, generator = scripted(), scripted()
+    trained = await train_method(HYPOEVAL, training_input, settings, judge=judge, generator=generator, seed=1)
+    assert len(trained.rubric.criteria) == SMALL["selected"]
+    assert (trained.provenance.agreement, trained.provenance.baseline) == (None, None)
+    assert len(generator.prompts) == HYPOEVAL.learning_calls(training_input, settings).generator == 1
+
+
+def preset(name: str) -> HypoEvalSettings:
+    found = chosen_settings(HypoEvalSettings, PRESETS, {"preset": name})
+    assert isinstance(found, HypoEvalSettings)
+    return found
+
+
+def named(prefix: str, count: int) -> list:
+    return [criterion(f"{prefix}{number}") for number in range(count)]
+
+
+def test_the_paper_s_numbers_are_those_of_appendix_b_1():
+    paper = preset("paper")
+    assert (paper.initial_examples, paper.initial_hypotheses, paper.k) == (5, 5, 10)
+    assert (paper.theta, paper.alpha, paper.wrong_bank) == (0.5, 0.5, 10)
+    assert (paper.refine_rounds, paper.bank_size, paper.selected) == (6, 20, 5)
+    assert (paper.procedure, paper.ask) == ("paper", "separately")
+    assert not paper.drop_hopeless
+    code = preset("published")
+    assert code == paper.model_copy(update={"procedure": "published", "wrong_bank": 5})
+
+
+def test_a_reward_is_that_of_the_paper_s_equations():
+    """Five texts rated with errors 0, 1, 2, 0, 1 points, a = 1, b = 1/16.
+
+    L: 1, 1 - 1/16, 1 - 4/16, 1, 1 - 1/16; their mean is (1 + 0.9375 + 0.75 + 1 + 0.9375) / 5 = 0.925. With alpha = 0.5
+    and |S_init| = 5 the bonus is 0.5 sqrt(ln 5 / 5) = 0.283676; at t + |S_init| = 30 it is 0.412383.
+    """
+    arm = Arm("h")
+    for error in (0, 1, 2, 0, 1):
+        arm = arm.seen(utility(5 - error, 5, ONE_TO_FIVE), 5)
+    assert reward(arm, 5, 0.5, "improved") == pytest.approx(0.925 + 0.283676, abs=1e-6)
+    assert reward(arm, 30, 0.5, "improved") == pytest.approx(0.925 + 0.412383, abs=1e-6)
+    # Only hypotheses that are visited get a new reward: the others keep the bonus of their last visit.
+    assert reward(arm, 30, 0.5, "paper") == pytest.approx(0.925 + 0.283676, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["paper", "published"])
+async def test_twenty_hypotheses_are_asked_of_literature_and_five_are_kept(name: str):
+    """H_max = 20 are asked of literature alone; at most 20 / 2 = 10 of each side stay where both have as many."""
+    generator = scripted()
+    learned = await learn(training_input(examples(30)), preset(name), judge=scripted(), generator=generator, seed=42)
+    counts = Counter(p.fields["count"] for p in of_kind(generator, "propose") if not p.fields["observations"])
+    assert counts == {20: 1}
+    rated = set(learned.candidates)
+    literature = sum(c.id in rated and c.evidence.origin == "literature" for c in everybody(learned))
+    assert len(rated) <= 20
+    assert literature == (10 if name == "paper" else 20 - (len(rated) - literature))
+    assert len(learned.part.criteria) == 5
+
+
+@pytest.mark.parametrize("procedure", ["improved", "paper", "published"])
+async def test_only_the_default_shows_predictions_beside_wrong_examples(procedure: str):
+    """M_G(W) and M_R(H, W): texts with the raters' scores, as the paper's prompts show them."""
+    _, _, generator = await run(procedure=procedure, found=(), wrong_bank=2, theta=0.1)
+    shown = [*of_kind(generator, "propose")[1:], *of_kind(generator, "refine")]
+    assert {bool(p.fields["observations"]) for p in shown} == {True}
+    assert {p.name for p in shown} == {"hypoeval/propose"} | ({"hypoeval/refine"} if procedure != "improved" else set())
+    for prompt in shown:
+        text = render(prompt)[1]["content"]
+        assert all(item["predictions"] for item in prompt.fields["observations"]) == (procedure == "improved")
+        assert ("predicted" in text, "Predictions:" in text) == (procedure == "improved",) * 2
+
+
+@pytest.mark.parametrize(
+    ("procedure", "learned", "literature", "expected"),
+    [
+        # H_max = 20 in the paper: 10 of each side by lot; of 4 from labels all, and again 10.
+        ("paper", 12, 20, {"l": 10, "p": 10}),
+        ("paper", 4, 20, {"l": 4, "p": 10}),
+        # In the code literature fills what the best half of those from labels leaves.
+        ("published", 12, 20, {"l": 10, "p": 10}),
+        ("published", 4, 20, {"l": 4, "p": 16}),
+        ("improved", 12, 20, {"l": 10, "p": 10}),
+        # Of one kind alone, as many as the bank holds.
+        *((procedure, 25, 0, {"l": 20}) for procedure in ("improved", "paper", "published")),
+        *((procedure, 0, 25, {"p": 20}) for procedure in ("improved", "paper", "published")),
+    ],
+)
+def test_the_final_bank_has_both_kinds(procedure, learned, literature, expected):
+    kept = final_bank(named("l", learned), named("p", literature), 20, procedure, random.Random(1))
+    assert Counter(each.id[0] for each in kept) == expected
+    if procedure != "paper":
+        best = [each for each in kept if each.id[0] == "l"]
+        assert [each.id for each in best] == [f"l{number}" for number in range(len(best))]
