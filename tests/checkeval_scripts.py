@@ -8,8 +8,7 @@ from typing import Any
 
 from hypoeval_scripts import ASPECT, assignment, words  # noqa: F401
 
-from rubriclab.judges.judge import FakeJudge
-from rubriclab.methods.checkeval.learn import QuestionPool
+from rubriclab.judges import FakeJudge
 from rubriclab.methods.questions import make_question
 from rubriclab.methods.sources import Checklist, SubDimension
 from rubriclab.models.base import digest
@@ -176,8 +175,3 @@ def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
 def text(output: str = "Some words.", **fields: Any) -> Example:
     """Return a text to judge."""
     return Example(id="t", output=output, group="g", **fields)
-
-
-def pool_ids(pool: QuestionPool) -> list[str]:
-    """Return the ids of a pool's questions."""
-    return [each.id for each in pool.questions]

@@ -36,7 +36,12 @@ from rubriclab.methods.method import (
     UnitVerdict,
     silent,
 )
-from rubriclab.methods.prompting import Whole, chunks, for_each, why_missing
+from rubriclab.methods.prompting import (
+    Whole,
+    chunks,
+    for_each,
+    why_missing,
+)
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist, SeedQuestion
 from rubriclab.models.rubric import Criterion, Evidence, Part
@@ -51,7 +56,12 @@ from rubriclab.models.text import (
     split_sentences,
 )
 from rubriclab.option_names import option
-from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
+from rubriclab.prompts.prompt import (
+    AskedEntry,
+    KeyedReply,
+    Prompt,
+    keyed_reply,
+)
 from rubriclab.stats.intervals import DIGITS
 
 # Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one

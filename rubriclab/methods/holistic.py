@@ -33,11 +33,24 @@ from rubriclab.methods.method import (
     scores_of,
     silent,
 )
-from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, gathered, rating
+from rubriclab.methods.prompting import (
+    AssessableRating,
+    OnScale,
+    Rating,
+    Whole,
+    gathered,
+    rating,
+)
 from rubriclab.models.base import LONGEST_WORDING
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
-from rubriclab.models.text import Assignment, Example, Scale, Units, show
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Scale,
+    Units,
+    show,
+)
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
 from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt

@@ -18,7 +18,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rubriclab.errors import ChecklistError, LiteratureError
-from rubriclab.models.base import FrozenModel, Unreadable, content_path, parse_json, read_file, text_of
+from rubriclab.models.base import (
+    FrozenModel,
+    Unreadable,
+    content_path,
+    parse_json,
+    read_file,
+    text_of,
+)
 from rubriclab.models.text import Material, Units, Words
 from rubriclab.option_names import command, option
 from rubriclab.pydantic_errors import faults, first_fault, has_wrong_names
@@ -37,6 +44,10 @@ class SeedQuestion(FrozenModel):
     text: Words
     better: Literal["yes", "no"] = "yes"
     support: Material | None = None
+
+    def fields(self) -> dict[str, str]:
+        """Return what a prompt shows of the question."""
+        return {"id": self.id, "text": self.text, "better": self.better}
 
 
 class SubDimension(FrozenModel):

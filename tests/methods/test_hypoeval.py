@@ -63,7 +63,13 @@ from rubriclab.methods.hypoeval.learn import (
     utility,
     wrong_needed,
 )
-from rubriclab.methods.hypoeval.score import NOT_REQUESTED, PRESETS, HypoEvalSettings, RatingTable, rate
+from rubriclab.methods.hypoeval.score import (
+    NOT_REQUESTED,
+    PRESETS,
+    HypoEvalSettings,
+    RatingTable,
+    rate,
+)
 from rubriclab.methods.method import CriterionRating, TrainingInput, chosen_settings
 from rubriclab.methods.prompting import Rating
 from rubriclab.models.base import digest

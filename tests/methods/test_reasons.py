@@ -18,7 +18,7 @@ from rubriclab.learning.candidates import Plan, find_candidates
 from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.learn import (
-    MOST_EXPLAINED,
+    MAX_EXPLAINED,
     augment,
     diversify_prompt,
     explained_texts,
@@ -195,8 +195,8 @@ async def test_a_diversified_question_names_its_reasons_and_an_elaborated_one_ha
         return reply
 
     generator = checkeval_scripts.scripted(diversify=cited)
-    pool = await augment(checklist((1,)), assignment(), generator, CheckEvalSettings(diversified=2), GIVEN)
-    evidence = {question.id: question.evidence for question in pool.questions}
+    pool, _ = await augment(checklist((1,)), assignment(), generator, CheckEvalSettings(diversified=2), GIVEN)
+    evidence = {question.id: question.evidence for question in pool}
     assert evidence["side-1-d1"].reasons == (CitedReason(example="t00", rater="anna"),)
     assert evidence["side-1-d1"].examples == evidence["side-1-d2"].examples == ("t00", "t01", "t02")
     assert evidence["a1"] == Evidence(origin="written by hand")
@@ -211,7 +211,7 @@ def test_questions_are_made_from_few_texts_of_at_most_half_of_the_groups_chosen_
     texts = with_reasons(examples(30, groups=10))
     chosen = explained_texts(texts, ASPECT)
     relabelled = tuple(replace(text, scores={ASPECT: 6 - text.scores[ASPECT]}) for text in reversed(texts))
-    assert len(chosen) == MOST_EXPLAINED
+    assert len(chosen) == MAX_EXPLAINED
     assert len({text.group for text in chosen}) <= 5
     assert [text.id for text in explained_texts(relabelled, ASPECT)] == [text.id for text in chosen]
     assert explained_texts(examples(30), ASPECT) == ()

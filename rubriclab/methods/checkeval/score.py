@@ -1,11 +1,11 @@
-"""CheckEval's hyperparameters, and the setting of its paper."""
+"""CheckEval's hyperparameters, those of its paper, its replies, and a text's score (section 3.3)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -34,10 +34,23 @@ from rubriclab.methods.prompting import (
     keep_valid,
     why_missing,
 )
-from rubriclab.methods.questions import YesNo, YesOrNo, by_trait, payload, question_of, read_answer
+from rubriclab.methods.questions import (
+    YesNo,
+    YesOrNo,
+    by_trait,
+    payload,
+    question_of,
+    read_answer,
+)
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
-from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
+from rubriclab.prompts.prompt import (
+    AskedEntry,
+    KeyedReply,
+    Prompt,
+    is_salvage,
+    keyed_reply,
+)
 from rubriclab.stats.intervals import DIGITS
 
 # Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
@@ -119,14 +132,13 @@ ELSEWHERE = "something else"
 _AROUND_WORD = " \t\n*_`\"'“”‘’."
 
 
-def asked_ids(fields: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the questions that a prompt's fields show, in order."""
-    groups = fields.get("sub_dimensions", [fields])
-    return [question["id"] for group in groups for question in group["questions"]]
+def shown_questions(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the questions that a prompt's fields show, in order."""
+    return [question for group in fields.get("sub_dimensions", [fields]) for question in group["questions"]]
 
 
-def _as_asked(value: Any, info: ValidationInfo) -> Any:
-    return bare_id(value, asked_ids(info.context)) if info.context else value
+def _shown_ids(info: ValidationInfo) -> list[str]:
+    return [question["id"] for question in shown_questions(info.context or {"questions": []})]
 
 
 def _plain(value: Any) -> Any:
@@ -140,20 +152,19 @@ def _readable(value: Any) -> YesNo:
     return answer
 
 
-def _seed_shown(value: str, info: ValidationInfo) -> str:
-    if info.context and value not in (ids := asked_ids(info.context)):
+def _check_shown(value: str, info: ValidationInfo) -> str:
+    if info.context and value not in (ids := _shown_ids(info)):
         raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
     return value
 
 
-AskedId = Annotated[str, BeforeValidator(_as_asked)]
-SeedId = Annotated[AskedId, AfterValidator(_seed_shown)]
+SeedId = Annotated[
+    str, BeforeValidator(lambda value, info: bare_id(value, _shown_ids(info))), AfterValidator(_check_shown)
+]
 Readable = Annotated[YesNo, BeforeValidator(_readable)]
 
 # What is not requested: absent from the schema, and ignored in a reply.
 NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
-
-M = TypeVar("M", bound=BaseModel)
 
 
 class AnswerEntry(BaseModel):
@@ -165,9 +176,7 @@ class AnswerEntry(BaseModel):
 
 def of_questions(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
     """Return the reply model with one entry for each question that a prompt's fields show."""
-    groups = fields.get("sub_dimensions", [fields])
-    questions = [question for group in groups for question in group["questions"]]
-    return keyed_reply(tuple(AskedEntry(each["id"], form, names=(each["text"],)) for each in questions))
+    return keyed_reply(tuple(AskedEntry(each["id"], form, names=(each["text"],)) for each in shown_questions(fields)))
 
 
 class FinerQuestion(BaseModel):
@@ -257,56 +266,45 @@ class WrittenSeeds(BaseModel):
 # The forms without stated answers (paper), and with the numbers of cited reasons.
 
 
-def _variant(model: type[M], name: str, doc: str, **fields: Any) -> type[M]:
-    return create_model(name, __base__=model, __doc__=doc, **fields)
-
-
-def _list_of(entry: type[BaseModel]) -> Any:
-    return Sequence[entry]  # type: ignore[valid-type]
-
-
 _UNSTATED: Any = {"absent": (NotAsked, None), "broken": (NotAsked, None)}
 _CITED: Any = {"reasons": (CitedNumbers, [])}
 
-PlainElaboration = _variant(
-    Elaboration,
+_PlainQuestion = create_model(
+    "PlainQuestion",
+    __base__=FinerQuestion,
+    __doc__="A new question, of which nothing is stated but its wording.",
+    **_UNSTATED,
+)
+_PlainNewQuestion = create_model(
+    "PlainNewQuestion",
+    __base__=NewQuestion,
+    __doc__="A new question about another side of a sub-dimension, and the seed that it is closest to.",
+    **_UNSTATED,
+)
+_CitingQuestion = create_model(
+    "CitingQuestion",
+    __base__=NewQuestion,
+    __doc__="A new question with the answers where what it asks about is absent or the text is broken, and cited "
+    "reasons.",
+    **_CITED,
+)
+PlainElaboration = create_model(
     "PlainElaboration",
-    "Finer questions made from one seed.",
-    questions=_list_of(
-        _variant(
-            FinerQuestion,
-            "PlainQuestion",
-            "A new question, of which nothing is stated but its wording.",
-            **_UNSTATED,
-        )
-    ),
+    __base__=Elaboration,
+    __doc__="Finer questions made from one seed.",
+    questions=Sequence[_PlainQuestion],
 )
-PlainDiversification = _variant(
-    Diversification,
+PlainDiversification = create_model(
     "PlainDiversification",
-    "Questions about other sides of a sub-dimension.",
-    questions=_list_of(
-        _variant(
-            NewQuestion,
-            "PlainNewQuestion",
-            "A new question about another side of a sub-dimension, and the seed that it is closest to.",
-            **_UNSTATED,
-        )
-    ),
+    __base__=Diversification,
+    __doc__="Questions about other sides of a sub-dimension.",
+    questions=Sequence[_PlainNewQuestion],
 )
-CitingDiversification = _variant(
-    Diversification,
+CitingDiversification = create_model(
     "CitingDiversification",
-    "Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons.",
-    questions=_list_of(
-        _variant(
-            NewQuestion,
-            "CitingQuestion",
-            "A new question with the answers where what it asks about is absent or the text is broken, and cited "
-            "reasons.",
-            **_CITED,
-        )
-    ),
+    __base__=Diversification,
+    __doc__="Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons.",
+    questions=Sequence[_CitingQuestion],
 )
 
 
@@ -341,6 +339,11 @@ class QuestionAnswer:
     answer: YesNo | None
     reason: str
 
+    @classmethod
+    def of_entry(cls, entry: AnswerEntry | YesNo) -> QuestionAnswer:
+        """Return the answer of a reply's entry, with a reason or without."""
+        return cls(entry.answer, entry.reason.strip()) if isinstance(entry, AnswerEntry) else cls(entry, "")
+
 
 async def score(
     example: Example, part: Part, assignment: Assignment, judge: Judge
@@ -356,19 +359,17 @@ async def score(
 
 
 def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating], scale: Scale) -> float | None:
-    """Return the share of good answers mapped from [0, 1] to `scale`; rounded, so that equal shares stay equal."""
-    share = good_share(questions, ratings)
-    return None if share is None else round(scale.low + share * scale.width, DIGITS)
+    """Return the share of good answers, by the questions' weights, mapped from [0, 1] to `scale`.
 
-
-def good_share(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating]) -> float | None:
-    """Return the share of good answers, by the questions' weights, in [0, 1]; `None` if too many are missing."""
+    It is rounded, so that equal shares stay equal, and `None` if too many answers are missing.
+    """
     applicable = [question for question in questions if ratings[question.id].applies]
     answered = [question for question in applicable if ratings[question.id].score is not None]
     total_weight, answered_weight = (math.fsum(question.weight for question in some) for some in (applicable, answered))
     if not answered or total_weight - answered_weight >= MISSING_SHARE * total_weight:
         return None
-    return math.fsum(each.weight * (ratings[each.id].score or 0.0) for each in answered) / answered_weight
+    share = math.fsum(each.weight * (ratings[each.id].score or 0.0) for each in answered) / answered_weight
+    return round(scale.low + share * scale.width, DIGITS)
 
 
 def rate_question(question: Criterion, answered: QuestionAnswer) -> CriterionRating:
@@ -389,9 +390,16 @@ async def ask_questions(
     settings: CheckEvalScoringSettings,
 ) -> dict[str, QuestionAnswer]:
     """Return the answer to each question, by its id."""
+
+    async def answers(prompt: Prompt[KeyedReply]) -> dict[str, QuestionAnswer]:
+        ids = [question["id"] for question in shown_questions(prompt.fields)]
+        answer = await ask(judge, prompt)
+        entries = answer.value.entries if answer.value else {}
+        missing = QuestionAnswer(None, why_missing(prompt, answer, "answer") if len(entries) < len(ids) else "")
+        return {name: QuestionAnswer.of_entry(entries[name]) if name in entries else missing for name in ids}
+
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
-    replies = await gathered(_answered(prompt, judge) for prompt in prompts)
-    by_id = {name: answered for reply in replies for name, answered in reply.items()}
+    by_id = {name: answered for reply in await gathered(map(answers, prompts)) for name, answered in reply.items()}
     return {question.id: by_id[question.id] for question in questions}
 
 
@@ -408,43 +416,35 @@ def answer_prompts(
         dimensions: definitions of the sub-dimensions that the questions' traits name.
     """
     bare = settings.answers == "yes or no"
-    fields = {**assignment.fields(), **assignment.text_fields(example), "bare": bare}
+    groups: dict[Ask, Iterable[Sequence[Criterion]]] = {
+        "one by one": [[question] for question in questions],
+        "together": [questions],
+        "by sub-dimension": by_trait(questions).values(),
+    }
     prompts = []
-    for group in _groups(questions, settings.ask):
-        shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions, bare)}
+    for group in groups[settings.ask]:
+        fields = {
+            **assignment.fields(),
+            **assignment.text_fields(example),
+            "bare": bare,
+            # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
+            "sub_dimensions": sub_dimension_fields(group, dimensions, presupposed=not bare),
+        }
+        form = of_questions(fields, YesOrNo if bare else AnswerEntry)
         longest = 256 + TOKENS_PER_ANSWER * len(group)
-        form = of_questions(shown, YesOrNo if bare else AnswerEntry)
-        prompts.append(Prompt("checkeval/answer", shown, form, max_tokens=longest))
+        prompts.append(Prompt("checkeval/answer", fields, form, max_tokens=longest))
     return prompts
 
 
-async def _answered(prompt: Prompt[KeyedReply], judge: Judge) -> dict[str, QuestionAnswer]:
-    ids = asked_ids(prompt.fields)
-    answer = await ask(judge, prompt)
-    entries = answer.value.entries if answer.value else {}
-    missing = QuestionAnswer(None, why_missing(prompt, answer, "answer") if len(entries) < len(ids) else "")
-    return {name: _read(entries[name]) if name in entries else missing for name in ids}
-
-
-def _read(entry: AnswerEntry | YesNo) -> QuestionAnswer:
-    if isinstance(entry, AnswerEntry):
-        return QuestionAnswer(entry.answer, entry.reason.strip())
-    return QuestionAnswer(entry, "")
-
-
-def _groups(questions: Sequence[Criterion], how: Ask) -> list[list[Criterion]]:
-    if how == "one by one":
-        return [[question] for question in questions]
-    return [list(questions)] if how == "together" else list(by_trait(questions).values())
-
-
-def _sub_dimensions(group: Sequence[Criterion], dimensions: Mapping[str, str], bare: bool) -> list[dict[str, object]]:
-    # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
+def sub_dimension_fields(
+    questions: Sequence[Criterion], dimensions: Mapping[str, str], *, presupposed: bool = True
+) -> list[dict[str, Any]]:
+    """Return what a prompt shows of questions, by sub-dimension; see `payload`."""
     return [
         {
             "name": name,
             "definition": dimensions.get(name, ""),
-            "questions": [payload(each, presupposed=not bare) for each in questions],
+            "questions": [payload(each, presupposed=presupposed) for each in group],
         }
-        for name, questions in by_trait(group).items()
+        for name, group in by_trait(questions).items()
     ]

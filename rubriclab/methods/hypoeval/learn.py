@@ -29,7 +29,12 @@ from pydantic import BaseModel, ValidationInfo, model_validator
 
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.hypoeval.score import HypoEvalSettings, Procedure, RatingTable, rate
+from rubriclab.methods.hypoeval.score import (
+    HypoEvalSettings,
+    Procedure,
+    RatingTable,
+    rate,
+)
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, cross_validated, silent
 from rubriclab.methods.prompting import (
     CitedNumbers,
@@ -49,7 +54,12 @@ from rubriclab.methods.sources import Finding
 from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
-from rubriclab.models.text import Assignment, Example, Scale, show
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Scale,
+    show,
+)
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations

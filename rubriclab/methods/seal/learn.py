@@ -22,7 +22,13 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, scores_of, silent
-from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, shown_once
+from rubriclab.methods.prompting import (
+    NewName,
+    Wording,
+    first_usable,
+    for_each,
+    shown_once,
+)
 from rubriclab.methods.questions import (
     FEWEST_ANSWERS,
     AnswerMatrix,

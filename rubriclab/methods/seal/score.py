@@ -15,7 +15,15 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, UnitVerdict
-from rubriclab.methods.prompting import Number, ScoreEntry, Whole, bare_score, chunks, score_entry, why_missing
+from rubriclab.methods.prompting import (
+    Number,
+    ScoreEntry,
+    Whole,
+    bare_score,
+    chunks,
+    score_entry,
+    why_missing,
+)
 from rubriclab.methods.questions import YesOrNo, question_of
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import (
@@ -31,7 +39,13 @@ from rubriclab.models.text import (
     locate_sentences,
     split_sentences,
 )
-from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
+from rubriclab.prompts.prompt import (
+    AskedEntry,
+    KeyedReply,
+    Prompt,
+    is_salvage,
+    keyed_reply,
+)
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 

@@ -14,7 +14,12 @@ from seal_scripts import exam, pack, scripted, text
 
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.llm import strict_schema
-from rubriclab.methods.seal.score import TextVerdicts, judge_text, score_verdicts, unit_form
+from rubriclab.methods.seal.score import (
+    TextVerdicts,
+    judge_text,
+    score_verdicts,
+    unit_form,
+)
 from rubriclab.stats.intervals import DIGITS
 
 IDS = ("u1", "u2", "u3")

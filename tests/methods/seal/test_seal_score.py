@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from seal_scripts import always, assignment, exam, pack, part, scripted, text
 
-from rubriclab.methods.seal.score import TOLD, PairVerdict, TextVerdicts, Unit, score, score_verdicts
+from rubriclab.methods.seal.score import (
+    TOLD,
+    PairVerdict,
+    TextVerdicts,
+    Unit,
+    score,
+    score_verdicts,
+)
 from rubriclab.models.text import Scale
 
 QUESTIONS = exam(pack(sizes=(1, 1))).questions

@@ -11,7 +11,12 @@ from hypothesis import given, settings, strategies as st
 
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.holistic import holistic_prompt
-from rubriclab.methods.seeval import FORM, SEEVAL, SEEvalSettings, explain_prompt
+from rubriclab.methods.seeval import (
+    FORM,
+    SEEVAL,
+    SEEvalSettings,
+    explain_prompt,
+)
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
 from rubriclab.prompts.render import _form

@@ -18,7 +18,12 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods import single_call as single_call_rivals
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.single_call import judge_all, judge_rivals, rival_calls, rivals_prompt
+from rubriclab.methods.single_call import (
+    judge_all,
+    judge_rivals,
+    rival_calls,
+    rivals_prompt,
+)
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.text import Example
 from rubriclab.prompts import render
