@@ -7,8 +7,7 @@ from dcr_scripts import CHECKS, CONVERTED, checklist, of_kind, scripted, sentenc
 from hypoeval_scripts import ASPECT, assignment
 
 from rubriclab.errors import ChecklistError, DataError
-from rubriclab.methods import dcr as learn
-from rubriclab.methods.dcr import DCRSettings, listed_checks
+from rubriclab.methods.dcr import DCRSettings, learn, listed_checks
 from rubriclab.methods.method import TrainingInput
 from rubriclab.models.text import Units
 
