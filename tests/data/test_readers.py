@@ -1,22 +1,34 @@
 """Reading: where rows may come from, that it is lazy, and that nothing is lost on the way."""
 
+from __future__ import annotations
+
 import gzip
 import io
+import json
 import os
+import re
 import sys
+import zipfile
+from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
 import pandas as pd
 import pytest
+import xlsxwriter
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data.readers import from_rows, read
+from rubriclab.data.mapping import ABSENT, look_up
+from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import RowError, without_placeholder
+from rubriclab.data.write import check_writable, write_rows
 from rubriclab.errors import DataError
 from rubriclab.models.characters import is_blank
 from rubriclab.models.text import Example
+from rubriclab.option_names import in_python
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
     lambda text: not is_blank(text)
@@ -171,3 +183,352 @@ def test_a_data_set_that_gives_arrays_is_read_like_one_that_gives_lists():
 
     (example,) = from_rows(DataSet())
     assert (example.output, example.scores, example.annotations) == ("A", {"x": 4.0}, {"x": (3.0, 5.0)})
+
+
+SENTENCES = ["The ferry was late.", "The bridge was closed.", "The café was open."]
+RATED: list[dict[str, Any]] = [
+    {"output": text, "scores": {"tone": score}} for text, score in zip(SENTENCES, (1, 2, 4), strict=True)
+]
+TONES = {text: float(row["scores"]["tone"]) for text, row in zip(SENTENCES, RATED, strict=True)}
+CSV = "\n".join(["output,scores.tone", *(f"{text},{score:g}" for text, score in TONES.items())])
+ARGILLA_1 = [
+    {
+        "text": text,
+        "tone": [
+            {"user_id": "u-1", "value": score, "status": "submitted"},
+            {"user_id": "u-2", "value": 5, "status": "discarded"},
+        ],
+        "tone-suggestion": 3,
+        "tone-suggestion-metadata": {"type": "model"},
+    }
+    for text, score in TONES.items()
+]
+DOCCANO = [
+    {"id": n, "text": text, "label": [f"{score:g}"], "Comments": []} for n, (text, score) in enumerate(TONES.items())
+]
+
+
+def lines(rows: list[Any]) -> str:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def means(examples: list[Example]) -> dict[str, float]:
+    return {
+        each.output: each.scores["tone"] if each.scores else sum(ratings) / len(ratings)
+        for each in examples
+        for ratings in [each.annotations.get("tone", ())]
+    }
+
+
+def read_all(path: Path, **options: Any) -> tuple[list[Example], list[RowError]]:
+    rows = list(read(path, **options))
+    return [row for row in rows if isinstance(row, Example)], [row for row in rows if isinstance(row, RowError)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("list.json", json.dumps(RATED), {}),
+        ("indented-list.json", json.dumps(RATED, indent=2), {}),
+        (
+            "columns.json",
+            json.dumps({"output": SENTENCES, "scores.tone": list(TONES.values())}, indent=1),
+            {},
+        ),
+        (
+            "indexed-columns.json",
+            json.dumps({name: {str(n): row[name] for n, row in enumerate(RATED)} for name in RATED[0]}),
+            {},
+        ),
+        ("carriage-returns.csv", CSV.replace("\n", "\r"), {}),
+        ("carriage-returns.jsonl", lines(RATED).replace("\n", "\r"), {}),
+        ("argilla-1.jsonl", lines(ARGILLA_1), {"mapping": "output=text"}),
+        ("doccano.jsonl", lines(DOCCANO), {"mapping": "output=text,scores.tone=label"}),
+        (
+            "nested-lists.jsonl",
+            lines([{"output": t, "by": [{"tone": s - 1}, {"tone": s + 1}, {}]} for t, s in TONES.items()]),
+            {"mapping": "annotations.tone=by[].tone"},
+        ),
+    ],
+)
+def test_a_file_of_this_kind_gives_every_text_its_score(
+    name: str, content: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content.encode())
+    examples, faults = read_all(tmp_path / name, **options)
+    assert not faults
+    assert means(examples) == TONES
+
+
+def test_one_indented_object_is_one_row_and_one_of_lists_on_one_line_may_be_a_ranking(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(RATED[0], indent=2), "utf-8")
+    assert means(read_all(file)[0]) == {SENTENCES[0]: 1}
+    file.write_text('{"ranking": ["a", "b"]}', "utf-8")
+    rows = read(file)
+    assert not list(rows)
+    assert len(rows.comparisons) == 1
+
+
+@pytest.mark.parametrize("name", ["damaged.csv", "damaged.jsonl", "damaged.json"])
+def test_one_wrong_byte_in_a_utf_8_file_is_a_fault_of_its_row_alone(name: str, tmp_path: Path) -> None:
+    contents = {
+        "damaged.csv": CSV,
+        "damaged.jsonl": lines(RATED),
+        "damaged.json": json.dumps(RATED, ensure_ascii=False),
+    }
+    (tmp_path / name).write_bytes(contents[name].encode().replace(b"ferry", b"f\xe9rry"))
+    examples, (fault,) = read_all(tmp_path / name)
+    assert fault.line == (2 if name == "damaged.csv" else 1)
+    assert "bytes that are not UTF-8" in fault.got
+    assert [each.output for each in examples] == SENTENCES[1:]
+    rows = read(tmp_path / name, skip_faulty=True)
+    assert (len(list(rows)), rows.skipped) == (2, 1)
+
+
+def test_a_damaged_document_is_refused_with_its_place(tmp_path: Path) -> None:
+    for document in (RATED, {"output": SENTENCES}):
+        (tmp_path / "cut.json").write_text(json.dumps(document, indent=1)[:-9], "utf-8")
+        with pytest.raises(DataError, match=r"one JSON document that ends early or is damaged: .*, in line \d+"):
+            read(tmp_path / "cut.json")
+
+
+@pytest.mark.parametrize(
+    ("row", "path", "found"),
+    [
+        ({"a": [{"b": 1}, {"b": None}, {}, {"b": 2}]}, "a[].b", [1, 2]),
+        ({"a": {"b": [1, None, 2]}}, "a.b[]", [1, 2]),
+        ({"a": None}, "a[].b", None),
+        ({"a": "text"}, "a[].b", ABSENT),
+        ({"a[].b": 5, "a": []}, "a[].b", 5),
+    ],
+)
+def test_a_path_through_a_list_gives_the_values_of_its_elements(row: dict[str, Any], path: str, found: Any) -> None:
+    assert look_up(row, path) == found
+
+
+def test_argilla_1_in_parquet_is_read_and_a_sheet_with_such_names_is_no_export(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.Table.from_pylist(ARGILLA_1), tmp_path / "t.parquet")
+    examples, _ = read_all(tmp_path / "t.parquet", mapping="output=text")
+    assert means(examples) == TONES
+    write_rows([{"output": text, "tone": None, "tone-suggestion": 3} for text in SENTENCES], tmp_path / "t.xlsx")
+    rows = read(tmp_path / "t.xlsx")
+    assert len(list(rows)) == len(SENTENCES)
+    assert rows.source.tool is None
+
+
+def sheet(path: Path, hide: Callable[[Any, Any], object]) -> Path:
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(path) as book:
+        lists, ratings = book.add_worksheet("lists"), book.add_worksheet("Ratings")
+        lists.write_row(0, 0, ["Good", "Bad"])
+        for place, row in enumerate([("output", "note", "scores.tone"), *((t, "n", s) for t, s in TONES.items())]):
+            ratings.write_row(place, 0, row)
+        ratings.activate()
+        hide(lists, ratings)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("hide", "said", "columns"),
+    [
+        (lambda _, sheet: sheet.set_row(2, None, None, {"hidden": True}), "hidden rows read (skip_hidden): 3", 3),
+        (
+            lambda _, sheet: sheet.set_column(1, 1, None, None, {"hidden": True}),
+            "hidden columns read (skip_hidden): 'note'",
+            2,
+        ),
+    ],
+)
+def test_hidden_rows_and_columns_are_named_and_left_out_if_wanted(
+    hide: Callable[[Any, Any], object], said: str, columns: int, tmp_path: Path
+) -> None:
+    file = sheet(tmp_path / "t.xlsx", hide)
+    rows = read(file, sheet="Ratings")
+    assert means([row for row in rows if isinstance(row, Example)]) == TONES
+    assert said in in_python(str(rows.source.note()))
+    shown = read(file, sheet="Ratings", skip_hidden=True)
+    texts = [row.output for row in shown if isinstance(row, Example)]
+    assert texts == (SENTENCES if columns == 2 else [SENTENCES[0], SENTENCES[2]])
+    assert len(shown.row) == columns
+    assert "left out" in str(shown.source.note())
+
+
+@pytest.mark.parametrize("hidden", ['min="x" max="2"', 'max="2"', 'min="1" max="999999999999"', 'min="1"'])
+def test_columns_hidden_in_a_damaged_way_are_one_error_or_no_columns_at_all(hidden: str, tmp_path: Path) -> None:
+    file, changed = sheet(tmp_path / "t.xlsx", lambda _, sheet: sheet.set_column(1, 1, 9)), tmp_path / "changed.xlsx"
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            part = old.read(name)
+            new.writestr(name, part.replace(b'<col min="2" max="2"', f'<col hidden="1" {hidden}'.encode()))
+    try:
+        rows = list(read(changed, sheet="Ratings", skip_hidden=True))
+    except DataError:
+        return
+    assert all(isinstance(row, RowError) for row in rows) or len(rows) == len(SENTENCES)
+
+
+def test_a_gzipped_document_that_ends_early_is_refused_and_a_short_one_has_only_faults(tmp_path: Path) -> None:
+    for count in (3, 20_000):
+        document = json.dumps([{"output": f"Text {n * n}."} for n in range(count)], indent=1)
+        (tmp_path / f"{count}.json.gz").write_bytes(gzip.compress(document.encode())[:-20])
+    with pytest.raises(DataError, match="ends early or is damaged"):
+        read(tmp_path / "20000.json.gz")
+    examples, faults = read_all(tmp_path / "3.json.gz")
+    assert not examples
+    assert "data that ends early" in faults[-1].got
+
+
+def test_a_form_with_a_column_for_each_text_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "form.csv").write_text("Timestamp,How good? [A text.],How good? [Another.]\n2024-05-01,4,2\n", "utf-8")
+    with pytest.raises(DataError, match=r"form's questions.*write a row for each rating"):
+        read_all(tmp_path / "form.csv")
+
+
+def test_a_hidden_sheet_is_read_only_if_it_is_named(tmp_path: Path) -> None:
+    file = sheet(tmp_path / "t.xlsx", lambda lists, _: lists.hide())
+    rows = read(file)
+    assert means([row for row in rows if isinstance(row, Example)]) == TONES
+    assert "hidden sheets not read: 'lists'" in str(rows.source.note())
+    assert read(file, sheet="lists", mapping="output=Good").source.sheet == "lists"
+
+
+INTEGERS = [str(number % 5 + 1) for number in range(1200)]
+
+
+def write(path: Path, header: str, scores: list[str], mark: str = ";") -> Path:
+    rows = [mark.join((header, "output")), *(f'"{score}"{mark}text {n}' for n, score in enumerate(scores))]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def examples(rows: Rows) -> list[Example]:
+    return [row for row in rows if isinstance(row, Example)]
+
+
+@pytest.mark.parametrize("place", [0, 600, 1200])
+@pytest.mark.parametrize("mark", [";", ","])
+def test_a_score_like_a_thousand_is_read_alike_in_every_row(tmp_path: Path, place: int, mark: str) -> None:
+    rows = read(write(tmp_path / "a.csv", "scores.x", [*INTEGERS[:place], "1,250", *INTEGERS[place:]], mark))
+    assert examples(rows)[place].scores == {"x": 1.25}
+    assert f"'1,250' in line {place + 2} as 1.25, not 1250" in str(rows.source.note())
+
+
+@pytest.mark.parametrize("place", [0, 1200])
+def test_a_decimal_comma_in_a_column_of_annotations_is_one_score_in_every_row(tmp_path: Path, place: int) -> None:
+    rows = read(write(tmp_path / "a.csv", "annotations.x", [*INTEGERS[:place], "3,5", *INTEGERS[place:]]))
+    assert examples(rows)[place].annotations == {"x": (3.5,)}
+    assert rows.source.decimal == "comma"
+
+
+@pytest.mark.parametrize("place", [0, 1200])
+def test_a_score_that_can_be_read_in_one_way_decides_in_every_row_of_a_workbook(tmp_path: Path, place: int) -> None:
+    scores = ["1,250"] * 1200
+    scores.insert(place, "800,5")
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        sheet = book.add_worksheet()
+        for row, score in enumerate(["scores.x", *scores]):
+            sheet.write_row(row, 0, [score, f"text {row}" if row else "output"])
+    rows = examples(read(tmp_path / "a.xlsx"))
+    assert {row.scores["x"] for row in rows} == {1.25, 800.5}
+
+
+def test_a_table_in_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match="a pipe only once"):
+        read(tmp_path / "pipe.csv")
+
+
+def test_a_table_without_scores_is_not_read_to_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.csv", "group", INTEGERS)
+    monkeypatch.setattr("rubriclab.data.readers._readings", pytest.fail)
+    assert len(examples(read(path))) == len(INTEGERS)
+
+
+def packed(path: Path, sheet: str) -> Path:
+    """Write a workbook whose only sheet has this content."""
+    xlsxwriter.Workbook(path.with_suffix(".template")).close()
+    with zipfile.ZipFile(path.with_suffix(".template")) as template, zipfile.ZipFile(path, "w") as archive:
+        for name in template.namelist():
+            archive.writestr(name, sheet if name == "xl/worksheets/sheet1.xml" else template.read(name))
+    return path
+
+
+def refusal(path: Path) -> str:
+    """Return the message that a file is refused with."""
+    with pytest.raises(DataError) as refused:
+        list(read(path))
+    return str(refused.value)
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+        with archive.open("xl/worksheets/sheet1.xml", "w") as part:
+            for _ in range(600):
+                part.write(b" " * 2**20)
+    assert path.stat().st_size < 10_000_000
+    assert "unpacks to 629,145," in refusal(path)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+        "<row r='1'><c r='XFD1'><v>1</v></c></row><row r='1048576'><c><v>1</v></c></row>",
+    ],
+)
+def test_a_cell_far_away_does_not_make_a_table_of_billions(tmp_path: Path, cells: str) -> None:
+    path = packed(tmp_path / "t.xlsx", f"<worksheet><sheetData>{cells}</sheetData></worksheet>")
+    assert "1,048,576 rows and 16,384 columns; at most 5,000,000 cells" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"\xd0\xcf\x11\xe0" + bytes(600) + "EncryptedPackage".encode("utf-16-le"), "protected by a password"),
+        (b"\xd0\xcf\x11\xe0" + bytes(600), "before 2007"),
+        (b"<html><table></table></html>", "is not an Excel workbook, or is damaged"),
+        (b"id,output\n1,A\n", "is not an Excel workbook, or is damaged"),
+        (b"PK\x03\x04broken", "is not an Excel workbook, or is damaged"),
+        (b"", "is not an Excel workbook, or is damaged"),
+    ],
+)
+def test_what_is_named_like_a_workbook_and_is_none_says_what_it_is(tmp_path: Path, content: bytes, match: str) -> None:
+    (tmp_path / "t.xlsx").write_bytes(content)
+    assert re.search(match, refusal(tmp_path / "t.xlsx"))
+
+
+def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"")
+    for name in ("python_calamine", "xlsxwriter"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert re.search(
+        r"needs python-calamine; install it with: pip install 'rubriclab\[xlsx\]'", refusal(tmp_path / "t.xlsx")
+    )
+    with pytest.raises(DataError, match=r"pip install 'rubriclab\[xlsx\]'"):
+        check_writable("scores.xlsx")
+
+
+def test_other_archives_are_no_workbooks(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
+        archive.writestr("texts.csv", "id,output\n1,A\n")
+    assert "a zip archive but not an Excel workbook" in refusal(tmp_path / "t.xlsx")
+    assert "cannot be read" in refusal(packed(tmp_path / "u.xlsx", "<worksheet><row"))
+
+
+def test_a_line_of_200_mb_is_refused_without_being_held(tmp_path: Path) -> None:
+    for encoding in ("utf-8", "utf-16"):
+        path = tmp_path / f"{encoding}.csv"
+        with path.open("wb") as file:
+            file.write("output\n".encode(encoding))
+            block = ("x" * 2**20).encode("utf-16-le" if encoding == "utf-16" else encoding)
+            for _ in range(200):
+                file.write(block)
+        assert "line 2 has more than 64,000,000 bytes" in refusal(path)
+        path.unlink()

@@ -42,14 +42,14 @@ TEST_TOOLS = (
     "syrupy",
 )
 TESTS = (
-    "tests/data/test_formats.py",
+    "tests/data/test_text_files.py",
     "tests/data/test_spreadsheets.py",
-    "tests/data/test_tables.py",
+    "tests/data/test_write.py",
     "tests/judges/test_batched.py",
     "tests/judges/test_language_model.py",
     "tests/judges/test_retry.py",
     "tests/store/test_store.py",
-    "tests/store/test_store_schema.py",
+    "tests/store/test_store_tables.py",
     "tests/web/studio/test_reading_pages.py",
 )
 

@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import shutil
+import signal
 import zlib
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies as st
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DatabaseError
-from store_samples import EFFORT, criterion, judgment, numbered, provenance, rubric
+from store_samples import (
+    EFFORT,
+    criterion,
+    die_after,
+    judgment,
+    numbered,
+    provenance,
+    put_many,
+    rubric,
+    save_many,
+    save_one,
+    tamper,
+)
 
 from rubriclab.errors import NotInStore, StoreError
+from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Aspect
 from rubriclab.models.version import (
     Candidate,
     Cell,
+    Provenance,
     RecordedText,
+    Ref,
     TrainingRecord,
     Version,
+    check_name,
+    check_tag,
+    parse_ref,
 )
+from rubriclab.ops.workspace import JudgeChoice, Notify, generator_of
+from rubriclab.store import import_pack, read_pack, write_pack
+from rubriclab.store.answers import answer_digest
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.tables import address
 
@@ -244,3 +273,428 @@ def test_a_training_record_that_was_changed_is_found(store: Store, where: str, d
     with pytest.raises(StoreError, match="training record of news@1"):
         store.training("news")
     assert {problem.where for problem in store.verify()} == {"training record of news@1"}
+
+
+def kept(store: Store) -> list[HumanJudgment]:
+    return [each for _, each in store.judgments("sha256:q")]
+
+
+def test_judgments_are_kept_in_order_and_by_question(store: Store, where: str) -> None:
+    given = [
+        judgment("one"),
+        judgment("two", value=5, reason="\u202eclear"),
+        judgment("three", question="sha256:other"),
+    ]
+    for each in given:
+        store.add_judgment(each)
+    with open_store(where) as again:
+        found = again.judgments("sha256:q")
+    assert [each for _, each in found] == given[:2]
+    assert store.judgments("sha256:q", found[0][0]) == found[1:]
+    assert store.verify() == ()
+
+
+def test_a_judgment_sent_again_is_stored_once_with_its_first_time(store: Store) -> None:
+    first = judgment("same")
+    store.add_judgment(first)
+    assert store.add_judgment(judgment("same", created=first.created.replace(year=2027))) == first
+    with pytest.raises(StoreError, match=r"Another judgment has the id 'same'\. Give it an id of its own"):
+        store.add_judgment(judgment("same", value=4))
+    assert kept(store) == [first]
+
+
+def test_judgments_sent_at_once_are_all_kept_and_none_twice(store: Store, where: str) -> None:
+    def send(number: int) -> None:
+        with open_store(where) as own:
+            own.add_judgment(judgment("same", created=created))
+            own.add_judgment(judgment(f"own.{number}"))
+
+    created = judgment("same").created
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(send, range(4)))
+    assert sorted(each.id for each in kept(store)) == ["own.0", "own.1", "own.2", "own.3", "same"]
+
+
+def test_a_judgment_changed_by_other_means_is_found_and_not_used(tmp_path: Path) -> None:
+    file = tmp_path / "store.db"
+    with open_store(file) as store:
+        store.add_judgment(judgment("a"))
+    tamper(file, "UPDATE human_judgments SET content = replace(content, 'anna', 'ben')")
+    with open_store(file) as store:
+        with pytest.raises(StoreError, match=r"The judgment a does not match its digest"):
+            kept(store)
+        assert [problem.where.split()[-1] for problem in store.verify()] == ["a"]
+
+
+@pytest.mark.parametrize("name", ["a", "news-coherence", "0", "3.1_x", "a" * 100])
+def test_a_name_of_small_letters_digits_and_dashes_is_taken(name: str) -> None:
+    assert check_name(name) == name
+    assert parse_ref(name) == Ref(name)
+
+
+@pytest.mark.parametrize("name", ["", "News", "a b", "a@1", "-a", ".", "ä", "a/b", "a\n", "a" * 101, "٣"])
+def test_a_name_that_cannot_be_one_is_refused(name: str) -> None:
+    with pytest.raises(StoreError, match="cannot be the name of a rubric"):
+        check_name(name)
+
+
+@pytest.mark.parametrize("tag", ["", "Prod", "a b", "a@b", "prod\n"])
+def test_a_tag_must_not_read_like_anything_else(tag: str) -> None:
+    with pytest.raises(StoreError, match="cannot be a tag"):
+        check_tag(tag)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "3",
+        "1.0",
+        "007",
+        "0",
+        "1.0.0-rc1",
+        "1.0b2",
+        "2026-11-28",
+        "1_000",
+        "v1",
+        "v2.0",
+        "1.",
+        "latest",
+        "newest",
+        "current",
+    ],
+)
+def test_a_tag_is_neither_a_version_number_nor_a_version_s_place(tag: str) -> None:
+    with pytest.raises(StoreError, match="cannot be a tag: it"):
+        check_tag(tag)
+
+
+@pytest.mark.parametrize(
+    "tag", ["production", "v", "rc", "round-2", "2nd-round", "gpt-4.1", "latest-good", "1a-beta-x"]
+)
+def test_a_word_with_digits_in_it_is_a_tag(tag: str) -> None:
+    assert check_tag(tag) == tag
+
+
+def test_digits_after_the_sign_are_a_number_and_anything_else_a_tag() -> None:
+    assert parse_ref("news@3") == Ref("news", number=3)
+    assert parse_ref("news@3.1") == Ref("news", tag="3.1")
+    assert parse_ref("news@production") == Ref("news", tag="production")
+
+
+@pytest.mark.parametrize("ref", ["", "@", "news@", "@1", "news@1@2", "News", "news@ 1", "news@-1", "news@1\n"])
+def test_a_reference_of_no_known_form_is_refused(ref: str) -> None:
+    with pytest.raises(StoreError, match="does not refer to a rubric"):
+        parse_ref(ref)
+
+
+@given(st.text(max_size=12))
+@settings(deadline=None, max_examples=100)
+def test_any_text_is_a_reference_or_refused(text: str) -> None:
+    try:
+        ref = parse_ref(text)
+    except StoreError:
+        return
+    assert text in (ref.name, f"{ref.name}@{ref.number}", f"{ref.name}@{ref.tag}")
+
+
+MINE = provenance(judge="openai/judge", generator="openai/judge", judge_address="http://mine/v1")
+THEIRS = MINE.model_copy(update={"judge_address": "http://theirs/v1"})
+
+
+def bring(store: Store, by: Provenance, number: int = 1) -> Version:
+    """Import a pack of a rubric with a provenance."""
+    with open_store("sqlite://") as elsewhere:
+        pack = write_pack(elsewhere.save("news", numbered(number), by, EFFORT))
+    return import_pack(store, read_pack(pack, "pack.json"))
+
+
+def test_a_version_knows_whether_it_was_imported(store: Store) -> None:
+    learned = store.save("news", numbered(1), MINE, EFFORT)
+    imported = bring(store, THEIRS, number=2)
+    assert [(each.imported, each.trusted) for each in (learned, imported)] == [(False, True), (True, False)]
+    assert [each.imported for each in store.log("news")] == [True, False]
+    assert [each.ref for each in store.imported()] == ["news@2"]
+    assert (learned.imported_from, imported.imported_from) == (None, "news@1")
+    assert store.verify() == ()
+
+
+def test_an_imported_version_keeps_the_date_on_which_it_was_created(store: Store) -> None:
+    with open_store("sqlite://") as elsewhere:
+        pack = read_pack(write_pack(elsewhere.save("news", numbered(1), THEIRS, EFFORT)), "pack.json")
+    created = datetime(2024, 2, 29, 12, 30, tzinfo=timezone(timedelta(hours=2)))
+    imported = import_pack(store, pack.model_copy(update={"created": created, "name": "theirs", "number": 7}), "ours")
+    assert store.load(imported.ref).created == created
+    assert store.load(imported.ref).imported_from == "theirs@7"
+    assert store.verify() == ()
+
+
+def test_a_pack_with_another_address_neither_replaces_nor_inherits_what_was_learned_here(store: Store) -> None:
+    store.save("news", numbered(1), MINE, EFFORT)
+    imported = bring(store, THEIRS)
+    assert (imported.ref, imported.new, imported.trusted) == ("news@2", True, False)
+    assert store.load("news@1").provenance.judge_address == "http://mine/v1"
+    assert store.load("news@1").trusted
+
+
+def test_a_pack_of_the_newest_version_itself_changes_nothing(store: Store) -> None:
+    store.save("news", numbered(1), MINE, EFFORT)
+    same = bring(store, MINE)
+    assert (same.ref, same.new, same.imported) == ("news@1", False, False)
+
+
+def test_a_confirmed_pack_lends_nothing_to_the_same_rubric_with_another_address(store: Store) -> None:
+    assert store.confirm(bring(store, MINE).ref).trusted
+    assert bring(store, MINE).ref == "news@1"
+    other = bring(store, THEIRS)
+    assert (other.ref, other.trusted) == ("news@2", False)
+
+
+def test_what_is_learned_here_is_learned_here_though_an_imported_version_holds_the_same(store: Store) -> None:
+    bring(store, THEIRS)
+    learned = store.save("news", numbered(1), MINE, EFFORT)
+    assert (learned.ref, learned.new, learned.trusted) == ("news@2", True, True)
+    assert learned.provenance.judge_address == "http://mine/v1"
+
+
+def test_a_confirmation_lasts_until_it_is_revoked(store: Store, where: str) -> None:
+    ref = bring(store, THEIRS).ref
+    assert store.confirm(ref).confirmed
+    assert store.confirm(ref).confirmed
+    with open_store(where) as again:
+        assert again.load("news").trusted
+        assert not again.revoke(ref).trusted
+        assert not again.revoke(ref).trusted
+    assert not store.load(ref).trusted
+    assert store.verify() == ()
+
+
+def test_what_was_learned_here_needs_no_confirmation_and_what_is_not_there_gets_none(store: Store) -> None:
+    learned = store.save("news", numbered(1), MINE, EFFORT)
+    confirmed = store.confirm(learned.ref)
+    assert (confirmed.imported, confirmed.confirmed) == (False, False)
+    with pytest.raises(NotInStore):
+        store.confirm("other")
+
+
+@pytest.mark.parametrize(
+    ("statement", "where", "what"),
+    [
+        ("UPDATE versions SET origin = 'learned'", "news@1", "its record (name, number, digests, effort, time, parent"),
+        (
+            "UPDATE confirmations SET record_digest = 'sha256:0'",
+            "confirmation of news@1",
+            "the record that was confirm",
+        ),
+        ("UPDATE confirmations SET number = 7", "confirmation of news@7", "there is no such version"),
+    ],
+)
+def test_verify_names_a_changed_origin_and_a_changed_confirmation(
+    tmp_path: Path, statement: str, where: str, what: str
+) -> None:
+    file = tmp_path / "store.db"
+    with open_store(file) as store:
+        store.confirm(bring(store, THEIRS).ref)
+        assert store.verify() == ()
+    tamper(file, statement)
+    with open_store(file) as store:
+        (problem,) = store.verify()
+    assert problem.where == where
+    assert problem.what.startswith(what)
+
+
+def test_a_confirmation_of_another_record_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "store.db"
+    with open_store(file) as store:
+        store.confirm(bring(store, THEIRS).ref)
+    tamper(file, "UPDATE confirmations SET record_digest = 'sha256:0'")
+    with open_store(file) as store:
+        assert not store.load("news").trusted
+
+
+def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it(store: Store) -> None:
+    notes: list[str] = []
+    notify: Notify = notes.append
+    own = {"generator": "openai/proposer", "generator_address": "http://theirs/v1"}
+    imported = bring(store, THEIRS.model_copy(update=own))
+    made = MINE.model_copy(update={**own, "generator_from": imported.ref})
+    carried = store.save("news", numbered(2), made, EFFORT, parent=imported.ref)
+    assert carried.trusted
+    assert generator_of(imported, store, notify) is None
+    assert generator_of(carried, store, notify) is None
+    told = '"openai/proposer" at "http://theirs/v1", as news@1 was imported and is not confirmed'
+    assert all(told in note for note in notes)
+    assert len(notes) == 2
+    store.confirm(imported.ref)
+    confirmed = generator_of(carried, store, notify)
+    assert confirmed == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref, is_apart=True)
+    store.revoke(imported.ref)
+    mine = MINE.model_copy(update={"generator": "openai/other"})
+    relearned = store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)
+    assert generator_of(relearned, store, notify) == JudgeChoice("openai/other", None)
+
+
+def test_what_is_learned_with_a_judge_that_the_user_named_does_not_pass_for_one_with_the_pack_s(store: Store) -> None:
+    imported = bring(store, THEIRS)
+    made = THEIRS.model_copy(update={"judge_from": imported.ref})
+    store.save("ours", numbered(2), made, EFFORT)
+    assert store.save("ours", numbered(2), made.model_copy(update={"model_versions": ("x",)}), EFFORT).ref == "ours@1"
+    learned = store.save("ours", numbered(2), MINE, EFFORT)
+    assert (learned.ref, learned.provenance.judge_from) == ("ours@2", None)
+    assert store.save("ours", numbered(2), made, EFFORT).ref == "ours@2"
+
+
+RUBRIC = numbered(1).digest
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("original") / "store.db"
+    with open_store(file) as store:
+        for number in (1, 2, 3):
+            store.save("news", numbered(number), provenance(), EFFORT)
+        store.save("other", numbered(1), provenance(), EFFORT, parent="news@1")
+        store.tag("news@2", "production")
+        store.answers.put("sha256:asked", {"text": "4"})
+    return file
+
+
+@pytest.fixture
+def file(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(original, tmp_path))
+
+
+RECORD = "its record (name, number, digests, effort, time, parent, origin) has the digest"
+ANSWER, CHANGED = "answer sha256:asked", "does not match its digest"
+CONTENT = "its content has the digest sha256:"
+PROVENANCE = "its provenance has the digest"
+
+
+def rubrics(change: str) -> str:
+    return f"UPDATE rubrics SET content = {change} WHERE digest = '{RUBRIC}'"
+
+
+def version(number: int, change: str) -> str:
+    return f"UPDATE versions SET {change} WHERE number = {number}"
+
+
+@pytest.mark.parametrize(
+    ("statement", "problems"),
+    [
+        (rubrics("replace(content, 'by 1', 'by 9')"), [(f"rubric {RUBRIC}", CONTENT)]),
+        (rubrics("content || ' '"), [(f"rubric {RUBRIC}", CONTENT)]),
+        (
+            rubrics("'nothing'"),
+            [(f"rubric {RUBRIC}", CONTENT), (f"rubric {RUBRIC}", "its content is no Rubric: expected JSON")],
+        ),
+        (
+            f"DELETE FROM rubrics WHERE digest = '{RUBRIC}'",
+            [(ref, f"its rubric {RUBRIC} is missing") for ref in ("news@1", "other@1")],
+        ),
+        (version(2, "provenance = replace(provenance, 'embedded', 'gpt-4o')"), [("news@2", PROVENANCE)]),
+        (version(2, "provenance_digest = 'sha256:0'"), [("news@2", PROVENANCE), ("news@2", RECORD)]),
+        (version(3, f"rubric_digest = '{RUBRIC}'"), [("news@3", RECORD)]),
+        (version(2, "effort = replace(effort, '12', '11')"), [("news@2", RECORD)]),
+        (
+            version(2, 'effort = \'{"asked": "many"}\''),
+            [("news@2", "its effort is no Effort: asked"), ("news@2", RECORD)],
+        ),
+        (version(2, "created = '2001-01-01T00:00:00+00:00'"), [("news@2", RECORD)]),
+        (version(3, "parent_number = 1"), [("news@3", RECORD)]),
+        (version(3, "parent_name = NULL, parent_number = NULL"), [("news@3", RECORD)]),
+        (
+            "UPDATE versions SET parent_number = 9 WHERE name = 'other'",
+            [("other@1", "its parent news@9 does not exist")],
+        ),
+        ("UPDATE versions SET name = 'others' WHERE name = 'other'", [("others@1", RECORD)]),
+        (version(2, "record_digest = 'sha256:0'"), [("news@2", RECORD), ("news@3", RECORD)]),
+        (
+            "DELETE FROM versions WHERE number = 2",
+            [
+                ("news@2", "this version is missing"),
+                ("news@3", "its parent news@2 does not exist"),
+                ("news@production", "points to version 2, which does not exist"),
+            ],
+        ),
+        ("UPDATE tags SET number = 7", [("news@production", "the tag points to version 7, which does not exist")]),
+        ("UPDATE answers SET reply = '{\"text\"'", [(ANSWER, CHANGED)]),
+        ('UPDATE answers SET reply = \'{"text":"5"}\'', [(ANSWER, CHANGED)]),
+        ("UPDATE answers SET digest = 'sha256:another'", [("answer sha256:another", CHANGED)]),
+        (
+            f"UPDATE answers SET reply = '4', reply_digest = '{answer_digest('sha256:asked', '4')}'",
+            [(ANSWER, "is not a JSON object")],
+        ),
+    ],
+)
+def test_tampering_is_found_and_named(file: Path, statement: str, problems: list[tuple[str, str]]) -> None:
+    tamper(file, statement)
+    with open_store(file) as store:
+        found = store.verify()
+    assert [problem.where for problem in found] == [where for where, _ in problems]
+    for problem, (where, what) in zip(found, problems, strict=True):
+        assert what in problem.what
+        assert str(problem) == f"{where}: {problem.what}"
+
+
+def test_repair_removes_the_damaged_answers_and_nothing_else(file: Path) -> None:
+    with open_store(file) as store:
+        store.answers.put("sha256:sound", {"text": "5"})
+    tamper(file, "UPDATE answers SET reply = '{\"text\":\"5\"}' WHERE digest = 'sha256:asked'")
+    tamper(file, "UPDATE tags SET number = 7")
+    with open_store(file) as store:
+        assert store.repair() == ("sha256:asked",)
+        assert [problem.where for problem in store.verify()] == ["news@production"]
+        assert store.answers.get("sha256:asked") is None
+        assert store.answers.get("sha256:sound") == {"text": "5"}
+        assert store.repair() == ()
+
+
+# Processes are forked from one that has imported the store already, and has no threads.
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["rubriclab.store"])
+PROCESSES = 3
+
+
+def run(target: Callable[..., None], *arguments: tuple[Any, ...]) -> list[int | None]:
+    """Run `target` in one process for each tuple of arguments, all at once; return the exit codes."""
+    processes = [CONTEXT.Process(target=target, args=each) for each in arguments]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    return [process.exitcode for process in processes]
+
+
+def test_processes_that_open_a_new_store_and_save_at_once_all_succeed(where: str) -> None:
+    codes = run(save_many, *((where, "news", 10 * process, 4) for process in range(PROCESSES)))
+    assert codes == [0] * PROCESSES
+    with open_store(where) as store:
+        versions = store.log("news")
+        assert [version.number for version in versions] == list(range(4 * PROCESSES, 0, -1))
+        assert len({version.digest for version in versions}) == 4 * PROCESSES
+        assert [version.parent for version in versions[:-1]] == [version.ref for version in versions[1:]]
+        assert store.verify() == ()
+
+
+def test_processes_that_save_the_same_rubric_at_once_make_one_version(where: str) -> None:
+    assert run(save_one, *((where, "news") for _ in range(PROCESSES))) == [0] * PROCESSES
+    with open_store(where) as store:
+        assert [version.number for version in store.log("news")] == [1]
+
+
+def test_processes_that_answer_at_once_lose_nothing(where: str) -> None:
+    codes = run(put_many, *((where, 1000 * process, 50) for process in range(PROCESSES)))
+    assert codes == [0] * PROCESSES
+    with open_store(where) as store:
+        assert store.answers.count() == 50 * PROCESSES + 1
+        assert store.verify() == ()
+
+
+@pytest.mark.parametrize("statement", ["INSERT INTO rubrics", "INSERT INTO versions"])
+def test_a_process_killed_in_the_middle_of_a_save_leaves_a_store_that_verifies(where: str, statement: str) -> None:
+    with open_store(where) as store:
+        store.save("news", numbered(1), provenance(), EFFORT)
+        assert run(die_after, (statement, where, "news")) == [-signal.SIGKILL]
+        assert [version.number for version in store.log("news")] == [1]
+        assert store.verify() == ()
+        assert store.answers.get("sha256:kept") == {"text": "paid for"}
+        assert store.save("news", numbered(99), provenance(), EFFORT).ref == "news@2"

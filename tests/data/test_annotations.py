@@ -9,12 +9,18 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
+from rubriclab.data.annotations import PairwiseComparison, comparisons_of
+from rubriclab.data.check import training_examples
+from rubriclab.data.mapping import NATIVE, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import RowError
+from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
-from rubriclab.models.text import Example
+from rubriclab.models.cells import TYPED, UNTYPED
+from rubriclab.models.text import Example, named_annotations
 
 EXPORTS = Path(__file__).parent / "exports"
 LEVELS = "very bad=1,bad=2,okay=3,good=4,excellent=5"
@@ -185,8 +191,8 @@ ODD = [None, True, {"a": 1}, ["Good", "Bad"]]
 def test_one_odd_answer_of_label_studio_is_left_out_and_named_and_the_others_count(value: Any, tmp_path: Path) -> None:
     ratings_of = [annotation("anna", ("q", {"rating": 4})), annotation("ben", ("q", {"rating": value}))]
     words = [annotation("anna", ("q", {"choices": ["Good"]})), annotation("ben", ("q", {"choices": ["Good", "Bad"]}))]
-    for given, shown in ((ratings_of, value), (words, ["Good", "Bad"])):
-        rows = read(written(tmp_path, [task(41, given[0]), task(42, *given)]), level_scores="good=4,bad=1")
+    for answers, shown in ((ratings_of, value), (words, ["Good", "Bad"])):
+        rows = read(written(tmp_path, [task(41, answers[0]), task(42, *answers)]), level_scores="good=4,bad=1")
         first, second = rows
         assert isinstance(first, Example)
         assert isinstance(second, Example)
@@ -304,3 +310,252 @@ def test_lists_that_no_tool_exported_are_rows(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text(json.dumps([task(1)])[:-3], "utf-8")
     (fault,) = faults(tmp_path / "cut.json")
     assert "not JSON" in str(fault)
+
+
+MAPPING = "output=text,scores.tone=rating,rater=worker_id"
+
+
+def rating_rows(**extra: Callable[[int, str, str], Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "text": f"Text {n}.",
+            "aspect": aspect,
+            "worker_id": rater,
+            "rating": (n + len(aspect) + int(rater[1])) % 5 + 1,
+            **{name: cell(n, aspect, rater) for name, cell in extra.items()},
+        }
+        for n in range(12)
+        for aspect in ("Tone", "brevity")
+        for rater in ("w1", "w2")
+    ]
+
+
+def without(rows: list[dict[str, Any]], *columns: str) -> list[dict[str, Any]]:
+    return [{name: cell for name, cell in row.items() if name not in columns} for row in rows]
+
+
+def split(rows: Rows) -> tuple[list[Example], list[RowError]]:
+    listed = list(rows)
+    return [row for row in listed if isinstance(row, Example)], [row for row in listed if isinstance(row, RowError)]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.xlsx", "t.parquet", "t.jsonl", None])
+def test_the_ratings_of_the_mapped_aspect_are_joined_by_rater_and_others_are_left_out(
+    name: str | None, tmp_path: Path
+) -> None:
+    if name is None:
+        rows = from_rows(rating_rows(), mapping=MAPPING)
+    else:
+        write_rows(rating_rows(), tmp_path / name)
+        rows = read(tmp_path / name, mapping=MAPPING)
+    examples, faults = split(rows)
+    assert not faults
+    assert [each.output for each in examples] == [f"Text {n}." for n in range(12)]
+    assert named_annotations(examples[0], "tone") == {"w1": 1, "w2": 2}
+    assert not examples[0].annotations.keys() - {"tone"}
+    assert "24 ratings of 12 texts; ratings of other aspects left out: 'brevity' (24)" in str(rows.source.note())
+    assert len(training_examples(examples, "tone").examples) == 12
+
+
+def test_two_mapped_aspects_of_one_column_are_both_read() -> None:
+    examples, _ = split(from_rows(rating_rows(), mapping=f"{MAPPING},scores.brevity=rating"))
+    assert named_annotations(examples[0], "tone") == {"w1": 1, "w2": 2}
+    assert named_annotations(examples[0], "brevity") == {"w1": 4, "w2": 5}
+
+
+def test_without_a_column_of_aspects_all_ratings_count_and_without_raters_they_are_a_list() -> None:
+    tone = [row for row in rating_rows() if row["aspect"] == "Tone"]
+    examples, _ = split(from_rows(without(tone, "aspect"), mapping=MAPPING))
+    assert named_annotations(examples[0], "tone") == {"w1": 1, "w2": 2}
+    examples, _ = split(from_rows(without(tone, "worker_id"), mapping="output=text,scores.tone=rating"))
+    assert (examples[0].annotations, examples[0].raters) == ({"tone": (1, 2)}, {})
+
+
+def test_several_columns_of_scores_and_reasons_are_joined_by_rater_also_under_names_of_fields() -> None:
+    rows = [
+        {"output": "A.", "rater": rater, "scores.tone": n, "scores.style": n + 1, "reasons.tone": f"{rater} says so"}
+        for n, rater in enumerate(("anna", "ben"), start=1)
+    ]
+    (example,), _ = split(from_rows(rows))
+    assert named_annotations(example, "tone") == {"anna": 1, "ben": 2}
+    assert named_annotations(example, "style") == {"anna": 2, "ben": 3}
+    assert example.reasons == {"tone": {"anna": "anna says so", "ben": "ben says so"}}
+
+
+@pytest.mark.parametrize(
+    ("ids", "texts"),
+    [
+        (lambda n, aspect, rater: f"{n}-{aspect}-{rater}", 12),
+        (lambda n, _aspect, _rater: f"t{n}", 12),
+        (lambda n, _aspect, rater: f"t{n}-{rater}", 24),
+    ],
+)
+def test_ids_that_repeat_tell_texts_apart_and_others_are_those_of_ratings(
+    ids: Callable[[int, str, str], str], texts: int
+) -> None:
+    examples, faults = split(from_rows(rating_rows(id=ids), mapping=f"{MAPPING},scores.brevity=rating"))
+    assert not faults
+    assert len(examples) == texts
+    assert len({each.id for each in examples}) == texts
+
+
+def test_texts_of_two_systems_stay_apart() -> None:
+    rows = rating_rows(system=lambda _n, _aspect, rater: rater)
+    examples, _ = split(from_rows(rows, mapping=MAPPING))
+    assert len(examples) == 24
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"rating": "much"}, "field 'scores.tone' (column 'rating'): got the text 'much', expected a finite number"),
+        ({"worker_id": "w1"}, "a second rating of this text by 'w1'"),
+        ({"worker_id": ""}, "field 'rater' (column 'worker_id'): got nothing"),
+    ],
+)
+def test_a_faulty_rating_is_a_fault_in_its_own_row_and_can_be_skipped(
+    changed: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    rows = rating_rows()
+    rows[1] |= changed
+    write_rows(rows, tmp_path / "t.csv")
+    examples, (fault,) = split(read(tmp_path / "t.csv", mapping=MAPPING))
+    assert said in str(fault)
+    assert fault.line == 3
+    assert named_annotations(examples[0], "tone") == {"w1": 1}
+    skipped = read(tmp_path / "t.csv", mapping=MAPPING, skip_faulty=True)
+    assert (len(list(skipped)), skipped.skipped) == (12, 1)
+
+
+def test_an_aspect_that_nobody_rated_is_refused_with_those_that_somebody_did() -> None:
+    with pytest.raises(DataError, match=r"no rating is of a mapped aspect, but of 'Tone' \(24\), 'brevity' \(24\)"):
+        from_rows(rating_rows(), mapping="output=text,scores.clarity=rating")
+
+
+def test_answers_that_a_text_cannot_be_assessed_are_counted_once() -> None:
+    rows = rating_rows()
+    rows[0]["rating"] = "cannot assess"
+    read_rows = from_rows(rows, mapping=MAPPING)
+    examples, faults = split(read_rows)
+    assert not faults
+    assert named_annotations(examples[0], "tone") == {"w2": 2}
+    assert sum(read_rows.not_assessed.values()) == 1
+
+
+def said(row, rules=TYPED, mapping=None):
+    answer = comparisons_of(row, "labels", 3, parse_mapping(mapping) if mapping else NATIVE, rules)
+    assert isinstance(answer, tuple), answer
+    return answer
+
+
+def refused(row, rules=TYPED):
+    answer = comparisons_of(row, "labels", 3, rules=rules)
+    assert isinstance(answer, RowError), answer
+    return answer
+
+
+def test_a_preference_names_both_texts_the_aspect_and_the_rater():
+    row = {"preferred": "a", "over": 7, "aspect": "coherence", "rater": "anna"}
+    assert said(row) == (PairwiseComparison("a", "7", False, "coherence", "anna"),)
+    assert said({"preferred": "a", "over": "b", "tie": True}) == (PairwiseComparison("a", "b", tie=True),)
+
+
+def test_a_ranking_is_all_of_its_pairs_with_ties_in_lists_of_their_own():
+    found = said({"ranking": ["a", ["b", "c"], 4], "aspect": "coherence"})
+    assert [(each.better, each.worse, each.tie) for each in found] == [
+        ("a", "b", False),
+        ("a", "c", False),
+        ("a", "4", False),
+        ("b", "c", True),
+        ("b", "4", False),
+        ("c", "4", False),
+    ]
+    assert {each.aspect for each in found} == {"coherence"}
+
+
+def test_a_table_of_text_writes_rankings_and_ties_its_own_way():
+    blank = dict.fromkeys(("output", "preferred", "over", "ranking", "tie", "aspect"), "")
+    assert said({**blank, "ranking": "a > b = c"}, rules=UNTYPED) == said({"ranking": ["a", ["b", "c"]]})
+    tie = said({**blank, "preferred": "a", "over": "b", "tie": "TRUE"}, rules=UNTYPED)
+    assert tie == (PairwiseComparison("a", "b", tie=True),)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"output": "A text.", "preferred": "a", "over": "b"},
+        {"output": "A text.", "ranking": 3, "aspect": "x"},
+        {"output": None, "aspect": "coherence", "rater": "anna", "tie": True},
+        {"preferred": None, "over": " ", "ranking": None},
+        {},
+        ["preferred"],
+    ],
+)
+def test_a_row_with_a_text_or_without_any_id_is_of_another_kind(row):
+    assert comparisons_of(row, "labels", 3) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "came"),
+    [
+        ({"preferred": "a"}, "over", "nothing"),
+        ({"over": "a"}, "preferred", "nothing"),
+        ({"preferred": "a", "over": "a"}, "over", "'a', the text itself"),
+        ({"preferred": "a", "over": ["b"]}, "over", "a list of 1"),
+        ({"preferred": True, "over": "b"}, "preferred", "true"),
+        ({"preferred": 1.5, "over": "b"}, "preferred", "1.5"),
+        ({"preferred": "a", "over": "b", "tie": "yes"}, "tie", "the text 'yes'"),
+        ({"preferred": "a", "over": "b", "tie": 1}, "tie", "1"),
+        ({"preferred": "a", "over": "b", "aspect": ["x"]}, "aspect", "a list of 1"),
+        ({"preferred": "a", "over": "b", "ranking": ["a", "b"]}, "preferred", "a preference beside a ranking"),
+        ({"ranking": "a > b"}, "ranking", "the text 'a > b'"),
+        ({"ranking": []}, "ranking", "0 texts"),
+        ({"ranking": ["a"]}, "ranking", "1 text"),
+        ({"ranking": ["a", ["b", "a"]]}, "ranking", "'a' twice"),
+        ({"ranking": ["a", []]}, "ranking", "an empty list in it"),
+        ({"ranking": ["a", None]}, "ranking", "nothing"),
+        ({"ranking": ["a", [["b"]]]}, "ranking", "a list of 1"),
+        ({"ranking": {"a": 1}}, "ranking", "an object"),
+    ],
+)
+def test_what_is_no_comparison_is_a_fault(row, field, came):
+    fault = refused(row)
+    assert (fault.field, fault.got, fault.line) == (field, came, 3)
+
+
+def test_readers_keep_comparisons_beside_the_texts_with_their_lines():
+    lines = [
+        {"preferred": "a", "over": "b"},
+        {"id": "a", "output": "A", "group": "g"},
+        {"ranking": ["b", "a"]},
+        {"preferred": "a"},
+        {"id": "b", "output": "B", "group": "g"},
+        {"preferred": "b", "over": "a", "tie": True},
+    ]
+    rows = read([json.dumps(line) for line in lines])
+    assert [(rows.line, type(row)) for row in rows] == [(2, Example), (4, RowError), (5, Example)]
+    assert [(line, each.better) for line, each in rows.comparisons] == [(1, "a"), (3, "b"), (6, "b")]
+
+
+def test_a_csv_file_may_hold_both(tmp_path):
+    (tmp_path / "mixed.csv").write_text("id,group,output,preferred,over\na,g,A,,\nb,g,B,,\n,,,b,a\n")
+    rows = read(tmp_path / "mixed.csv")
+    assert [row.id for row in rows] == ["a", "b"]
+    assert rows.comparisons == [(4, PairwiseComparison("b", "a"))]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=4),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["output", "preferred", "over", "tie", "ranking", "aspect", "rater"]), JSON))
+@settings(max_examples=200)
+def test_whatever_stands_in_a_row_there_is_an_answer(row):
+    for rules in (TYPED, UNTYPED):
+        answer = comparisons_of(row, "labels", 1, rules=rules)
+        assert answer is None or isinstance(answer, RowError | tuple)
+        if isinstance(answer, tuple):
+            assert all(isinstance(each, PairwiseComparison) and each.better != each.worse for each in answer)

@@ -1,15 +1,34 @@
 """One row: the example that it holds, or its fault."""
 
-import math
-from decimal import Decimal
+from __future__ import annotations
 
+import json
+import math
+import pickle
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data.mapping import parse_mapping
-from rubriclab.data.rows import RowError, example_of
-from rubriclab.models.cells import TYPED, UNTYPED
-from rubriclab.models.text import Example, named_annotations
+import rubriclab as rl
+from rubriclab.data.check import training_examples
+from rubriclab.data.mapping import ReadingOptions, parse_mapping
+from rubriclab.data.readers import from_rows, read
+from rubriclab.data.rows import LONGEST_REASON, RowError, example_of, without_placeholder
+from rubriclab.errors import DataError
+from rubriclab.models.base import LONGEST_NAME
+from rubriclab.models.cells import TYPED, UNTYPED, WordScore
+from rubriclab.models.text import (
+    Example,
+    Scale,
+    data_digest,
+    named_annotations,
+    named_reasons,
+    text_digest,
+)
 
 
 def taken(**fields):
@@ -271,3 +290,208 @@ def test_a_rating_of_another_aspect_than_the_mapped_one_is_a_fault(mapping: str,
     assert "'simplicity'" in other.got
     assert "'fluency'" in other.expected
     assert all(isinstance(row_of(same), Example) for same in ("fluency", " Fluency", "", None))
+
+
+BY_RATER = {"anna": "jumps between two topics", "ben": "no ending"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"reasons": {"coherence": BY_RATER}},
+        {"reasons.coherence": BY_RATER},
+        {"reasons.coherence.anna": BY_RATER["anna"], "reasons.coherence.ben": BY_RATER["ben"]},
+        {"reasons": {"coherence": {**BY_RATER, "carl": None, "dora": " \n"}}},
+    ],
+)
+def test_reasons_by_rater_are_an_object_or_columns(fields: dict[str, Any]) -> None:
+    assert named_reasons(taken(**fields), "coherence") == BY_RATER
+
+
+@pytest.mark.parametrize("fields", [{"reasons": {"coherence": " It wanders. "}}, {"reasons.coherence": "It wanders."}])
+def test_one_reason_of_an_unknown_rater_is_a_text(fields: dict[str, Any]) -> None:
+    example = taken(**fields)
+    assert example.reasons == {"coherence": "It wanders."}
+    assert named_reasons(example, "coherence") == {"": "It wanders."}
+    assert named_reasons(example, "fluency") == {}
+
+
+@pytest.mark.parametrize("reasons", [None, {}, {"coherence": None}, {"coherence": {}}, {"coherence": ""}])
+def test_a_row_without_reasons_is_the_same_as_one_that_has_no_such_field(reasons: Any) -> None:
+    assert taken(reasons=reasons) == taken()
+
+
+@pytest.mark.parametrize(
+    ("reasons", "field", "expected"),
+    [
+        ({"coherence": 4}, "reasons.coherence", "a reason in words"),
+        ({"coherence": ["a", "b"]}, "reasons.coherence", "a reason in words"),
+        ({"coherence": {"anna": True}}, "reasons.coherence.anna", "a reason in words"),
+        ({"coherence": {" ": "x"}}, "reasons.coherence", "names such as 'anna'"),
+        ({"coherence": {"x" * (LONGEST_NAME + 1): "y"}}, "reasons.coherence", f"at most {LONGEST_NAME:,}"),
+        ({"coherence": {"anna": "a", " anna": "b"}}, "reasons.coherence", "one entry from each rater"),
+        ({"coherence": "\ud800"}, "reasons.coherence", "text in UTF-8"),
+        ({"coherence": "x" * 100_000}, "reasons.coherence", f"at most {LONGEST_REASON:,} characters"),
+        ("It wanders.", "reasons", "an object with a value for each aspect"),
+    ],
+)
+def test_what_is_no_reason_is_refused_with_its_field(reasons: Any, field: str, expected: str) -> None:
+    fault = refused({"output": "A", "reasons": reasons})
+    assert fault.field == field
+    assert expected in fault.expected
+
+
+def test_a_number_is_a_reason_in_json_where_a_person_typed_it_and_a_wrong_column_in_a_table() -> None:
+    assert taken(reasons={"coherence": "4.5"}).reasons == {"coherence": "4.5"}
+    fault = example_of({"output": "A", "reasons.coherence": "4.5"}, "rows", 1, rules=UNTYPED)
+    assert isinstance(fault, RowError)
+    assert (fault.field, fault.expected) == ("reasons.coherence", "a reason in words")
+
+
+def test_one_text_beside_named_raters_is_refused() -> None:
+    fault = refused({"output": "A", "reasons.coherence": "It wanders.", "reasons.coherence.anna": "No ending."})
+    assert (fault.field, fault.got) == ("reasons.coherence", "both one text and named raters")
+
+
+def test_reasons_of_a_csv_file_are_read_and_counted_by_check(tmp_path: Path) -> None:
+    rows = ["id,group,output,scores.coherence,reasons.coherence.anna,reasons.coherence"]
+    rows += [f'{n},g{n % 3},Text {n}.,{n % 5},"jumps, often",' for n in range(11)] + ["x,g1,Text x.,3,,short"]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(rows), "utf-8")
+    with rl.Lab(tmp_path / "s.db") as lab:
+        result = lab.check(path)
+    assert result.usable, result.problems
+    assert [(each.aspect, each.reasons) for each in result.aspects] == [("coherence", 12)]
+    assert "12 for coherence" in str(result)
+    assert {column.name: column.field for column in result.columns}["reasons.coherence.anna"] is not None
+
+
+def test_reasons_change_the_digest_of_the_data_and_not_that_of_a_text() -> None:
+    plain, other = taken(scores={"coherence": 3}), taken(scores={"coherence": 3}, reasons={"fluency": "x"})
+    given = taken(scores={"coherence": 3}, reasons={"coherence": "It wanders."})
+    assert data_digest([plain], "coherence") == data_digest([other], "coherence")
+    assert data_digest([given], "coherence") != data_digest([plain], "coherence")
+    assert text_digest(given) == text_digest(plain)
+    assert plain.id == given.id
+
+
+PLACEHOLDERS = ["_nofact", "N/A", "none", "None", "null", "[none]", " n/a. ", "<null>", "NaN", "-", "(not available)"]
+TEXTS = ["None of the dams held.", "Null Island lies off Ghana.", "n/a: see below", "No.", "0", "Nan baked bread."]
+
+
+@pytest.mark.parametrize("said", PLACEHOLDERS)
+def test_a_placeholder_is_no_source_context_or_reference(said: str):
+    row = {"id": "t", "output": "Yes.", "source": said, "context": said, "reference": said}
+    example = example_of(row, "t.jsonl", 1)
+    assert (example.source, example.context, example.reference) == (None, None, None)
+
+
+@pytest.mark.parametrize("said", [*PLACEHOLDERS, *TEXTS])
+def test_an_output_an_id_and_a_system_stay_whatever_they_say(said: str):
+    example = example_of({"id": said, "output": said, "system": said}, "t.jsonl", 1)
+    assert (example.id, example.output, example.system) == (said, said, said)
+
+
+@pytest.mark.parametrize("said", TEXTS)
+def test_a_text_that_merely_begins_like_one_stays(said: str):
+    assert without_placeholder(said) == said
+
+
+PAIRS = [
+    ("false", "true"),
+    ("fail", "pass"),
+    ("no", "yes"),
+    ("👎", "👍"),
+    ("thumbs_down", "thumbs_up"),
+]
+
+
+def rows_with(values: list[object]) -> list[dict[str, object]]:
+    return [{"output": f"text {n}", "scores.ok": value} for n, value in enumerate(values)]
+
+
+def json_lines(values: list[object]) -> list[bytes]:
+    return [json.dumps(row).encode() for row in rows_with(values)]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair[1])
+def test_words_for_verdicts_are_two_levels_with_these_names(pair: tuple[str, str]) -> None:
+    worse, better = pair
+    training = training_examples(read(json_lines([better, worse.upper()] * 6)), "ok")
+    assert training.scale == Scale(low=0, high=1, whole=False, names=pair)
+    assert [example.scores["ok"] for example in training.examples] == [1.0, 0.0] * 6
+    assert f"two levels, {worse!r} and {better!r}: scores are probabilities of {better!r}" in training.notes
+
+
+@pytest.mark.parametrize("kind", ["json", "frame", "parquet", "xlsx", "csv"])
+def test_booleans_of_every_source_are_labels(tmp_path: Path, kind: str) -> None:
+    frame = pd.DataFrame(rows_with([True, False, False] * 4))
+    path = tmp_path / f"labels.{kind}"
+    match kind:
+        case "frame":
+            rows = from_rows(frame)
+        case "json":
+            rows = read(json_lines([True, False, False] * 4))
+        case "parquet":
+            frame.to_parquet(path)
+            rows = read(path)
+        case "xlsx":
+            frame.to_excel(path, index=False)
+            rows = read(path)
+        case _:
+            frame.to_csv(path, index=False)
+            rows = read(path)
+    training = training_examples(rows, "ok")
+    assert [example.scores["ok"] for example in training.examples] == [1.0, 0.0, 0.0] * 4
+    assert training.scale.names == ("false", "true")
+
+
+def test_zero_and_one_are_two_levels_without_words() -> None:
+    training = training_examples(read(json_lines([0, 1] * 6)), "ok")
+    assert training.scale == Scale(low=0, high=1, whole=False, names=("0", "1"))
+
+
+def test_raters_verdicts_are_two_levels_and_their_share_is_the_label() -> None:
+    raters = [{"a": True, "b": True, "c": False}, {"a": False, "b": False, "c": False}]
+    rows = [{"output": f"text {n}", "annotations": {"ok": raters[n % 2]}} for n in range(12)]
+    training = training_examples(read([json.dumps(row).encode() for row in rows]), "ok")
+    assert training.scale.names
+    assert [round(example.scores["ok"], 2) for example in training.examples] == [0.67, 0.0] * 6
+
+
+def test_own_words_are_levels_by_option() -> None:
+    options = ReadingOptions.model_validate({"level_scores": "bad=0,good=1"})
+    training = training_examples(read(json_lines(["good", "bad"] * 6), options), "ok")
+    assert training.scale.names == ("bad", "good")
+
+
+def test_good_and_bad_need_the_option() -> None:
+    with pytest.raises(DataError, match="bad=1,good=2"):
+        training_examples(read(json_lines(["good", "bad"] * 6)), "ok")
+
+
+def test_words_for_verdicts_among_numbers_of_a_longer_scale_are_refused() -> None:
+    with pytest.raises(DataError, match="words for verdicts: 'no', 'yes'") as refused:
+        training_examples(read(json_lines([1, 5, 3, "yes", "no", 4] * 2)), "ok")
+    assert "no=1,yes=2" in str(refused.value)
+
+
+def test_a_scale_given_as_any_number_is_not_binary() -> None:
+    assert not training_examples(read(json_lines([0, 1] * 6)), "ok", "0:1:any").scale.names
+
+
+def test_answers_that_a_text_cannot_be_assessed_are_counted_and_no_labels() -> None:
+    values: list[object] = [True, False] * 6 + ["cannot assess", "n/a"]
+    training = training_examples(read(json_lines(values)), "ok")
+    assert len(training.examples) == 12
+    assert "answers that a text cannot be assessed, which are no labels: 2" in training.notes
+
+
+def test_word_scores_survive_another_process() -> None:
+    score = pickle.loads(pickle.dumps(WordScore(1.0, "pass", usual=True)))
+    assert (score, score.word, score.usual) == (1.0, "pass", True)
+
+
+def test_a_third_word_beside_yes_and_no_gets_a_proposal_for_all_three() -> None:
+    with pytest.raises(DataError, match="no=1,partly=2,yes=3"):
+        training_examples(read(json_lines(["yes", "no", "partly"] * 4)), "ok")

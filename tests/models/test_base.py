@@ -1,0 +1,240 @@
+"""Canonical JSON and its digest: equal values, equal digests, anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from rubriclab.data.mapping import DEFAULTS
+from rubriclab.data.readers import decimal_mark
+from rubriclab.judges.embedded import _roots, values_of
+from rubriclab.methods.questions import read_answer
+from rubriclab.models.base import (
+    DEEPEST,
+    OVERHEAD,
+    Unreadable,
+    cached_by_size,
+    canonical,
+    digest,
+    digest_text,
+    parse_json,
+    parse_toml,
+    read_file,
+    text_of,
+)
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
+
+
+def reordered(value, draw):
+    """Return an equal value whose objects have their keys in another order."""
+    if isinstance(value, dict):
+        keys = draw(st.permutations(list(value)))
+        return {key: reordered(value[key], draw) for key in keys}
+    return [reordered(each, draw) for each in value] if isinstance(value, list) else value
+
+
+@settings(deadline=None, max_examples=60)
+@given(value=VALUES, data=st.data())
+def test_the_order_of_keys_changes_nothing(value, data):
+    other = reordered(value, data.draw)
+    assert canonical(other) == canonical(value)
+    assert digest(other) == digest(value)
+
+
+@settings(deadline=None, max_examples=60)
+@given(value=VALUES)
+def test_canonical_text_reads_back_as_the_same_value_and_the_same_text(value):
+    text = canonical(value)
+    assert json.loads(text) == value
+    assert canonical(json.loads(text)) == text
+
+
+@settings(deadline=None, max_examples=60)
+@given(value=VALUES)
+def test_canonical_text_is_one_line_of_ascii_without_padding(value):
+    text = canonical(value)
+    assert text.isascii()
+    assert "\n" not in text
+    assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
+
+
+def test_known_digest():
+    expected = hashlib.sha256(b'{"a":[1,2.5,null,true],"b":"\\u00e9"}').hexdigest()
+    assert digest({"b": "é", "a": [1, 2.5, None, True]}) == f"sha256:{expected}"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, [math.nan], {"a": {"b": math.inf}}])
+def test_what_is_no_number_in_json_is_refused(value):
+    with pytest.raises(ValueError, match="Out of range float"):
+        digest(value)
+
+
+def test_lone_surrogates_have_a_digest_and_are_told_apart():
+    assert digest_text("\ud800") != digest_text("\ud801")
+    assert digest("\ud800") != digest("\ud801")
+
+
+def test_another_process_with_another_hash_seed_finds_the_same():
+    code = (
+        "from rubriclab.models.base import digest; "
+        "print(digest({'b': [1, 2.5], 'a': 'x', 'c': {'z': None, 'y': True}}))"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for seed in ("1", "2")
+    ]
+    assert runs == [digest({"c": {"y": True, "z": None}, "a": "x", "b": [1, 2.5]})] * 2
+
+
+def test_a_file_over_the_limit_is_refused_after_reading_no_more_than_that(tmp_path: Path) -> None:
+    file = tmp_path / "large"
+    with file.open("wb") as sparse:
+        sparse.truncate(10_000_000_000)
+    with pytest.raises(Unreadable, match="it has more than 1,000 bytes"):
+        read_file(file, 1000)
+    file.write_bytes(b"x" * 1000)
+    assert read_file(file, 1000) == b"x" * 1000
+
+
+def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, reason in (
+        (tmp_path / "pipe", "it is no regular file"),
+        (Path("/dev/zero"), "it is no regular file"),
+        (tmp_path, "it is a folder"),
+        (tmp_path / "none", "No such file"),
+    ):
+        with pytest.raises(Unreadable, match=reason):
+            read_file(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "it is not JSON"),
+        ('{"a": NaN}', "NaN is not JSON"),
+        ('{"a": -Infinity}', "-Infinity is not JSON"),
+        ('{"a": 1e999}', "the number 1e999 is too large"),
+        ('{"a": [{"b": 1, "b": 2}]}', "the key 'b' is repeated"),
+        (f'{{"a": {"9" * 5000}}}', "it is not JSON"),
+        ('{"a": "\\ud800"}', "lone surrogate"),
+        ('{"\\udfff": 1}', "lone surrogate"),
+        ("[" * (DEEPEST + 2) + "]" * (DEEPEST + 2), "levels deep"),
+        ("[" * 1_000_000, "levels deep"),
+        ('{"a":' * 100_000, "levels deep"),
+    ],
+)
+def test_what_is_not_strict_json_is_refused_in_one_line(text: str, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason) as caught:
+        parse_json(text)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_json_is_read_as_it_was_written(value: Any) -> None:
+    assert parse_json(json.dumps(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a = " + "[" * 5000 + "]" * 5000, "levels deep"),
+        ("a" + ".a" * 5_000 + " = 1", "levels deep"),
+        (f"a = {'9' * 5000}", "it is not valid TOML"),
+        ("a = ", "it is not valid TOML"),
+    ],
+)
+def test_toml_that_python_cannot_read_is_refused_in_one_line(text: str, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason) as caught:
+        parse_toml(text.encode())
+    assert "\n" not in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_content() -> None:
+    assert text_of(b"\xef\xbb\xbf{}") == "{}"
+    with pytest.raises(Unreadable, match="not UTF-8"):
+        text_of(b"\xff")
+
+
+def test_latest_results_are_cached_up_to_the_limit() -> None:
+    computed = list[str]()
+
+    @cached_by_size(2 * (OVERHEAD + 10))
+    def upper(text: str) -> str:
+        computed.append(text)
+        return text.upper()
+
+    one, two, three = "a" * 10, "b" * 10, "c" * 10
+    for text in (one, two, one, three, one, two):
+        assert upper(text) == text.upper()
+    assert computed == [one, two, three, two]
+
+
+def test_result_larger_than_the_cache_displaces_nothing() -> None:
+    computed = list[str]()
+
+    @cached_by_size(OVERHEAD + 10)
+    def upper(text: str) -> str:
+        computed.append(text)
+        return text.upper()
+
+    for text in ("a", "b" * 1000, "a", "b" * 1000):
+        upper(text)
+    assert computed == ["a", "b" * 1000, "b" * 1000]
+
+
+def test_missing_result_is_cached_like_any_other() -> None:
+    computed = list[str]()
+
+    @cached_by_size(1000)
+    def nothing(text: str) -> None:
+        computed.append(text)
+
+    nothing("a")
+    nothing("a")
+    assert computed == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("use", "size", "calls"),
+    [
+        (read_answer, 400_000, 20),
+        (_roots, 40_000, 200),
+        (lambda text: values_of({"output": text}), 1_000_000, 30),
+        (lambda text: decimal_mark("file", [(1, {"output": "One.", "coherence": text})], DEFAULTS), 100_000, 200),
+    ],
+    ids=["answers", "sentences", "features", "cells"],
+)
+def test_long_texts_do_not_stay_in_memory(use: Callable[[str], object], size: int, calls: int) -> None:
+    use("warm up")
+    tracemalloc.start()
+    try:
+        for number in range(calls):
+            use(f"{number} " + "." * size)
+        held, _peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 6_000_000

@@ -1,0 +1,506 @@
+"""Aspects that ship, aspects that users define, and the words of a task."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings, strategies as st
+from pydantic import ValidationError
+
+from rubriclab.errors import SettingsError, UserError
+from rubriclab.models.text import (
+    Aspect,
+    Assignment,
+    Example,
+    Scale,
+    data_digest,
+    find_aspect,
+    labelled,
+    parse_scale,
+    scale_of,
+    sentence_spans,
+    show,
+    split_by_group,
+    split_sentences,
+    task_words,
+    text_digest,
+)
+
+PUBLISHED_ASPECTS = {
+    "SummEval": ("summarization", ["coherence", "consistency", "fluency", "relevance"]),
+    "NewsRoom": ("summarization", ["coherence", "fluency", "informativeness", "relevance"]),
+    "QAGS": ("summarization", ["consistency"]),
+    "QAGS as answers to check": ("factuality", ["consistency"]),
+    "QQP and PAWS": ("paraphrase", ["equivalence"]),
+    "HANNA": ("story", ["relevance", "coherence", "empathy", "surprise", "engagement", "complexity"]),
+    "WritingPrompts-A": ("story", ["grammaticality", "cohesiveness", "likability", "relevance"]),
+    "Topical-Chat": (
+        "dialogue",
+        ["understandability", "naturalness", "coherence", "engagingness", "groundedness", "overall"],
+    ),
+}
+SHIPPED = sorted({(task, name) for task, names in PUBLISHED_ASPECTS.values() for name in names})
+
+
+@pytest.mark.parametrize(("task", "name"), SHIPPED)
+def test_every_published_aspect_ships_with_a_definition_of_one_or_two_sentences(task: str, name: str) -> None:
+    aspect = find_aspect(task, name)
+    assert aspect.name == name
+    assert 1 <= len(re.findall(r"[.!?](?:\s|$)", aspect.definition)) <= 2
+    assert len(aspect.definition.split()) >= 10
+
+
+def test_a_definition_of_the_users_own_wins_over_the_shipped_one() -> None:
+    assert find_aspect("story", "empathy", " Mine. ") == Aspect(name="empathy", definition="Mine.")
+
+
+def test_an_unknown_aspect_names_those_that_ship_and_the_option() -> None:
+    with pytest.raises(UserError, match="consistency, fluency, informativeness") as caught:
+        find_aspect("summarization", "clarity")
+    assert caught.value.hint is not None
+    assert "definition='TEXT'" in str(caught.value)
+
+
+def test_an_unknown_task_names_the_known_ones() -> None:
+    with pytest.raises(UserError, match="dialogue, factuality, paraphrase, story, summarization"):
+        find_aspect("recipe", "clarity")
+
+
+@pytest.mark.parametrize(("name", "definition"), [("clarity", "  "), (" ", "Is it clear?")])
+def test_blank_names_and_definitions_are_refused(name: str, definition: str) -> None:
+    with pytest.raises(UserError, match="needs a name and a definition"):
+        find_aspect("story", name, definition)
+
+
+@pytest.mark.parametrize(
+    ("task", "source", "context", "output"),
+    [
+        ("summarization", "source text", "context", "summary"),
+        ("story", "prompt", "context", "story"),
+        ("dialogue", "dialogue so far", "background facts", "response"),
+        ("recipe", "source", "context", "text"),
+    ],
+)
+def test_each_task_has_words_for_its_fields(task: str, source: str, context: str, output: str) -> None:
+    words = task_words(task)
+    assert (words.task, words.source, words.context, words.output) == (task, source, context, output)
+
+
+SCALES = [Scale(low=1, high=5, whole=True), Scale(low=0, high=1, whole=False), Scale(low=1, high=3, whole=True)]
+
+
+def assignment_on(scale: Scale) -> Assignment:
+    return Assignment(task_words("story"), find_aspect("story", "surprise"), scale)
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=Scale.describe)
+def test_fields_hold_task_aspect_and_scale_in_json_types(scale: Scale):
+    fields = assignment_on(scale).fields()
+    assert json.loads(json.dumps(fields)) == fields
+    named = {"task": "story", "source": "prompt", "context": "context", "output": "story"}
+    assert fields["words"] == {**named, "about_output": "", "about_context": "", "without_context": ""}
+    assert fields["aspect"] == {"name": "surprise", "definition": find_aspect("story", "surprise").definition}
+    assert fields["scale"] == {
+        "text": scale.describe(),
+        "low": scale.low,
+        "high": scale.high,
+        "whole": scale.whole,
+        "between": not scale.whole,
+        "anchors": list(scale.anchors()),
+    }
+
+
+def test_a_text_is_shown_without_anything_that_humans_or_others_said_of_it():
+    example = Example(
+        id="an id",
+        output="A story.",
+        group="a group",
+        source="A prompt.",
+        context="A context.",
+        reference="A reference.",
+        system="a system",
+        scores={"surprise": 4},
+        annotations={"surprise": (4.0,)},
+    )
+    assert Assignment.text_fields(example) == {"source": "A prompt.", "context": "A context.", "output": "A story."}
+
+
+WORDS = st.text(max_size=12)
+EXAMPLES = st.builds(
+    Example,
+    id=st.sampled_from(["a", "b", "c", "d", "e"]),
+    output=WORDS,
+    group=st.sampled_from(["g1", "g2"]),
+    source=st.none() | WORDS,
+    scores=st.dictionaries(st.sampled_from(["coherence", "fluency"]), st.sampled_from([1, 2.0, 2.5])),
+)
+ONE = Example(id="a", output="A text.", group="g", source="A source.", context="A context.", scores={"coherence": 3})
+
+
+@settings(deadline=None, max_examples=60)
+@given(examples=st.lists(EXAMPLES, max_size=8), data=st.data())
+def test_the_digest_does_not_depend_on_the_order_not_even_where_ids_repeat(examples, data):
+    shuffled = data.draw(st.permutations(examples))
+    assert data_digest(shuffled, "coherence") == data_digest(examples, "coherence")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": "b"},
+        {"output": "Another text."},
+        {"group": "h"},
+        {"source": None},
+        {"source": "Another source."},
+        {"context": None},
+        {"scores": {"coherence": 4}},
+        {"scores": {}},
+        {"reference": "A reference."},
+    ],
+    ids=str,
+)
+def test_what_learning_sees_counts(change):
+    assert data_digest([replace(ONE, **change)], "coherence") != data_digest([ONE], "coherence")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"system": "A system."},
+        {"annotations": {"coherence": (3.0,)}},
+        {"scores": {"coherence": 3, "fluency": 1}},
+        {"scores": {"coherence": 3.0}},
+    ],
+    ids=str,
+)
+def test_what_learning_does_not_see_does_not_count(change):
+    assert data_digest([replace(ONE, **change)], "coherence") == data_digest([ONE], "coherence")
+
+
+@pytest.mark.parametrize("change", [{"id": "b"}, {"group": "h"}, {"scores": {}}, {"system": "s"}], ids=str)
+def test_a_text_is_known_again_whatever_it_is_called_and_however_it_was_scored(change):
+    assert text_digest(replace(ONE, **change)) == text_digest(ONE)
+
+
+@pytest.mark.parametrize("change", [{"output": "x"}, {"source": None}, {"context": "A source."}], ids=str)
+def test_another_text_source_or_context_is_another_text(change):
+    assert text_digest(replace(ONE, **change)) != text_digest(ONE)
+
+
+def test_the_labelled_are_those_with_a_score_for_the_aspect_in_order():
+    other = replace(ONE, id="b", scores={"fluency": 1})
+    zero = replace(ONE, id="c", scores={"coherence": 0})
+    assert labelled([zero, other, ONE], "coherence") == (zero, ONE)
+
+
+def test_where_single_raters_are_known_alone_the_score_is_their_mean():
+    both = Example("a", "A", "g", scores={"coherence": 3}, annotations={"coherence": (1.0, 2.0)})
+    alone = Example("b", "B", "g", annotations={"coherence": (1.0, 2.0, 4.5), "fluency": ()})
+    assert [each.scores["coherence"] for each in labelled([both, alone], "coherence")] == [3, 2.5]
+    assert labelled([both, alone], "fluency") == ()
+    assert alone.scores == {}
+
+
+WHOLE_ENDS = st.integers(-50, 50)
+WHOLE = st.builds(lambda low, width: Scale(low=low, high=low + width, whole=True), WHOLE_ENDS, st.integers(1, 100))
+ENDS = st.floats(-100, 100).map(lambda end: round(end, 2))
+ANY = st.builds(
+    lambda low, width: Scale(low=low, high=low + width, whole=False), ENDS, st.sampled_from([0.1, 0.7, 1, 3.3, 5])
+)
+ANY_SCALE = WHOLE | ANY
+LABELS = st.floats(-1000, 1000).map(lambda label: round(label, 3))
+
+
+@pytest.mark.parametrize(
+    ("scale", "anchors"),
+    [
+        (Scale(low=1, high=5, whole=True), (1, 2, 3, 4, 5)),
+        (Scale(low=1, high=5, whole=False), (1, 2, 3, 4, 5)),
+        (Scale(low=1, high=3, whole=True), (1, 2, 3)),
+        (Scale(low=0, high=1, whole=True), (0, 1)),
+        (Scale(low=0, high=1, whole=False), (0, 0.25, 0.5, 0.75, 1)),
+        (Scale(low=1, high=7, whole=True), (1, 2, 3, 4, 5, 6, 7)),
+        (Scale(low=1, high=8, whole=True), (1, 2.75, 4.5, 6.25, 8)),
+        (Scale(low=0, high=100, whole=True), (0, 25, 50, 75, 100)),
+        (Scale(low=1, high=10, whole=False), (1, 3.25, 5.5, 7.75, 10)),
+        (Scale(low=0.1, high=0.9, whole=False), (0.1, 0.3, 0.5, 0.7, 0.9)),
+        (Scale(low=-2, high=2, whole=True), (-2, -1, 0, 1, 2)),
+    ],
+    ids=lambda value: value.describe() if isinstance(value, Scale) else "",
+)
+def test_anchors(scale: Scale, anchors: tuple[float, ...]):
+    assert scale.anchors() == anchors
+
+
+@settings(deadline=None, max_examples=60)
+@given(scale=ANY_SCALE)
+def test_anchors_rise_from_end_to_end_and_are_few(scale: Scale):
+    anchors = scale.anchors()
+    assert 2 <= len(anchors) <= 7
+    assert list(anchors) == sorted(set(anchors))
+    assert anchors[0] == pytest.approx(scale.low, abs=6e-4)
+    assert anchors[-1] == pytest.approx(scale.high, abs=6e-4)
+
+
+@settings(deadline=None, max_examples=60)
+@given(scale=ANY_SCALE)
+def test_a_judge_that_repeats_an_anchor_as_it_is_shown_names_that_anchor(scale: Scale):
+    assert tuple(float(show(anchor)) for anchor in scale.anchors()) == scale.anchors()
+
+
+@settings(deadline=None, max_examples=60)
+@given(scale=ANY_SCALE, score=st.floats(-200, 200))
+def test_a_judge_may_answer_what_lies_on_the_scale_and_whole_numbers_only_where_it_is_whole(scale: Scale, score: float):
+    assert scale.contains(score) == (scale.low <= score <= scale.high)
+    assert scale.holds(score) == (scale.contains(score) and (not scale.whole or score == int(score)))
+
+
+@pytest.mark.parametrize(("low", "high"), [(5, 1), (3, 3), (math.nan, 5), (1, math.inf)])
+def test_a_scale_needs_two_finite_numbers_the_lower_first(low: float, high: float):
+    with pytest.raises(ValidationError, match="the lower first"):
+        Scale(low=low, high=high, whole=False)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.2, 0.8), (0.5, 4.5), (1, 4.5)])
+def test_whole_scores_need_whole_ends(low: float, high: float):
+    # From 0.2 to 0.8 there is no whole number that a judge could answer.
+    with pytest.raises(ValidationError, match="whole ends"):
+        Scale(low=low, high=high, whole=True)
+
+
+@pytest.mark.parametrize(
+    ("score", "text"),
+    [(4.0, "4"), (3.5, "3.5"), (0.25, "0.25"), (10.0, "10"), (100, "100"), (2 / 3, "0.667"), (0, "0"), (-1.5, "-1.5")],
+)
+def test_scores_are_shown_as_a_person_writes_them(score: float, text: str):
+    assert show(score) == text
+
+
+# Written by the user, or taken from the labels
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "expected"),
+    [
+        ("1:5", [1, 2, 5], Scale(low=1, high=5, whole=True)),
+        ("1:5", [1, 2.5], Scale(low=1, high=5, whole=False)),
+        ("1:5", [], Scale(low=1, high=5, whole=False)),
+        ("1:5:whole", [1.5], Scale(low=1, high=5, whole=True)),
+        ("0:1:any", [0, 1], Scale(low=0, high=1, whole=False)),
+        ("-2.5:2.5", [0, 1], Scale(low=-2.5, high=2.5, whole=False)),
+        ("0:100", [50], Scale(low=0, high=100, whole=True)),
+    ],
+)
+def test_scales_are_read_as_users_write_them(text: str, labels: list[float], expected: Scale):
+    assert parse_scale(text, labels) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "1-5", "1:", ":5", "5:1", "3:3", "1:5:most", "1:5:whole:any", "a:b", "nan:5", "0.2:0.8:whole"]
+)
+def test_anything_else_is_refused_and_the_form_is_told(text: str):
+    with pytest.raises(SettingsError, match="1:5:whole or 0:1:any") as caught:
+        parse_scale(text, [1, 2])
+    assert repr(text) in caught.value.message
+
+
+@settings(deadline=None, max_examples=60)
+@given(labels=st.lists(LABELS, min_size=1), annotations=st.lists(LABELS))
+def test_the_scale_of_labels_holds_them_all_and_is_no_wider_than_whole_ends_need(labels, annotations):
+    scale = scale_of(labels, annotations)
+    values = [*labels, *annotations]
+    assert all(scale.contains(value) for value in values)
+    assert (scale.low, scale.high) == (int(scale.low), int(scale.high))
+    assert scale.low >= min(values) - 1
+    assert scale.high <= max(values) + 1 or scale.width == 1
+    # A probability lies between the two levels of verdicts.
+    assert bool(scale.names) == (set(annotations or labels) <= {0, 1} and all(0 <= label <= 1 for label in labels))
+    assert scale.whole == (all(label == int(label) for label in labels) and not scale.names)
+
+
+GROUPS = st.lists(st.sampled_from("abcdefghij"), min_size=2, max_size=60).filter(lambda groups: len(set(groups)) > 1)
+
+
+def examples_of(groups):
+    return [Example(id=str(i), output="A text.", group=group) for i, group in enumerate(groups)]
+
+
+@settings(deadline=None, max_examples=80)
+@given(groups=GROUPS, held_out=st.floats(0.01, 0.99), seed=st.integers(0, 1000))
+def test_no_group_is_on_both_sides_and_nothing_is_lost(groups, held_out, seed):
+    examples = examples_of(groups)
+    train, held = split_by_group(examples, held_out, seed)
+    assert train
+    assert held
+    assert not {e.group for e in train} & {e.group for e in held}
+    assert sorted([*train, *held], key=lambda e: int(e.id)) == examples
+
+
+@settings(deadline=None, max_examples=40)
+@given(groups=GROUPS, seed=st.integers(0, 1000), data=st.data())
+def test_the_order_of_the_examples_decides_nothing(groups, seed, data):
+    examples = examples_of(groups)
+    shuffled = data.draw(st.permutations(examples))
+    assert {e.id for e in split_by_group(examples, 0.4, seed)[1]} == {
+        e.id for e in split_by_group(shuffled, 0.4, seed)[1]
+    }
+
+
+def test_the_share_is_of_groups_and_order_is_kept():
+    examples = examples_of(f"g{i % 10}" for i in range(50))
+    train, held = split_by_group(examples, 0.3, seed=1)
+    assert (len(train), len(held)) == (35, 15)
+    assert [e.id for e in train] == sorted((e.id for e in train), key=int)
+
+
+def test_another_seed_holds_out_other_groups():
+    examples = examples_of(f"g{i}" for i in range(40))
+    assert len({tuple(e.id for e in split_by_group(examples, 0.5, seed)[1]) for seed in range(5)}) == 5
+
+
+@pytest.mark.parametrize("held_out", [0, 1, -0.1, 2, float("nan")])
+def test_the_share_lies_between_none_and_all(held_out):
+    with pytest.raises(SettingsError, match="between 0 and 1"):
+        split_by_group(examples_of("ab"), held_out)
+
+
+QUARTER_MEGABYTE = 250_000
+TOKENS = [
+    "He",
+    "she",
+    "I",
+    "mr",
+    "Dr",
+    "U.S",
+    "u.s",
+    "no",
+    "5",
+    "3.5",
+    "p.m",
+    "said",
+    "com",
+    "é",
+    "他",
+    "a",
+    "'s",
+    "-",
+]
+MARKS = [".", "...", "…", "!", "?", "。", ",", ":", '"', "'", "''", "`", "“", "”", "(", ")", "-lrb-", "-rrb-", "*"]
+SPACES = [" ", "  ", "\n", "\n\n", "\t", "\r\n", "\xa0", "- ", "1. "]
+PIECES = st.sampled_from([*TOKENS, *MARKS, *SPACES])
+TEXTS = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=60).map("".join))
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ("The tide came in.", "Did nobody warn them?", "Run!", "All of them got wet…"),
+        ("the tide came in .", "did nobody warn them ?", "they ran !"),
+        ("He sailed to the U.S.", "The crew stayed."),
+        ("he sailed to the u.s .", "the crew stayed ."),
+        ("She works for Orme Inc.", "Her brother does not."),
+        ("They chose plan B.", "Then it rained."),
+        ("It was the harbour of the 1970s.", "Police closed it."),
+        ("Nobody knew but I.", "Hale slept."),
+        ("It opened in 1920.", "15 boats came."),
+        ('"Come in."', "He sat down."),
+        ("“Come in.”", "“Sit down.”", "He did."),
+        ("`` come in . ''", "he sat down ."),
+        ("The pier (which is old!) fell.", "Nobody cried."),
+        ("The pier fell.", "(Nobody was there.)", "It was night."),
+        ("The pier…", "Nobody saw it fall."),
+        ("1. Close the pier.", "2. Mend it."),
+        ("Où est le quai ?", "« Il est tombé. »", "M. Orme dort."),
+        ("¿Dónde está el muelle?", "¡Se cayó!", "Nadie lo vio."),
+        ("أين الرصيف؟", "لقد سقط."),
+        ("घाट गिर गया।", "किसी ने नहीं देखा।"),
+    ],
+)
+def test_marks_end_sentences(sentences):
+    assert split_sentences(" ".join(sentences)) == sentences
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dr. Hale and Mrs. Orme met Prof. Lind at the pier.",
+        "mr . hale met mrs . orme at the pier .",
+        "J. R. Hale sold the boat to M. Lind.",
+        "The harbour lies in the U.S. Virgin Islands, e.g. on St. Croix.",
+        "the u.s . navy left , and so did the u.k . fleet .",
+        "She came in at No. 5, on Aug. 26, see Fig. 3 and vol. 2.",
+        "The ferry leaves at 7 p.m. Monday and at 9 a.m. on Tuesday.",
+        "Hale & Co. and Orme Inc. own the pier, the cranes, etc. and pay for them.",
+        "The pier is 3.5 miles long and cost $1.25 million.",
+        "the pier cost 1 . 25 million , or 0 . 5 per cent .",
+        "Write to pier@orme.com or read orme.co.uk and www.orme.com/a.b?c=d today.",
+        '"Is the pier safe?" she asked.',
+        "“Run!” the old man shouted, and they ran.",
+        "The Orme pier is... well, gone.",
+        "Two groups, Orme and Lind, have\n\n, calling it unsafe, closed the pier.",
+    ],
+)
+def test_marks_amid_a_sentence_end_none(text):
+    assert split_sentences(text) == (text,)
+
+
+@pytest.mark.parametrize("sentences", [("码头塌了。", "没有人受伤！", "真的吗？"), ("他说：“塌了。”", "走吧。")])
+def test_marks_of_scripts_without_spaces_end_sentences(sentences):
+    assert split_sentences("".join(sentences)) == sentences
+
+
+def test_headlines_paragraphs_turns_and_items_of_a_list_are_sentences():
+    text = "Pier falls\nNobody hurt\n\nThe pier of Orme fell on Monday.\n\nmore soon"
+    assert split_sentences(text) == ("Pier falls", "Nobody hurt", "The pier of Orme fell on Monday.", "more soon")
+    text = "did you see the pier ?\nno , i was home\nit fell . how sad !"
+    assert split_sentences(text) == ("did you see the pier ?", "no , i was home", "it fell .", "how sad !")
+    text = "# To mend\n- the pier, i.e. all of it\n- the crane\n  and its arm\n* **Roof.** It leaks.\n1. Paint\n2. Tar."
+    assert split_sentences(text) == (
+        "# To mend",
+        "- the pier, i.e. all of it",
+        "- the crane\n  and its arm",
+        "* **Roof.**",
+        "It leaks.",
+        "1. Paint",
+        "2. Tar.",
+    )
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "...", "'' !!! ''", "- - -", "* * *\n\n---"])
+def test_a_text_without_letters_and_digits_has_no_sentence(text):
+    assert sentence_spans(text) == ()
+
+
+@settings(deadline=None, max_examples=400)
+@given(TEXTS)
+@example("a''.\n'' b")
+@example("\n.a")
+def test_spans_are_in_order_disjoint_stripped_and_leave_out_no_letter(text):
+    spans = sentence_spans(text)
+    at = 0
+    for start, end in spans:
+        assert at <= start < end <= len(text)
+        assert text[start:end] == text[start:end].strip()
+        assert not any(character.isalnum() for character in text[at:start])
+        at = end
+    assert not any(character.isalnum() for character in text[at:])
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS)
+def test_a_text_is_put_together_again_from_its_sentences_and_what_lies_between(text):
+    edges = [0, *(edge for span in sentence_spans(text) for edge in span), len(text)]
+    rebuilt = "".join(text[start:end] for start, end in pairwise(edges))
+    assert rebuilt == text
+    assert split_sentences(text) == tuple(text[start:end] for start, end in sentence_spans(text))
+
+
+@pytest.mark.parametrize(
+    ("unit", "count"),
+    [(".", 0), (". ", 0), ("' ", 0), ('"', 0), ("\n", 0), (" ", 0), ("x", 1), ("mr . ", 1), ("U.S. ", 1)],
+)
+def test_a_quarter_of_a_megabyte_of_anything_is_split_in_linear_time(unit, count):
+    assert len(sentence_spans(unit * (QUARTER_MEGABYTE // len(unit)))) == count
