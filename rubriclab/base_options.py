@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self, Union, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from rubriclab.errors import SettingsError
-from rubriclab.option_names import close_match, option
+from rubriclab.models.characters import close_match
 from rubriclab.pydantic_errors import first_fault, has_unknown_name
 
 _MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
@@ -48,11 +48,11 @@ def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsErro
         return raised
     name, _, fault = first_fault(error).partition(":")
     if has_unknown_name(error):
-        known = ", ".join(option(name) for name in model.model_fields)
+        known = ", ".join(f"`{name}`" for name in model.model_fields)
         meant = close_match(name, model.model_fields)
-        hint = f"Did you mean {option(meant)}? " if meant else ""
-        return SettingsError(f"There is no option {option(name)} here.", f"{hint}Known are: {known}.")
-    return SettingsError(f"{option(name)}:{fault}." if fault else f"{name}.")
+        hint = f"Did you mean `{meant}`? " if meant else ""
+        return SettingsError(f"There is no option `{name}` here.", f"{hint}Known are: {known}.")
+    return SettingsError(f"`{name}`:{fault}." if fault else f"{name}.")
 
 
 def type_text(annotation: Any) -> str:

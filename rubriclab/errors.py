@@ -37,14 +37,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rubriclab.option_names import for_reader
-
 
 class RubriclabError(Exception):
     """Root of the deliberate errors. `hint` says what to do; `exit_code` is the command line's.
 
-    Message and hint may name options and commands by placeholders (`rubriclab.option_names`); `str` writes them as
-    Python does, the command line in its own way.
+    Both name options as Python does, in backticks: `scale` or `scale=1:5`; the command line shows them as its flags.
     """
 
     exit_code = 2
@@ -57,11 +54,11 @@ class RubriclabError(Exception):
 
     @property
     def text(self) -> str:
-        """Message and hint, with their placeholders."""
+        """Message and hint."""
         return f"{self.message} {self.hint}" if self.hint else self.message
 
     def __str__(self) -> str:
-        return for_reader(self.text)
+        return self.text
 
 
 class UserError(RubriclabError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +13,10 @@ import click
 from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
 from rubriclab.cli.options import STORED, command, count_option, json_option, option, rows_options
 from rubriclab.cli.places import FILE, check_output
-from rubriclab.cli.printing import note, options_of, print_json, print_view
+from rubriclab.cli.printing import as_typed, note, options_of, print_json, print_view
 
 if TYPE_CHECKING:
-    from rubriclab.ops.check import LintResult
+    from rubriclab.ops.check import CheckResult, LintResult
 
 
 @command()
@@ -36,6 +38,7 @@ def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
 
     options = options_of(service.CheckOptions, values)
     results = service.check_each(files, options) if len(files) > 1 else [service.check(files[0], options)]
+    results = [_typed(result) for result in results]
     if as_json:
         rows = [check_row(result) for result in results]
         print_json(rows if len(files) > 1 else rows[0])
@@ -46,6 +49,22 @@ def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
                 click.echo(line)
     if not all(result.usable for result in results):
         click.get_current_context().exit(2)
+
+
+def _typed(result: CheckResult) -> CheckResult:
+    """Return the result with the options in its messages as they are typed."""
+    source = result.source
+    return replace(
+        result,
+        source=replace(source, hidden=_each_typed(source.hidden), details=_each_typed(source.details)),
+        problems=_each_typed(result.problems),
+        hints=_each_typed(result.hints),
+        notes=_each_typed(result.notes),
+    )
+
+
+def _each_typed(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(as_typed, lines))
 
 
 @command()

@@ -34,7 +34,7 @@ from rubriclab.models.base import (
     parse_toml,
     read_file,
 )
-from rubriclab.option_names import did_you_mean
+from rubriclab.models.characters import did_you_mean
 
 CONFIG_NAME = "rubriclab.toml"
 

@@ -36,11 +36,10 @@ from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from,
 from rubriclab.cli.logs import start_logging
 from rubriclab.cli.options import SectionGroup
 from rubriclab.cli.places import OUTPUT
-from rubriclab.cli.printing import flags, note
+from rubriclab.cli.printing import as_typed, note
 from rubriclab.errors import RubriclabError
 from rubriclab.methods.catalogue import settings_names
 from rubriclab.models.characters import plain
-from rubriclab.option_names import reader_of_commands
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
@@ -179,12 +178,6 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
 
 def run(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> int:
     """Run a command line and return its exit code."""
-
-    with reader_of_commands(flags):
-        return _run(arguments, command, name)
-
-
-def _run(arguments: list[str] | None, command: click.Group, name: str) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows escapes for what it cannot show, instead of failing.
         if isinstance(stream, io.TextIOWrapper):
@@ -215,7 +208,7 @@ def _failed(error: Exception) -> int:
     """Print on standard error why a command ended, and return its exit code."""
     if isinstance(error, RubriclabError):
         # What a message quotes of a server, a pack or a row must not act on the terminal.
-        text = plain(str(error))
+        text = plain(as_typed(str(error)))
         _log.info("ended with exit code %d: %s", error.exit_code, text)
         click.echo(f"error: {text}", err=True)
         return error.exit_code

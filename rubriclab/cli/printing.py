@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
-from rubriclab.models.characters import plain
-from rubriclab.option_names import for_reader
+from rubriclab.models.characters import plain, with_flags
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
@@ -34,18 +33,21 @@ def print_json(value: Any) -> None:
 
 def note(text: str) -> None:
     """Say something to the person at the terminal, beside the results."""
-    click.echo(plain(for_reader(text)), err=True)
+    click.echo(plain(as_typed(text)), err=True)
+
+
+def as_typed(text: str) -> str:
+    """Return a message with options as they are typed: `--scale 1:5` for "`scale=1:5`"."""
+    return with_flags(text, flags())
 
 
 @cache
 def flags() -> Mapping[str, str]:
-    """Return how options are written that are not named as in Python: `--method` for `methods`."""
+    """Return the flag of each option by its name in Python."""
     from rubriclab.cli.main import every_command
 
     params = [param for command in every_command().values() for param in command.params]
-    used = {flag for param in params for flag in param.opts}
-    written = {str(param.name): max(param.opts, key=len) for param in params if isinstance(param, click.Option)}
-    return {name: flag for name, flag in written.items() if f"--{name.replace('_', '-')}" not in used}
+    return {str(param.name): max(param.opts, key=len) for param in params if isinstance(param, click.Option)}
 
 
 def print_dry_run(result: DryRun, *, as_json: bool) -> None:
@@ -54,7 +56,7 @@ def print_dry_run(result: DryRun, *, as_json: bool) -> None:
         print_json(result.to_row())
         return
     for line in result.lines():
-        click.echo(for_reader(line))
+        click.echo(as_typed(line))
 
 
 def print_view(view: Any, *, err: bool = False) -> None:

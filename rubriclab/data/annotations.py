@@ -48,7 +48,6 @@ from rubriclab.models.cells import (
 )
 from rubriclab.models.characters import PREVIEW, describe
 from rubriclab.models.text import Example, Scale, labelled
-from rubriclab.option_names import option
 
 _OWN_NAMES = ("annotations", "reasons", "answers")
 Kind = Literal["score", "choice", "comment", "other"]
@@ -133,7 +132,7 @@ def _notes(
     if "comment" in named:
         yield f"comments {named['comment']} read as reasons"
     for name, words in choices.items():
-        proposal = proposed_level_scores(words) or option("level_scores")
+        proposal = proposed_level_scores(words) or "`level_scores`"
         yield f"choices {name!r} not read, since their words have no scores; if these are levels, add {proposal}"
     if "other" in named:
         yield f"answers {named['other']} not read, since none of them is one number or word"
@@ -502,7 +501,7 @@ def joined_ratings(
     left_out = {line: other for line, fields in ratings.items() if (other := other_aspect(fields))}
     others = ", ".join(f"{aspect!r} ({count})" for aspect, count in Counter(left_out.values()).items())
     if len(left_out) == len(ratings):
-        proposal = option("mapping", f"scores.{next(iter(left_out.values()))}=COLUMN")
+        proposal = f"`mapping=scores.{next(iter(left_out.values()))}=COLUMN`"
         raise DataError(f"{where}: no rating is of a mapped aspect, but of {others}.", f"Map one: {proposal}.")
     ids = [str(fields.value("id")) for fields in ratings.values() if fields.is_given("id")]
     # Ids that all differ are those of the ratings.

@@ -25,7 +25,6 @@ from rubriclab.data.rows import EXACT_DECIMAL, RowError
 from rubriclab.data.text_files import RECORDS_SEARCHED, Numbered, broken_off, check_header, joined_header, too_long
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.cells import CellError
-from rubriclab.option_names import option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -128,13 +127,13 @@ def _check_size(path: Path, column: Any, rows: int, longest: int) -> None:
     if values * LEAST_BYTES > longest and values > rows:
         raise DataError(
             f"{where} has {values:,} values in {rows:,} rows, more than {longest // LEAST_BYTES:,}.",
-            f"Write smaller row groups, or raise the limit: {option('max_line_bytes', str(values * LEAST_BYTES))}.",
+            f"Write smaller row groups, or raise the limit: `max_line_bytes={values * LEAST_BYTES}`.",
         )
     if unpacked > max(longest, MAX_UNPACKED_RATIO * column.total_compressed_size):
         raise DataError(
             f"{where} unpacks from {column.total_compressed_size:,} to {unpacked:,} bytes, more than {longest:,} and "
             f"than {MAX_UNPACKED_RATIO} times as many.",
-            f"Write smaller row groups, or raise the limit: {option('max_line_bytes', str(unpacked))}.",
+            f"Write smaller row groups, or raise the limit: `max_line_bytes={unpacked}`.",
         )
 
 
@@ -150,7 +149,7 @@ def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterat
         if row_size > longest:
             raise DataError(
                 f"{where}: row {before + row + 1} has more than {longest:,} bytes, the limit of a row.",
-                f"Raise the limit: {option('max_line_bytes', str(2 * row_size))}.",
+                f"Raise the limit: `max_line_bytes={2 * row_size}`.",
             )
         if size + row_size > longest:
             yield batch.slice(start, row - start)
@@ -305,7 +304,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
         (number, {column: _value(cell) for column, cell in zip(columns, row, strict=True) if column})
         for number, row in table
     )
-    use = "left out" if options.skip_hidden else f"read ({option('skip_hidden')})"
+    use = "left out" if options.skip_hidden else "read (`skip_hidden`)"
     named: dict[str, Sequence[Any]] = {f"rows {use}": hidden_rows, f"columns {use}": hidden_columns}
     named["sheets not read"] = [each for each in hidden_sheets if each != name]
     described = tuple(f"hidden {what}: {_listed(names)}" for what, names in named.items() if names)
@@ -338,7 +337,7 @@ def _chosen(path: Path, names: Sequence[str], sheet: str | int | None, hidden: S
     number = int(sheet) if str(sheet).isdecimal() else 0
     if not 1 <= number <= len(names):
         listed = ", ".join(repr(name) for name in names)
-        raise SettingsError(f"{option('sheet', str(sheet))}: {path} has no such sheet;", f"it has {listed}.")
+        raise SettingsError(f"`sheet={sheet}`: {path} has no such sheet;", f"it has {listed}.")
     return names[number - 1]
 
 

@@ -38,7 +38,6 @@ from rubriclab.models.text import (
     show,
     verdict_scale,
 )
-from rubriclab.option_names import option
 
 FEWEST_LABELS = 10
 FAULTS_SHOWN = 20
@@ -150,7 +149,7 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
         return scale_of((example.scores[aspect] for example in rated), annotations)
     if not compared:
         raise SettingsError(
-            f"No row has a score for {aspect!r}, so the scale is unknown.", f"Give it: {option('scale', 'LOW:HIGH')}."
+            f"No row has a score for {aspect!r}, so the scale is unknown.", "Give it: `scale=LOW:HIGH`."
         )
     return COMPARED_SCALE
 
@@ -203,7 +202,7 @@ def _stop_at(faults: list[RowError], words: Sequence[str]) -> None:
     named = [str(fault) for fault in single]
     count = "1 fault" if len(named) == 1 else f"{len(named)} faults"
     start = f"{count} in the training rows; fix or remove each, since learning stops at faulty rows:"
-    left_out = f"or leave out these scores, or rows that have no others: {option('skip_faulty')}"
+    left_out = "or leave out these scores, or rows that have no others: `skip_faulty`"
     raise DataError(
         "\n  ".join([start, *fault_hints(single, words), left_out, *first_of(fault_lines(single))]), faults=named
     )
@@ -227,7 +226,7 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
     if words := rows.source.choices.get(aspect) if rows else None:
         raise DataError(
             f"The answers to {aspect!r} are words without scores: {', '.join(map(repr, words[:MOST_WORDS]))}.",
-            f"If they are levels, give their scores: {proposed_level_scores(words) or option('level_scores')}.",
+            f"If they are levels, give their scores: {proposed_level_scores(words) or '`level_scores`'}.",
         )
     proposed = proposed_mapping([row], aspect) if isinstance(row, Mapping) else {}
     scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
@@ -237,7 +236,7 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
         f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
         f"{f'; the first fault that is left out: {skipped}' if skipped else ''}.",
         f"{'Correct it, name' if skipped else 'Name'} another aspect, or map the column of the scores: "
-        f"{option('mapping', proposal)}.",
+        f"`mapping={proposal}`.",
     )
 
 
@@ -332,7 +331,7 @@ def _duplicates(placed: Iterable[NumberedExample]) -> Iterator[RowError]:
         earlier = first.setdefault(row.example.id, row)
         if earlier is not row:
             texts = {(each.example.output, each.example.source, each.example.context) for each in (row, earlier)}
-            mapped = option("mapping", "rater=COLUMN")
+            mapped = "`mapping=rater=COLUMN`"
             same = f"; both hold the same text: if two people rated it, add {mapped}, or write one row with their mean"
             got = f"{row.example.id!r}, which line {earlier.line} also has"
             yield row.fault("id", got, f"an id of its own{same if len(texts) == 1 else ''}")
@@ -373,7 +372,7 @@ def fault_hints(faults: Sequence[RowError], words: Sequence[str] = ()) -> list[s
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     if outside and len(outside) <= MOST_OUTSIDE:
         means = "stands for a missing value" if len(outside) == 1 else "stand for missing values"
-        hints.append(f"if {' and '.join(outside)} {means}, add {option('missing', ','.join(outside))}")
+        hints.append(f"if {' and '.join(outside)} {means}, add `missing={','.join(outside)}`")
     return hints
 
 

@@ -26,7 +26,6 @@ from rubriclab.models.cells import (
     is_level_word,
 )
 from rubriclab.models.characters import comma_list, comma_values
-from rubriclab.option_names import option
 
 TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")
@@ -585,15 +584,15 @@ class SourceFormat:
     def assumptions(self) -> Iterator[str]:
         """Yield what was detected and is unusual for the format, with the option that sets it."""
         if self.encoding not in (None, UTF_8):
-            yield f"encoding {self.encoding_name} ({option('encoding')})"
+            yield f"encoding {self.encoding_name} (`encoding`)"
         if self.delimiter != self.usual:
-            yield f"cells separated by {self.delimiter_name} ({option('delimiter')})"
+            yield f"cells separated by {self.delimiter_name} (`delimiter`)"
         if self.decimal == "comma":
-            yield f"scores with a decimal comma ({option('decimal')})"
+            yield "scores with a decimal comma (`decimal`)"
         if self.unsure:
-            yield f"scores such as {self.unsure} ({option('decimal')})"
+            yield f"scores such as {self.unsure} (`decimal`)"
         if len(self.sheets) > 1:
-            yield f"sheet {self.sheet!r} of {len(self.sheets)} ({option('sheet')})"
+            yield f"sheet {self.sheet!r} of {len(self.sheets)} (`sheet`)"
         yield from self.hidden
         if self.tool:
             yield "; ".join((f"its rows taken for those of: {self.tool}", *self.details))
@@ -607,7 +606,7 @@ class SourceFormat:
             listed = ", ".join(repr(name) for name in others)
             return DataError(
                 f"{self.where}: the sheet {self.sheet!r} has no rows; the other sheets are {listed}.",
-                f"Name another: {option('sheet', others[0])}.",
+                f"Name another: `sheet={others[0]}`.",
             )
         return DataError(f"{self.where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
 

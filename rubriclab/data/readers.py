@@ -62,7 +62,6 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.cells import CellRules
 from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
-from rubriclab.option_names import by_reader, option
 
 # How much the median of a column's numbers without a mark may exceed that of its decimals, and how much it must exceed
 # it to show that these are thousands. In between, it shows nothing.
@@ -196,7 +195,7 @@ def _decided(where: str, columns: Sequence[_Column], usual: Mark) -> DecimalMark
         raise DataError(
             f"{where}:{line}: the score {cell!r} in column {name!r} is {readings['point']:.12g} with a decimal point "
             f"and {readings['comma']:.12g} with a decimal comma, and no other score shows which it has.",
-            f"Say which: {option('decimal', 'point')} or {option('decimal', 'comma')}.",
+            "Say which: `decimal=point` or `decimal=comma`.",
         )
     mark = found.pop()
     other = readings[_OTHER[mark]]
@@ -215,10 +214,7 @@ EXPECTED = (
 _NAMES = (
     "Name it .jsonl, .csv or .tsv (these also with .gz), .xlsx or .parquet; - reads JSON Lines from standard input."
 )
-_NO_FILE = by_reader(
-    python="A string is a path; to pass texts, give a list of strings: ['one text', 'another text'].",
-    command_line="Give a file of rows, or - for standard input.",
-)
+_NO_FILE = "Give a file of rows, - for standard input, or in Python the texts as a list of strings."
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +391,7 @@ def _check_options(path: Path, kind: str, options: ReadingOptions) -> None:
     }
     for name, applicable in applies.items():
         if not applicable and getattr(options, name) != getattr(DEFAULTS, name):
-            raise SettingsError(f"{option(name)} does not apply to {path}, a {kind} file;", "leave it out.")
+            raise SettingsError(f"`{name}` does not apply to {path}, a {kind} file;", "leave it out.")
 
 
 def _check_readable(path: Path, kind: str) -> None:

@@ -50,7 +50,6 @@ from rubriclab.models.cells import (
 )
 from rubriclab.models.characters import EXACT_WHOLE, describe, is_blank
 from rubriclab.models.text import Example
-from rubriclab.option_names import option
 
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
 # floats beyond 2**53 have lost digits.
@@ -360,7 +359,7 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
         proposed = proposed_mapping([row]) if mapped is None else {}
         if mapped is not None or error.field not in proposed:
             proposed = {error.field: (mapped and closest_column(mapped, [str(name) for name in row])) or "COLUMN"}
-        hint = f"Name the column that holds it: {option('mapping', mapping_text({**mapping.columns, **proposed}))}."
+        hint = f"Name the column that holds it: `mapping={mapping_text({**mapping.columns, **proposed})}`."
         raise DataError(f"{where}: field {error.field!r}: got {error.got}, expected {error.expected}.", hint) from None
 
 

@@ -29,7 +29,6 @@ from rubriclab.data.rows import RowError
 from rubriclab.data.write import unescaped
 from rubriclab.errors import DataError
 from rubriclab.models.characters import is_blank, preview
-from rubriclab.option_names import option
 
 Lines = Iterable[bytes | str]
 Numbered = Iterator[tuple[int, Any]]
@@ -117,7 +116,7 @@ def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
 def too_long(where: str, place: str, longest: int) -> DataError:
     return DataError(
         f"{where}: {place} has more than {longest:,} bytes, the limit of a row.",
-        f"Check that it has one row per line; if so, raise the limit: {option('max_line_bytes', str(2 * longest))}.",
+        f"Check that it has one row per line; if so, raise the limit: `max_line_bytes={2 * longest}`.",
     )
 
 
@@ -230,7 +229,7 @@ def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool
     if letters is None or sum(character > "\x7f" for character in letters) > _MAX_ACCENTED * len(letters):
         raise DataError(
             f"{where} is neither UTF-8 nor Western European text in Windows-1252.",
-            f"Name its encoding, such as {option('encoding', 'cp1251')}, or save it as UTF-8.",
+            "Name its encoding, such as `encoding=cp1251`, or save it as UTF-8.",
         )
     return "cp1252"
 
@@ -393,7 +392,7 @@ def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect
     if others:
         raise DataError(
             f"{where}: the header has no {dialect.delimiter!r} but {others[0]!r};",
-            f"leave {option('delimiter')} out, or name the other.",
+            "leave `delimiter` out, or name the other.",
         )
     for number, cells in records:
         if isinstance(cells, RowError):
@@ -436,7 +435,7 @@ def joined_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     if twice:
         raise DataError(
             f"{where}: the header names the column {twice[0]!r} twice;",
-            f"give each its own name, or, if the header has several rows, join them: {option('header_rows', '2')}.",
+            "give each its own name, or, if the header has several rows, join them: `header_rows=2`.",
         )
     return columns
 
@@ -502,7 +501,7 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
         number = next(number for (number, _), found in zip(rows, contents, strict=True) if len(found) >= FILLED * most)
         raise DataError(
             f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;",
-            f"leave out the rows above it: {option('skip_rows', str(number - 1))}.",
+            f"leave out the rows above it: `skip_rows={number - 1}`.",
         )
 
 

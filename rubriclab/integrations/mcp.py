@@ -22,7 +22,6 @@ from rubriclab.ops.inputs import FieldMissing, repeated_id
 from rubriclab.ops.score import ScoreOptions
 from rubriclab.ops.versions import GivenText, describe_rubric
 from rubriclab.ops.workspace import Workspace, no_progress
-from rubriclab.option_names import command, option
 
 with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server import MCPServer
@@ -75,11 +74,11 @@ class RubricTools:
         caps = given.options.max_calls, given.options.max_cost
         if allow_calls and caps == (None, None):
             raise SettingsError(
-                f"{option('allow_calls')}: an assistant would decide how much is spent;",
-                f"give {option('max_cost', 'DOLLARS')} or {option('max_calls', 'N')}, too.",
+                "`allow_calls`: an assistant would decide how much is spent;",
+                "give `max_cost=DOLLARS` or `max_calls=N`, too.",
             )
         if given.options.batch:
-            raise SettingsError(f"{option('batch')}: batches take hours;", f"leave {option('batch')} out.")
+            raise SettingsError("`batch`: batches take hours;", "leave `batch` out.")
         self._budget = given.budget if allow_calls else LocalBudget(max_calls=0)
         self._under_way: set[asyncio.Task[Any]] = set()
 
@@ -207,12 +206,12 @@ def _asking(allow_calls: bool) -> Iterator[None]:
             yield
         except BudgetReached as error:
             if allow_calls:
-                higher = f"{command('mcp')} with a higher {option('max_cost')} or {option('max_calls')}"
+                higher = "rubriclab mcp with a higher `max_cost` or `max_calls`"
                 raise UserError(error.message, f"The user can start {higher}; answers so far are kept.") from error
             raise UserError(
                 "The store has no answer about a text, and no language model may be asked.",
                 "Of several texts, those with answers are scored in a call without the others. The user can allow "
-                f"calls: {command('mcp', allow_calls='')} with {option('max_cost', 'DOLLARS')}.",
+                "calls: rubriclab mcp --allow-calls with `max_cost=DOLLARS`.",
             ) from error
 
 

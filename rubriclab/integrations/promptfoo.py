@@ -13,7 +13,6 @@ from rubriclab.integrations.evaluator import FIELDS, rationale
 from rubriclab.lab import Lab
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import criterion_cells
-from rubriclab.option_names import option
 
 CAPS = ("max_calls", "max_cost")
 
@@ -42,7 +41,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         RubriclabError: as `TextScorer.score_row` does.
     """
     config = dict(context.get("config") or {})
-    if caps := [option(name) for name in CAPS if name in config]:
+    if caps := [f"`{name}`" for name in CAPS if name in config]:
         raise SettingsError(
             f"promptfoo starts a process for each assertion, and {' and '.join(caps)} would hold for one of them only.",
             "Leave it out; answers are kept in the store.",

@@ -36,7 +36,6 @@ from rubriclab.ops.ray import (
     RunState,
 )
 from rubriclab.ops.workspace import Workspace, judge_of, judge_options
-from rubriclab.option_names import option
 
 # Options that hold for all workers of a run.
 SHARED = ("max_calls", "max_cost", "requests_per_minute", "tokens_per_minute")
@@ -89,7 +88,7 @@ class Scorer:
         shared = [name for name in SHARED if getattr(chosen, name) is not None]
         if run is None and shared:
             raise SettingsError(
-                f"{option(shared[0])} holds for all workers of a run, and this one has no name;",
+                f"`{shared[0]}` holds for all workers of a run, and this one has no name;",
                 "give it one: run='nightly'.",
             )
         with Workspace(store, chosen) as workspace:

@@ -44,7 +44,6 @@ from rubriclab.judges.replies import (
 )
 from rubriclab.judges.stack import PATIENCE, AnswerCache, WaveTooSmall
 from rubriclab.models.base import PREFIX, digest
-from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.answers import OpenBatch
 
@@ -114,9 +113,9 @@ class BatchModel(LanguageModel):
         self._sent_with = self._mended
         if provider_of(model) not in PROVIDERS:
             raise SettingsError(
-                f"{option('batch')}: {model} cannot be asked by batches; that is possible with the providers "
+                f"`batch`: {model} cannot be asked by batches; that is possible with the providers "
                 f"{', '.join(PROVIDERS)}.",
-                f"Leave {option('batch')} out, or name a model of one of these.",
+                "Leave `batch` out, or name a model of one of these.",
             )
 
     @property
@@ -735,7 +734,7 @@ class Waves(JudgeWrapper):
                 pause = min(GROWTH * pause, LONGEST * PAUSE)
         raise ProviderDown(
             f"{FAILURES} requests in a row failed; the last one: {last.message}",
-            f"{RUN_AGAIN} later: batches that are under way are continued.",
+            "Run it again later: batches that are under way are continued.",
         )
 
     async def _in_store(self, function: Callable[..., T], *arguments: Any) -> T:
@@ -748,7 +747,7 @@ class Waves(JudgeWrapper):
 def _cancelled(status: BatchStatus) -> BatchCancelled:
     return BatchCancelled(
         f"Batch {status.batch_id} was cancelled; {status.done:,} of its {status.total:,} requests were answered.",
-        f"{RUN_AGAIN} to send the others: answers so far are cached.",
+        "Run it again to send the others: answers so far are cached.",
     )
 
 
@@ -758,4 +757,4 @@ def _failed(status: BatchStatus) -> JudgeError:
         error = JudgeUnavailable(fault, retry_after=QUEUE_PAUSE)
         error.may_be_billed = False
         return error
-    return JudgeRefused(fault, f"If the file is too large, give a smaller {option('batch_size')}.")
+    return JudgeRefused(fault, "If the file is too large, give a smaller `batch_size`.")

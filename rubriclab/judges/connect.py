@@ -42,7 +42,6 @@ from rubriclab.judges.stack import (
     Retried,
     open_replay,
 )
-from rubriclab.option_names import option
 
 if TYPE_CHECKING:
     from rubriclab.judges.metrics import Metrics
@@ -152,7 +151,7 @@ def _source(
     notify: Callable[[str], None],
 ) -> Judge:
     if options.batch and not makes_requests(spec):
-        notify(f"{option('batch')}: left out, as the judge {spec} answers at once and costs nothing")
+        notify(f"`batch`: left out, as the judge {spec} answers at once and costs nothing")
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
 
@@ -230,8 +229,8 @@ def _batched(
 ) -> Judge:
     if spec.partition(":")[0] in judge_points():
         raise SettingsError(
-            f"{option('batch')}: {spec} is the judge of a plug-in, which has no batches.",
-            f"Leave {option('batch')} out, or name a language model.",
+            f"`batch`: {spec} is the judge of a plug-in, which has no batches.",
+            "Leave `batch` out, or name a language model.",
         )
     model = BatchModel(spec, key_from=key_from, **_model_settings(options))
     waves = Waves(model, answers, batches, options.batch_size, notify)

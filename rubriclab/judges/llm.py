@@ -59,7 +59,7 @@ from rubriclab.judges.replies import (
     why_empty,
 )
 from rubriclab.models.base import digest_text
-from rubriclab.option_names import did_you_mean
+from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import Prompt, UntoldReply
 from rubriclab.prompts.render import Message, Turn
 

@@ -20,7 +20,6 @@ from rubriclab.errors import PlugInError, RubriclabError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.judges.providers import provider_fault
-from rubriclab.option_names import by_reader
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.pydantic_errors import first_fault
 
@@ -69,8 +68,7 @@ class PlugIn:
             return fault
         said = first_fault(error, error.title) if isinstance(error, ValidationError) else str(error)
         message = ": ".join(filter(None, (type(error).__name__, said.strip().rstrip("."))))
-        traceback = by_reader(python="the cause of this error has the traceback", command_line="-v logs the traceback")
-        return self.error(f"{what}{message}", f"Report this to its authors; {traceback}.")
+        return self.error(f"{what}{message}", "Report this to its authors; -v logs the traceback.")
 
 
 @functools.cache

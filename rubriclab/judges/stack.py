@@ -47,7 +47,6 @@ from rubriclab.judges.replies import DEFAULT_BYTES
 from rubriclab.models.base import Unreadable, check_regular
 from rubriclab.models.version import Effort
 from rubriclab.models.waits import log_wait
-from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts.prompt import Prompt
 
 # Seconds: longer than any rate-limit window that providers publish per minute.
@@ -90,7 +89,7 @@ class LocalBreaker:
         if self._failed_in_a_row >= self.most:
             raise ProviderDown(
                 f"{self.most} prompts in a row got no reply from {judge}; the last one: {reason}",
-                f"{RUN_AGAIN} when the provider is back; cached answers are not requested again.",
+                "Run it again when the provider is back; cached answers are not requested again.",
             )
 
     def answered(self) -> None:
@@ -174,7 +173,7 @@ class Retried(JudgeWrapper):
         if error.retry_after and error.retry_after > PATIENCE:
             raise ProviderDown(
                 f"{error.message} The provider asks for a pause of {error.retry_after:g} seconds.",
-                f"{RUN_AGAIN} later; cached answers are not requested again.",
+                "Run it again later; cached answers are not requested again.",
             ) from error
 
     def _pause(self, attempt: int, error: JudgeUnavailable) -> float:
@@ -361,7 +360,7 @@ class Limited(JudgeWrapper):
         return reply
 
 
-CONTINUE = f"{RUN_AGAIN} with a higher cap: answers so far are cached and not requested again."
+CONTINUE = "Run it again with a higher cap: answers so far are cached and not requested again."
 
 
 class Budget(Protocol):
@@ -506,7 +505,7 @@ class Budgeted(JudgeWrapper):
         if budget.max_cost is not None and price is None:
             raise SettingsError(
                 f"The price of {judge.name} is unknown, so its cost cannot be capped.",
-                f"Give it with {option('price', 'IN:OUT')}, in US dollars per million prompt and completion tokens.",
+                "Give it with `price=IN:OUT`, in US dollars per million prompt and completion tokens.",
             )
         super().__init__(judge)
         self._budget = budget
@@ -778,7 +777,7 @@ def _read_line(content: RecordingContent, path: Path, number: int, line: bytes) 
     if len(line) > LONGEST_LINE:
         raise DataError(
             f"{path}, line {number} has more than {LONGEST_LINE:,} bytes, which no recorded reply has.",
-            f"Record again to a new file, with {option('record', 'PATH')}.",
+            "Record again to a new file, with `record=PATH`.",
         )
     if not line.endswith(b"\n"):
         if number == 1 and not orjson.dumps(HEADER).startswith(line):
@@ -796,7 +795,7 @@ def _damaged(path: Path, number: int, line: bytes) -> DataError:
     expected = "the header of a recording" if number == 1 else "a judge or a reply"
     return DataError(
         f"{path}, line {number}: expected {expected}, got {line[:80].decode('utf-8', 'replace')!r}.",
-        f"Record again to a new file, with {option('record', 'PATH')}.",
+        "Record again to a new file, with `record=PATH`.",
     )
 
 
@@ -937,7 +936,7 @@ class Replay:
             raise ReplayMiss(
                 f"The recording {self._path} holds no reply of {self.recorded_name} to this {prompt.name} prompt "
                 f"({digest[:19]}…): data, settings or the prompt's wording differ from when it was recorded.",
-                f"Record it with {option('judge', self.recorded_name)} and {option('record', str(self._path))}.",
+                f"Record it with `judge={self.recorded_name}` and `record={self._path}`.",
             )
         return self._replies[digest]
 

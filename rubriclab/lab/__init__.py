@@ -11,7 +11,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.lab.base import asynchronous, synchronous, with_options
 from rubriclab.lab.operations import Operations
 from rubriclab.lab.scoring import ScoringOperations
-from rubriclab.models.characters import describe
+from rubriclab.models.characters import describe, did_you_mean
 from rubriclab.ops import (
     compare as comparing,
     compare as drifting,
@@ -37,7 +37,6 @@ from rubriclab.ops.literature import LiteratureAddOptions
 from rubriclab.ops.score import ScoreOptions
 from rubriclab.ops.transfer import TransferOptions
 from rubriclab.ops.workspace import RubricLike, ServeOptions, ref_of
-from rubriclab.option_names import did_you_mean
 
 if TYPE_CHECKING:
     from rubriclab.learning.estimate import DryRun

@@ -29,7 +29,6 @@ from rubriclab.ops.workspace import (
     notebook_bar,
     terminal_bar,
 )
-from rubriclab.option_names import for_reader
 
 L = TypeVar("L")
 P = ParamSpec("P")
@@ -148,7 +147,7 @@ class LabBase:
         return Workspace(
             self._store,
             self._judge_options,
-            notify=_readable(self._notify) if self._notify else _notify,
+            notify=self._notify or _notify,
             progress=_display(self._progress),
             record=self._record,
             settings=self._settings,
@@ -167,15 +166,10 @@ def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
         raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
 
 
-def _readable(notify: Notify) -> Notify:
-    return lambda text: notify(for_reader(text))
-
-
 def _notify(text: str) -> None:
-    message = for_reader(text)
-    logger.info(message)
+    logger.info(text)
     if in_notebook() or sys.stderr.isatty():
-        print(message, file=sys.stderr)
+        print(text, file=sys.stderr)
 
 
 def _display(progress: Callback | Literal["auto"] | None) -> ProgressDisplay:

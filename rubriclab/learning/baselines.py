@@ -20,7 +20,6 @@ from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT, Features, prior_directions
 from rubriclab.models.version import Baseline
-from rubriclab.option_names import option
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson
 from rubriclab.stats.intervals import DIGITS
 
@@ -123,7 +122,7 @@ def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> 
     if len(examples) < MIN_TEXTS:
         raise DataError(
             f"Without labels and a language model, texts are compared with each other; got {len(examples)} usable,",
-            f"expected at least {MIN_TEXTS}. Give more texts, or name a language model with {option('judge')}.",
+            f"expected at least {MIN_TEXTS}. Give more texts, or name a language model with `judge`.",
         )
     aspect, scale = assignment.aspect, assignment.scale
     prior = prior_directions(aspect.name, aspect.definition, assignment.words.task)
@@ -135,7 +134,7 @@ def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> 
     if not raw.std() > 0:
         raise DataError(
             f"No text feature that is known to matter for {aspect.name!r} varies over the {len(examples)} texts.",
-            f"Give other texts, or name a language model with {option('judge')}.",
+            "Give other texts, or name a language model with `judge`.",
         )
     middle, reach = (scale.low + scale.high) / 2, SPREAD * scale.width
     line = Calibration(

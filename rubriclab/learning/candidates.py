@@ -52,7 +52,6 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.models.text_features import prior_directions
 from rubriclab.models.version import DIRECT, Candidate, Cell
-from rubriclab.option_names import option
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply
 from rubriclab.stats.correlation import FloatArray, float_table, label_correlations
@@ -517,7 +516,7 @@ class _Trial:
         raise JudgeError(
             f"The judge gave no usable rating of {len(texts)} texts in any form, from {self._usual} criteria a call to "
             f"{simpler[-1]}. The last reply began {began!r}; {answer.missing}",
-            f"Try another {option('judge')}.",
+            "Try another `judge`.",
         )
 
     async def _differing(self, texts: Sequence[Example], usual: UsableForm) -> UsableForm:
@@ -617,7 +616,7 @@ async def rated_in_one_call(
     columns = await _rated(candidates, first, assignment, judge, rivals, known=known)
     if all(cell.score is None for column in columns.values() for cell in column):
         reason = next(cell.reason for column in columns.values() for cell in column)
-        raise JudgeError(f"No usable rating in one call: {reason}", f"Try another {option('judge')}.")
+        raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
     if rivals and are_equal(columns.values()):
         note = (
             "in calls about several texts the judge gave one value to every text by each criterion, so each text is "

@@ -42,7 +42,6 @@ from rubriclab.methods.single_call import judge_rivals, rival_calls
 from rubriclab.models.aggregation import Ask, CallForm, RivalLimits
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
-from rubriclab.option_names import option
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 
@@ -232,7 +231,7 @@ class DryRun(Displayed):
     def lines(self) -> Iterator[str]:
         """Yield calls, tokens and money of each role, and what may change them."""
         for role, each in self.roles.items():
-            unknown = f"price unknown ({option('price')})"
+            unknown = "price unknown (`price`)"
             money = unknown if each.cost_usd is None else f"${each.cost_usd:.4f}"
             tokens = f"{each.prompt_tokens:,} tokens read, {each.completion_tokens:,} written"
             yield f"{role} {each.judge}: about {each.calls:,} calls, {tokens}, {money}"
@@ -241,7 +240,7 @@ class DryRun(Displayed):
             yield f"Costs are those of batches; prompts that are sent one by one cost the usual price.{half}"
         yield (
             "An estimate; no calls were made. Cached answers lower it, replies that cannot be used raise it; "
-            f"{option('max_calls')} and {option('max_cost')} set limits."
+            "`max_calls` and `max_cost` set limits."
         )
 
 

@@ -43,7 +43,6 @@ from rubriclab.learning.weighting import (
 from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MOST_MISSING, Ask, Calibration, RivalLimits
 from rubriclab.models.text import Scale
-from rubriclab.option_names import option
 from rubriclab.stats.agreement import Level, agreement_value
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import CONFIDENCE, DIGITS, Interval, grouped_folds, student_interval, units
@@ -105,7 +104,7 @@ class JointSettings(BaseModel):
             return None
         if name.strip().casefold() not in names:
             raise SettingsError(
-                f"{option('prefer_recall_of', self.prefer_recall_of)}: the labels have no level {name.strip()!r}.",
+                f"`prefer_recall_of={self.prefer_recall_of}`: the labels have no level {name.strip()!r}.",
                 f"The levels are {names[0]!r} and {names[1]!r}.",
             )
         return Recall(names.index(name.strip().casefold()), float(share))

@@ -28,7 +28,6 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Version
-from rubriclab.option_names import option
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import DIGITS, Interval, rounded
@@ -78,9 +77,8 @@ def pair_outputs(
         return "group", _pairs_of_groups(before, after, shared)
     if rule:
         raise DataError(
-            f"{option('pair_by', rule)}: no {rule} occurs in both sets.",
-            f"Name the column with the {rule}s of both sets ({option('mapping', f'{rule}=COLUMN')}), or leave "
-            f"{option('pair_by')} out.",
+            f"`pair_by={rule}`: no {rule} occurs in both sets.",
+            f"Name the column with the {rule}s of both sets (`mapping={rule}=COLUMN`), or leave `pair_by` out.",
         )
     return None, []
 

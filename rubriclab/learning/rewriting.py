@@ -22,7 +22,6 @@ from rubriclab.methods.holistic import STRIDE
 from rubriclab.methods.prompting import Whole, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, sentence_spans, split_sentences
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt, is_salvage
 
 
@@ -92,7 +91,7 @@ def require_reasons(rubric: Rubric, ref: str) -> None:
         setting = f"{rubric.parts[0].method}.scoring=once"
         raise SettingsError(
             f"{ref} scores by probabilities, without reasons to rewrite a text by;",
-            f"learn a version whose scores have reasons, as with {option('settings', setting)}.",
+            f"learn a version whose scores have reasons, as with `settings={setting}`.",
         )
 
 

@@ -49,7 +49,6 @@ from rubriclab.models.text import (
     show,
     task_words,
 )
-from rubriclab.option_names import option
 from rubriclab.prompts.render import inert
 from rubriclab.stats.correlation import FloatArray, floats, spearman
 from rubriclab.stats.intervals import rounded
@@ -232,8 +231,8 @@ def limits_of(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> 
         return None
     if rivals and (reason := why_apart(rubric)):
         raise SettingsError(
-            f"{option('rivals', 'together')}: this rubric cannot rate several texts in one call: {reason}.",
-            f"Leave {option('rivals')} out, or learn a rubric with {option('settings', 'joint.ask=in one call')}.",
+            f"`rivals=together`: this rubric cannot rate several texts in one call: {reason}.",
+            "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
         )
     return rivals or (rubric.aggregation.rivals if rubric.aggregation else None)
 

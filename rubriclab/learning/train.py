@@ -90,7 +90,6 @@ from rubriclab.models.version import (
     Validation,
     VerdictAgreement,
 )
-from rubriclab.option_names import option
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import Agreement, Level
@@ -289,7 +288,7 @@ class Study:
         if not fit.columns:
             raise JudgeError(
                 "No criterion distinguishes any two of the labelled texts, so there is nothing to weigh.",
-                f"Try another {option('judge')}, or other methods.",
+                "Try another `judge`, or other methods.",
             )
         judged = self.table.values[:, list(fit.columns)]
         if (np.nanmax(judged, axis=0) == np.nanmin(judged, axis=0)).all():
@@ -598,7 +597,7 @@ def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
         raise SettingsError(
             "A call about several texts needs texts of one group with the same source and context; every labelled text "
             "is the only one of its group;",
-            f"give the group or the source of each text, or leave {option('settings', 'joint.ask=with rivals')} out.",
+            "give the group or the source of each text, or leave `settings=joint.ask=with rivals` out.",
         )
     if settings.calibration == "none" and free:
         raise SettingsError(

@@ -55,7 +55,6 @@ from rubriclab.models.text import (
     locate_sentences,
     split_sentences,
 )
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import (
     AskedEntry,
     KeyedReply,
@@ -504,17 +503,14 @@ def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> 
     """
     checklist = training_input.checklist
     if checklist is None:
-        raise ChecklistError(
-            "DCR goes by the checks of a checklist, and there is none.", f"Give one: {option('checklist', 'FILE')}."
-        )
+        raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: `checklist=FILE`.")
     material = reference_field(checklist.units)
     if training_input.examples and not _comparable(training_input, material, settings):
         label, first = training_input.assignment.words.called(material), training_input.examples[0]
         reason = f"{first.id}: {comparison_of(first, material, training_input.assignment, settings)}"
         raise DataError(
             f"None of the {len(training_input.examples)} labelled texts can be held against its {label}; of {reason}.",
-            f"Give rows with the field {material!r} ({option('mapping')} names another), or a checklist beside "
-            "something else.",
+            f"Give rows with the field {material!r} (`mapping` names another), or a checklist beside something else.",
         )
     return make_criterion(checklist, material, training_input.assignment), material
 

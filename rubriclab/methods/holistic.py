@@ -52,7 +52,6 @@ from rubriclab.models.text import (
     show,
 )
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -222,9 +221,7 @@ def require_scores(rated: Sequence[CriterionRating]) -> None:
     """
     if rated and all(rating.score is None for rating in rated):
         reason = rated[0].reason
-        raise JudgeError(
-            f"The judge gave no usable score for any training text: {reason}", f"Try another {option('judge')}."
-        )
+        raise JudgeError(f"The judge gave no usable score for any training text: {reason}", "Try another `judge`.")
 
 
 def values(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
@@ -560,9 +557,7 @@ async def written_steps(assignment: Assignment, settings: HolisticSettings, gene
     """
     answer = await ask(generator, steps_prompt(assignment, settings))
     if answer.value is None:
-        raise JudgeError(
-            f"No evaluation steps could be obtained: {answer.missing}", f"Try another {option('generator')}."
-        )
+        raise JudgeError(f"No evaluation steps could be obtained: {answer.missing}", "Try another `generator`.")
     return answer.value.numbered()
 
 

@@ -53,7 +53,6 @@ from rubriclab.models.base import LONGEST_WORDING
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Assignment, Example
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -142,7 +141,7 @@ async def elicit(
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     explanations = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
     if not explanations:
-        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", f"Try another {option('judge')}.")
+        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", "Try another `judge`.")
     return explanations
 
 

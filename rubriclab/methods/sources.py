@@ -27,7 +27,6 @@ from rubriclab.models.base import (
     text_of,
 )
 from rubriclab.models.text import Material, Units, Words
-from rubriclab.option_names import command, option
 from rubriclab.pydantic_errors import faults, first_fault, has_wrong_names
 
 
@@ -216,7 +215,7 @@ def _must_ship(task: str, aspect: str, folder: Folder) -> None:
     units = "" if folder == "checklists" else ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
     raise ChecklistError(
         f"No checklist ships for {task}/{aspect}. {has}",
-        f"Write your own and give it with {option('checklist', 'FILE')}; `{command('lint', 'FILE')}` checks it. "
+        f"Write your own and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. "
         f"{_CHECKLIST_EXAMPLE}{units}",
     )
 

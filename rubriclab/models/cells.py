@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from rubriclab.models.characters import comma_list, is_blank
-from rubriclab.option_names import option
 
 # With more different words than this, the words of a column are not levels of a scale.
 MOST_WORDS = 12
@@ -154,8 +153,8 @@ def proposed_level_scores(given: Iterable[str]) -> str | None:
     ranks = {_RANK[word] for word in levels if word in _RANK}
     known = len(levels) > 1 and len(ranks) == len(levels)
     pairs = comma_list(f"{word}={number if known else 'N'}" for number, word in enumerate(levels, start=1))
-    proposals = [option("level_scores", pairs)] if levels else []
-    proposals += [option("missing", comma_list(missing))] if missing else []
+    proposals = [f"`level_scores={pairs}`"] if levels else []
+    proposals += [f"`missing={comma_list(missing)}`"] if missing else []
     return " ".join(proposals)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import date, time
@@ -87,3 +89,28 @@ def _describe_text(text: str) -> str:
 def preview(text: str) -> str:
     """Return a text in quotation marks, cut."""
     return repr(text if len(text) <= PREVIEW else f"{text[:PREVIEW]}…")
+
+
+def close_match(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name that is closest to a misspelt one, or `None` if none is close."""
+    return next(iter(difflib.get_close_matches(str(name), list(known), n=1)), None)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return a question that names the known name closest to `name`, with a space after it; empty if none is close."""
+    close = close_match(name, known)
+    return f"Did you mean {close!r}? " if close else ""
+
+
+# Text in quotation marks, which may come from a file, or an option in backticks with or without a value.
+_QUOTED_OR_OPTION = re.compile(r"""(?<!\w)(['"])(?:\\.|(?!\1).)*?\1(?!\w)|`(\w+)(?:=([^`]*))?`""", re.DOTALL)
+
+
+def with_flags(text: str, flags: Mapping[str, str]) -> str:
+    """Return a message with the options of `flags` as these flags: `--scale 1:5` for "`scale=1:5`"."""
+
+    def written(match: re.Match[str]) -> str:
+        flag = flags.get(match[2])
+        return match[0] if flag is None else f"{flag} {shlex.quote(match[3])}" if match[3] else flag
+
+    return _QUOTED_OR_OPTION.sub(written, text)

@@ -25,7 +25,6 @@ from rubriclab.models.text import (
     Scale,
     TaskWords,
 )
-from rubriclab.option_names import option
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
@@ -118,7 +117,7 @@ def rater_name(name: object) -> str:
         SettingsError: if it is blank, longer than 60 characters, or holds control characters or line breaks.
     """
     if not isinstance(name, str) or is_blank(name):
-        raise SettingsError(f"A rater needs a name; got {describe(name)}.", f"Give {option('rater', 'anna')}.")
+        raise SettingsError(f"A rater needs a name; got {describe(name)}.", "Give `rater=anna`.")
     stripped = name.strip()
     if len(stripped) > LONGEST_NAME or one_line(stripped) != stripped:
         raise SettingsError(

@@ -20,7 +20,6 @@ from rubriclab.errors import DataError, SettingsError, UserError
 from rubriclab.models.base import FrozenModel, canonical, content_path, digest
 from rubriclab.models.cells import WordScore
 from rubriclab.models.characters import is_blank
-from rubriclab.option_names import option
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -455,7 +454,7 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     if name not in shipped:
         raise UserError(
             f"There is no included definition of {name!r} for the task {task!r}. {_defined(task)}",
-            f"Write your own: {option('definition', 'TEXT')}.",
+            "Write your own: `definition=TEXT`.",
         )
     return Aspect(name=name, definition=shipped[name])
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,6 @@ from rubriclab.models.text import (
 )
 from rubriclab.ops.inputs import Data, rows_of
 from rubriclab.ops.workspace import Notify, ScaleText
-from rubriclab.option_names import command, option
 from rubriclab.report.wording import count, listed
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
@@ -379,7 +380,7 @@ class _Reading:
         if not examples:
             return []
         if chosen is None:
-            several = f"scores of several aspects: {', '.join(aspects)}; name one with {option('aspect')}"
+            several = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
             return [several if aspects else "no scores: the texts can be scored, but nothing can be learned from them"]
         if self.problems:
             return []
@@ -418,8 +419,15 @@ class _Reading:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
-            return command("learn", name, task=task, aspect=chosen, **definition, **scale, **given)
-        return command("score", name, rubric="REF", **given)
+            return _typed("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **given})
+        return _typed("score", name, {"rubric": "REF", **given})
+
+
+def _typed(operation: str, file: str, options: Mapping[str, str]) -> str:
+    """Return a command as a shell takes it; an option without value is a flag."""
+    short = {"mapping": "map", "level_scores": "levels"}
+    flags = [(f"--{short.get(name, name).replace('_', '-')}", value) for name, value in options.items()]
+    return shlex.join(["rubriclab", operation, *filter(None, (file, *chain.from_iterable(flags)))])
 
 
 def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
@@ -564,11 +572,11 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
         named = [str(fault) for fault in faults]
         raise DataError(
             "\n  ".join([f"{count(len(named), 'faulty row')}:", *first_of(named)]),
-            f"Fix them, or leave them out: {option('skip_faulty')}.",
+            "Fix them, or leave them out: `skip_faulty`.",
             faults=named,
         )
     if faults:
-        notify(f"left out: {count(len(faults), 'faulty row')} ({option('skip_faulty')})")
+        notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")
     examples = [(row, parsed) for _, row, parsed in rows if isinstance(parsed, Example)]
     group_like = _group_like([row for row, _ in examples])
     groups = [_group(row, parsed, options.by, group_like) for row, parsed in examples]
@@ -588,11 +596,11 @@ def _chosen(texts: Counter[str], options: SplitOptions, notify: Notify, group_li
     if len(texts) < 2:
         raise DataError(
             f"All {count(sum(texts.values()), 'text')} are of one {options.by}, which is never divided.",
-            f"Give more groups, or another column: {option('by', 'COLUMN')}{group_like}.",
+            f"Give more groups, or another column: `by=COLUMN`{group_like}.",
         )
     if options.train >= sum(texts.values()):
         raise DataError(
-            f"{option('train', str(options.train))} leaves none of {count(sum(texts.values()), 'text')} to hold out.",
+            f"`train={options.train}` leaves none of {count(sum(texts.values()), 'text')} to hold out.",
             "Give a smaller number.",
         )
     chosen, taken = list[str](), 0
@@ -613,7 +621,7 @@ def _group(row: Any, example: Example, by: str, group_like: str) -> str:
         return example.group
     value = example.system if by == "system" else look_up(row, by) if isinstance(row, Mapping) else ABSENT
     if value is None or value is ABSENT:
-        hint = f"Name another column: {option('by', 'COLUMN')}{group_like}."
+        hint = f"Name another column: `by=COLUMN`{group_like}."
         raise DataError(f"The text {example.id!r} has no {by!r} to split by.", hint)
     return str(value)
 

@@ -68,7 +68,6 @@ from rubriclab.ops.workspace import (
     ref_of,
     version_of,
 )
-from rubriclab.option_names import option
 from rubriclab.report.wording import count
 from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import FloatArray, IntArray
@@ -624,13 +623,13 @@ def compare_estimate(
 def _prepare(
     workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
 ) -> ColumnScoring:
-    given = [option(name) for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
+    given = [f"`{name}`" for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
     if after is None and given:
         raise SettingsError(
             f"{', '.join(given)}: of two sets of outputs, and one was given.", "Give a second set, or leave it out."
         )
     if rubric is None:
-        raise SettingsError("Outputs are compared by a rubric, and none is named.", f"Give {option('rubric', 'REF')}.")
+        raise SettingsError("Outputs are compared by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
     scorer = ColumnScorer(version, judge_of(version, options.judge, workspace.store, workspace.notify))
     return ColumnScoring(workspace, [scorer], before, options)
@@ -655,7 +654,7 @@ def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str,
         raise DataError(
             f"{together:,} of {len(rows):,} texts are rated together with their rivals and the others apart; such "
             "scores are not comparable.",
-            f"Score all of them in the same way, all with {option('rivals', 'together')} or all without it.",
+            "Score all of them in the same way, all with `rivals=together` or all without it.",
         )
     return sides
 
@@ -699,8 +698,7 @@ def _by_system(outputs: Outputs) -> list[Outputs]:
     if len(systems) < 2:
         raise DataError(
             f"{outputs.name}: expected outputs of at least two systems, found {len(systems)}.",
-            f"Name the system of each row in the field system ({option('mapping', 'system=COLUMN')}), or give two "
-            "sets.",
+            "Name the system of each row in the field system (`mapping=system=COLUMN`), or give two sets.",
         )
     return [Outputs(name, *map(tuple, zip(*rows, strict=True))) for name, rows in systems.items()]
 
@@ -813,7 +811,7 @@ def _anchored(
     limits = [name for name in ("flip_at", "max_shift", "max_flips", "min_rank") if getattr(options, name) is not None]
     if after is not None or len(options.judges) > 1 or limits or not isinstance(data, str | Path):
         raise SettingsError(
-            f"{option('anchor')}: a file of texts is scored again by one version and judge, without limits.",
+            "`anchor`: a file of texts is scored again by one version and judge, without limits.",
             "Name one file, one version and at most one judge.",
         )
     found = version_of(workspace, version)
@@ -838,14 +836,12 @@ def _prepare_of_drift(
     threshold = middle if options.flip_at is None else options.flip_at
     if not rubrics.scale.contains(threshold):
         raise SettingsError(
-            f"{option('flip_at', show(threshold))} is not on the scale of {first.ref}, {rubrics.scale.describe()};",
+            f"`flip_at={show(threshold)}` is not on the scale of {first.ref}, {rubrics.scale.describe()};",
             "no text could cross it.",
         )
     _notify_scorers(workspace, rubrics, scorers)
     if options.flip_at is None:
-        workspace.notify(
-            f"texts flip at {show(middle)}, the middle of the scale ({option('flip_at')} sets another score)"
-        )
+        workspace.notify(f"texts flip at {show(middle)}, the middle of the scale (`flip_at` sets another score)")
     return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
 
 
@@ -859,7 +855,7 @@ def _check_sides(before: str | Version, after: str | Version | None, judges: tup
     if len(judges) > 2:
         raise SettingsError(f"Drift is between two sides, and {len(judges)} judges are named.", "Give one or two.")
     if after is None and len(judges) < 2:
-        two = option("judges", "JUDGE", "OTHER")
+        two = "`judges=JUDGE` and `judges=OTHER`"
         raise SettingsError(
             f"{ref} is one version, and drift is between two sides;", f"name a second version, or two judges: {two}."
         )

@@ -74,7 +74,6 @@ from rubriclab.ops.workspace import (
     judge_of,
     version_of,
 )
-from rubriclab.option_names import command, option
 from rubriclab.report.verdicts import recorded_agreement
 from rubriclab.report.wording import count
 from rubriclab.stats.intervals import DIGITS, Interval
@@ -344,7 +343,7 @@ def labelled_texts(
     elif record is None:
         raise DataError(
             f"{version.ref} keeps no labelled texts: it was learned by one method, or imported.",
-            f"Give them: {option('labels', 'FILE')}.",
+            "Give them: `labels=FILE`.",
         )
     else:
         rated = tuple(_labelled_example(text, aspect) for text in record.texts)
@@ -571,14 +570,13 @@ def prepare_edit(
     if version.rubric.aggregation is None:
         raise SettingsError(
             f"{version.ref} has no learned weights to fit again: it was learned by one method.",
-            f"Learn it with several methods, without {option('methods')}, or fit weights: "
-            f"{command('transfer', version.ref)}",
+            f"Learn it with several methods, without `methods`, or fit weights: rubriclab transfer {version.ref}",
         )
     plan = plan_edits(version.rubric, version.ref, options.edits)
     if not options.preview and not (options.by and options.because):
         raise SettingsError(
             "A version that a person makes records who made it and why.",
-            f"Give {option('by', 'NAME')} and {option('because', 'REASON')}, or {option('preview')} to save nothing.",
+            "Give `by=NAME` and `because=REASON`, or `preview` to save nothing.",
         )
     editable = editable or editable_version(workspace, version, options)
     choice = JudgeChoice(version.provenance.judge, version.provenance.judge_address)
@@ -634,5 +632,5 @@ def _check_judge(version: Version, options: EditOptions) -> None:
     if named and named != own and not named.startswith(PREFIX):
         raise SettingsError(
             f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them.",
-            f"Leave out {option('judge')}, or move the rubric to that judge first: {command('transfer', version.ref)}",
+            f"Leave out `judge`, or move the rubric to that judge first: rubriclab transfer {version.ref}",
         )

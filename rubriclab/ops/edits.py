@@ -37,7 +37,7 @@ from rubriclab.models.aggregation import (
     bounds_of,
     threshold_by_hand,
 )
-from rubriclab.models.characters import is_blank
+from rubriclab.models.characters import did_you_mean, is_blank
 from rubriclab.models.rubric import (
     Criterion,
     CriterionKind,
@@ -59,7 +59,6 @@ from rubriclab.models.version import (
     Provenance,
     VerdictAgreement,
 )
-from rubriclab.option_names import did_you_mean, option
 from rubriclab.stats.correlation import IntArray
 from rubriclab.stats.intervals import Interval
 
@@ -149,7 +148,7 @@ def plan_edits(rubric: Rubric, ref: str, edits: Edits) -> EditPlan:
     if edits == Edits():
         raise SettingsError(
             "No change was asked for.",
-            f"Give at least one of {', '.join(map(option, CHANGES[:-1]))} and {option(CHANGES[-1])}.",
+            f"Give at least one of {', '.join(f'`{name}`' for name in CHANGES[:-1])} and `{CHANGES[-1]}`.",
         )
     _check_named(rubric, ref, edits)
     planner = _Planner(rubric, ref, edits.drop)
@@ -194,7 +193,7 @@ def _check_named(rubric: Rubric, ref: str, edits: Edits) -> None:
     if any(text is not None and is_blank(text) for text in texts):
         raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
     if any(len(names) < 2 for names, _ in edits.merge):
-        raise SettingsError(f"{option('merge')} joins two criteria or more, got one.", f"See {option('reword')}.")
+        raise SettingsError("`merge` joins two criteria or more, got one.", "See `reword`.")
 
 
 class _Planner:
@@ -245,7 +244,7 @@ class _Planner:
     def define(self, definition: str) -> None:
         before = self.rubric.aspect
         if definition == before.definition:
-            raise SettingsError(f"{before.name} has this definition already.", f"Leave out {option('definition')}.")
+            raise SettingsError(f"{before.name} has this definition already.", "Leave out `definition`.")
         self.aspect = Aspect(name=before.name, definition=definition)
         self.changes.append(EditChange(action="definition", before=before.definition, after=definition))
 
@@ -253,7 +252,7 @@ class _Planner:
         if self.rubric.threshold is None:
             raise SettingsError(
                 f"The scores of {self.ref} are on {self.rubric.scores_on.describe()}, without verdicts.",
-                f"Only a rubric learned from labels of two levels has a threshold; leave out {option('threshold')}.",
+                "Only a rubric learned from labels of two levels has a threshold; leave out `threshold`.",
             )
         given = None if threshold == "learned" else threshold
         if given is not None and not 0 <= given <= 1:
@@ -344,12 +343,10 @@ def reworded(criterion: Criterion, method: str, text: str, name: str) -> Criteri
     """
     if criterion.kind == "feature":
         raise SettingsError(
-            f"{criterion.id} is a text feature, which is computed.", f"Drop it and use {option('add')} for a criterion."
+            f"{criterion.id} is a text feature, which is computed.", "Drop it and use `add` for a criterion."
         )
     if criterion.kind == "score" and METHODS[method].states == "definition":
-        raise SettingsError(
-            f"{criterion.id} asks by the aspect's definition.", f"Change that: {option('definition', '…')}."
-        )
+        raise SettingsError(f"{criterion.id} asks by the aspect's definition.", "Change that: `definition=TEXT`.")
     statement, better = _question(text)
     question = criterion.question
     if question and better:

@@ -40,7 +40,6 @@ from rubriclab.ops.workspace import (
     version_of,
     versions_of,
 )
-from rubriclab.option_names import option
 from rubriclab.report.wording import count
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import Agreement, ConstantRule, Level, Unit
@@ -195,7 +194,7 @@ def _unseen(
     if not kept:
         raise DataError(
             f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.",
-            f"Give texts of other groups, or {option('include_training')} for an optimistic figure.",
+            "Give texts of other groups, or `include_training` for an optimistic figure.",
         )
     return kept
 
@@ -222,7 +221,7 @@ def _texts(
         if not rows:
             raise DataError(
                 f"No row to evaluate {version.ref} on has a score for {aspect!r}.",
-                f"Map the column that holds it: {option('mapping', f'scores.{aspect}=COLUMN')}.",
+                f"Map the column that holds it: `mapping=scores.{aspect}=COLUMN`.",
             )
         if len({row.id for row in rows}) < len(rows):
             notify(f"{version.ref}: some ids stand more than once; such texts count as often as they stand")
@@ -695,7 +694,7 @@ def _prepare(workspace: Workspace, data: Data, rubric: str | Version, options: A
     names = options.judges
     if len(names) < 2:
         named = f"only {names[0]} was named" if names else "none was named"
-        raise SettingsError(f"Agreement takes two judges or more, and {named};", f"name each with {option('judges')}.")
+        raise SettingsError(f"Agreement takes two judges or more, and {named};", "name each with `judges`.")
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
     version = version_of(workspace, rubric)

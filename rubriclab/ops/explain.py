@@ -20,6 +20,7 @@ from rubriclab.models.base import (
     read_stdin,
     text_of,
 )
+from rubriclab.models.characters import did_you_mean
 from rubriclab.models.text import Example
 from rubriclab.models.version import (
     Neighbour,
@@ -37,7 +38,6 @@ from rubriclab.ops.workspace import (
     Workspace,
     version_of,
 )
-from rubriclab.option_names import did_you_mean, option
 from rubriclab.report.wording import listed
 
 PLAIN_TEXT = ".txt"
@@ -154,7 +154,7 @@ def prepare_explanation(
     elif lacking := [name for name, number in missing_fields(version, [example]).items() if number]:
         raise SettingsError(
             f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one.",
-            f"Give {option('source', 'FILE')}." if lacking == ["source"] else "Give a row with this field instead.",
+            "Give `source=FILE`." if lacking == ["source"] else "Give a row with this field instead.",
         )
     return Explaining(workspace, version, example, options)
 
@@ -220,7 +220,7 @@ def _recorded_text(workspace: Workspace, version: Version, name: str | None) -> 
     if name is None:
         raise SettingsError(
             "There is no text to explain:",
-            f"give a file, or the id of a text that the rubric was learned from with {option('id', 'ID')}.",
+            "give a file, or the id of a text that the rubric was learned from with `id=ID`.",
         )
     texts = {text.id: text for text in training_record(workspace, version.ref).texts}
     if name not in texts:
@@ -234,7 +234,7 @@ def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Examp
         return Example("text", _plain_text(str(data)), "text", source)
     if options.source is not None:
         raise SettingsError(
-            f"{option('source')} belongs to a plain text, and {describe(data)} has rows;",
+            f"`source` belongs to a plain text, and {describe(data)} has rows;",
             "write the source in the row's field 'source'.",
         )
     return _chosen(rows_of(data, options, workspace.notify), data, options.id)
@@ -259,7 +259,7 @@ def _chosen(rows: Any, data: Data, name: str | None) -> Example:
         ids = ", ".join(example.id for example in found[:MOST_NAMED])
         raise SettingsError(
             f"{describe(data)} has {len(found):,} texts, and one is explained;",
-            f"name it with {option('id', 'ID')}, such as one of {ids}.",
+            f"name it with `id=ID`, such as one of {ids}.",
         )
     return found[0]
 

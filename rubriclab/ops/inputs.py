@@ -26,7 +26,6 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example, Scale, ShownField
 from rubriclab.models.version import Version
 from rubriclab.ops.workspace import Notify
-from rubriclab.option_names import option
 from rubriclab.report.wording import count, listed
 
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
@@ -131,7 +130,7 @@ def notify_skipped(rows: Rows, notify: Notify) -> None:
     found = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
     left_out = [count(number, what) for what, number in found.items() if number]
     if left_out:
-        notify(f"left out: {' and '.join(left_out)} ({option('skip_faulty')}); the first: {rows.first_skipped}")
+        notify(f"left out: {' and '.join(left_out)} (`skip_faulty`); the first: {rows.first_skipped}")
 
 
 def notify_left_out(rows: Rows, notify: Notify) -> None:
@@ -258,7 +257,7 @@ def _check(
     raise FieldMissing(
         f"{searched or f'No row of {name} has'} the field {listed(map(repr, missing))}, and every text that "
         f"{version.ref} was learned from had it, so the scores would not be comparable.",
-        f"{_advice(row, mapping, missing)}: {option('mapping', _proposal(row, mapping, missing, needed))}.",
+        f"{_advice(row, mapping, missing)}: `mapping={_proposal(row, mapping, missing, needed)}`.",
     )
 
 

@@ -67,7 +67,6 @@ from rubriclab.ops.workspace import (
     judge_of,
     version_of,
 )
-from rubriclab.option_names import command, option
 from rubriclab.report.verdicts import unrecorded
 from rubriclab.report.wording import count
 from rubriclab.stats.correlation import FloatArray, float_table
@@ -417,7 +416,7 @@ def _texts(
     notify_skipped(rows, workspace.notify)
     if faults:
         more = f"The others: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
-        hint = f"{more}Correct them, or leave them out: {option('skip_faulty')}."
+        hint = f"{more}Correct them, or leave them out: `skip_faulty`."
         raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
@@ -607,7 +606,7 @@ def prepare_plan(workspace: Workspace, data: Data, rubric: str | Version, option
     if record is None or version.rubric.aggregation is None:
         raise NotInStore(
             f"{version.ref} cannot be planned for without the ratings of its training texts. {unrecorded(version)}",
-            f"Learn the rubric again from these texts, without {option('methods')}, in this store.",
+            "Learn the rubric again from these texts, without `methods`, in this store.",
         )
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
     return PreparedPlan(workspace, version, record, choice, _pool(rows, version, options, workspace.notify), options)
@@ -651,18 +650,18 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
         if number > 0:
             notify(f"left out: {count(number, what)}{why}")
     if len(drawn) < counts["usable"]:
-        notify(f"rating {count(len(pool), 'text')} of {counts['usable']:,} ({option('sample')})")
+        notify(f"rating {count(len(pool), 'text')} of {counts['usable']:,} (`sample`)")
     if not pool and (labelled := counts["learned"] + counts["labelled"]):
         raise DataError(
             f"All {labelled} usable rows have a label for {aspect!r} already.",
-            f"Give texts without one; `{command('learn')}` takes the labels.",
+            "Give texts without one; `rubriclab learn` takes the labels.",
         )
     if not pool:
         raise DataError(f"None of {count(len(faults), 'row')} can be used.", *faults[:1])
     if (options.count or 0) > len(pool):
         raise DataError(
-            f"{option('count', str(options.count))} is more than the {count(len(pool), 'text')} to choose from.",
-            f"Give a smaller one, or more texts ({option('sample')} bounds how many are rated).",
+            f"`count={options.count}` is more than the {count(len(pool), 'text')} to choose from.",
+            "Give a smaller one, or more texts (`sample` bounds how many are rated).",
         )
     return pool
 

@@ -38,6 +38,7 @@ from rubriclab.methods.catalogue import (
 )
 from rubriclab.methods.method import Method, Progress, TrainingInput, chosen_settings, silent
 from rubriclab.methods.sources import Checklist, seed_questions
+from rubriclab.models.characters import did_you_mean
 from rubriclab.models.text import (
     Assignment,
     Example,
@@ -61,7 +62,6 @@ from rubriclab.ops.workspace import (
     check_tables,
     judge_named,
 )
-from rubriclab.option_names import did_you_mean, option
 from rubriclab.pydantic_errors import first_fault, has_unknown_name
 from rubriclab.report.wording import count, listed
 
@@ -103,7 +103,7 @@ def resolve_settings(
     for owner, values_of_owner in (chosen or {}).items():
         if owner not in names:
             setting = ".".join([owner, *list(values_of_owner)[:1]])
-            raise SettingsError(f"{option('settings')}: {setting} is for another method; {why}.")
+            raise SettingsError(f"`settings`: {setting} is for another method; {why}.")
     defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
     layers = (defaults, configured or {}, chosen or {}, _set_by_user(recorded or {}))
 
@@ -127,7 +127,7 @@ def method_named(name: str) -> Method:
     except UnknownMethod:
         names = [name for name in METHODS if name != "text_features"]
         known = f"{did_you_mean(name, names)}Known are: {', '.join(names)}."
-        raise SettingsError(f"{option('methods')}: there is no method {name!r}.", known) from None
+        raise SettingsError(f"`methods`: there is no method {name!r}.", known) from None
 
 
 def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
@@ -167,7 +167,7 @@ def _check_owners(tables: SettingsTables) -> None:
     for owner in check_tables(tables):
         if not has_settings(owner):
             methods = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
-            raise SettingsError(f"{option('settings')}: {owner!r} is no method.", methods)
+            raise SettingsError(f"`settings`: {owner!r} is no method.", methods)
 
 
 def _checked(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
@@ -187,7 +187,7 @@ def _parsed(pair: str) -> tuple[str, str, Any]:
     method, dot, field = name.strip().partition(".")
     if not equals or not dot or not has_settings(method):
         raise SettingsError(
-            f"{option('settings')} {pair!r} is not understood;",
+            f"`settings` {pair!r} is not understood;",
             f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}.",
         )
     try:
@@ -397,13 +397,13 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
     if not options.aspect:
         examples = [row for row in rows_of(data, options) if isinstance(row, Example)]
         raise SettingsError(
-            f"{option('aspect')} is missing. {describe(data)}: {scored_aspects(examples)}.",
-            f"Name the aspect to learn: {option('aspect', 'ASPECT')}.",
+            f"`aspect` is missing. {describe(data)}: {scored_aspects(examples)}.",
+            "Name the aspect to learn: `aspect=ASPECT`.",
         )
     if "text_features" in options.methods:
         raise SettingsError(
-            f"{option('methods')}: text features are no way to evaluate by themselves.",
-            f"Add them to other methods: {option('text_features', 'include')}.",
+            "`methods`: text features are no way to evaluate by themselves.",
+            "Add them to other methods: `text_features=include`.",
         )
     if name := options.single_method:
         return _single(name, data, options, workspace)
@@ -424,9 +424,9 @@ def check_joint(options: LearnOptions, name: str) -> None:
     """
     if options.single_method:
         raise SettingsError(
-            f"{option(name)} is for rubrics of several methods: {option('methods', options.single_method)} alone "
+            f"`{name}` is for rubrics of several methods: `methods={options.single_method}` alone "
             "leaves nothing to choose.",
-            f"Leave {option('methods')} out, or name several.",
+            "Leave `methods` out, or name several.",
         )
 
 
@@ -437,7 +437,7 @@ def _single(name: str, data: Data, options: LearnOptions, workspace: Workspace) 
     method = method_named(name)
     resolved = resolve_settings([method], joint=False, configured=workspace.settings, chosen=options.settings)
     if options.checklist and not method.checklists:
-        workspace.notify(f"{option('checklist')} is left out: {method.name} asks no questions of a checklist")
+        workspace.notify(f"`checklist` is left out: {method.name} asks no questions of a checklist")
     settings = resolved.methods[method.name]
     return TrainingRun(_plans(data, [(method, settings)], options, workspace.notify, labels_needed=method.needs_labels))
 

@@ -44,7 +44,7 @@ from rubriclab.models.base import (
     read_file,
     text_of,
 )
-from rubriclab.models.characters import is_blank
+from rubriclab.models.characters import close_match, did_you_mean, is_blank
 from rubriclab.models.text import (
     Words,
     find_aspect,
@@ -58,7 +58,6 @@ from rubriclab.ops.workspace import (
     Notify,
     Workspace,
 )
-from rubriclab.option_names import close_match, did_you_mean, option
 from rubriclab.prompts.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -336,7 +335,7 @@ def _findings_file(options: LiteratureAddOptions) -> Path:
     if (options.judge or EMBEDDED) == EMBEDDED:
         raise SettingsError(
             "The offline judge does not understand texts, so it cannot find anything in a paper.",
-            f"Name a language model: {option('judge', 'JUDGE')}.",
+            "Name a language model: `judge=JUDGE`.",
         )
     task, place = options.task, place_of(options.folder)
     if task != Path(task).name:
@@ -451,7 +450,7 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
         UserError: if a file cannot be used, an id or the folder is missing, or a folder is given with `included`.
     """
     if options.included and options.folder:
-        raise SettingsError(f"{option('included')} means findings that ship;", f"leave {option('folder')} out.")
+        raise SettingsError("`included` means findings that ship;", "leave `folder` out.")
     place = content_path("literature") if options.included else place_of(options.folder)
     if options.folder and not place.exists():
         raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")
@@ -506,7 +505,7 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
     for name in without:
         if name not in known:
             there = f"; there are some about {', '.join(known)}" if known else ""
-            given = f"{option('literature_without', name)} leaves nothing out"
+            given = f"`literature_without={name}` leaves nothing out"
             message = f"{given}: no finding for {options.task} is about the raters of {name}{there}"
             # Of a misspelt name, the findings would be learned from.
             if meant := close_match(name, known):

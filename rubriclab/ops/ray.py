@@ -9,7 +9,7 @@ import secrets
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import ExitStack, chdir, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -27,7 +27,6 @@ from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
 from rubriclab.ops.workspace import JudgeChoice, Workspace, end_other_tasks
-from rubriclab.option_names import RUN_AGAIN, flags_of_reader, option, reader_of_commands
 from rubriclab.store.tables import (
     address,
     in_memory,
@@ -51,7 +50,6 @@ class RayJob:
         name: the rubric's, as scores have it.
         options: how one worker asks the judge; caps and rates are those of all workers together.
         folder: the working folder, where workers find a recording if they are on this machine.
-        flags: how options are written in messages; see `flags_of_reader`.
         version: of the package that made the job.
     """
 
@@ -61,7 +59,6 @@ class RayJob:
     choice: JudgeChoice
     options: JudgeOptions
     folder: Path | None = None
-    flags: Mapping[str, str] | None = None
     version: str = rubriclab.__version__
 
 
@@ -291,8 +288,6 @@ class RayWorker:
                     f"rubriclab {job.version};",
                     "install the same version everywhere.",
                 )
-            if (flags := job.flags) is not None:
-                self._held.enter_context(reader_of_commands(lambda: flags))
             if job.folder and job.folder.is_dir():
                 os.chdir(job.folder)
             shared = SharedState(self._state, job.options) if self._state else None
@@ -322,20 +317,20 @@ def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
     Raises:
         SettingsError: otherwise.
     """
-    several = option("ray_address", cluster) if cluster is not None else option("workers", str(workers))
+    several = f"`ray_address={cluster}`" if cluster is not None else f"`workers={workers}`"
     alone = {"record": work.record, "batch": work.options.batch}
     for name, given in alone.items():
         if given:
-            raise SettingsError(f"{several}: {option(name)} works in one process only;", "leave one of them out.")
+            raise SettingsError(f"{several}: `{name}` works in one process only;", "leave one of them out.")
     if in_memory(address(work.location)):
         raise SettingsError(
             f"{several}: the store is in memory, where other processes cannot read it;",
-            f"use a file, or leave {option('workers')} out.",
+            "use a file, or leave `workers` out.",
         )
     if cluster not in (None, "local") and not is_remote(work.location):
         raise SettingsError(
             "The store is a file of this machine, which the machines of a cluster cannot share;",
-            f"keep it on a PostgreSQL server: {option('store', 'postgresql://user@host/name')}.",
+            "keep it on a PostgreSQL server: `store=postgresql://user@host/name`.",
         )
 
 
@@ -367,7 +362,7 @@ async def score_on_ray(
     folder = Path.cwd()
     store = moved(str(work.location), folder) if work.location else str(address(None).database)
     options = _share_of(work.options, workers, limited=makes_requests(choice.spec))
-    job = RayJob(store, rubric, name, choice, options, folder, flags_of_reader())
+    job = RayJob(store, rubric, name, choice, options, folder)
     with _cluster(cluster, workers):
         pool = _Pool(job, work.options, workers)
         size = max(1, min(CHUNK, work.under_way // (AHEAD * workers)))
@@ -404,9 +399,9 @@ def _share_of(options: JudgeOptions, workers: int, *, limited: bool) -> JudgeOpt
     """
     if limited and options.concurrency < workers:
         raise SettingsError(
-            f"{option('concurrency', str(options.concurrency))} is less than {workers} workers, and each needs at "
+            f"`concurrency={options.concurrency}` is less than {workers} workers, and each needs at "
             "least one request in flight;",
-            f"raise it, or use fewer {option('workers')}.",
+            "raise it, or use fewer `workers`.",
         )
     return options.model_copy(update={"concurrency": max(1, options.concurrency // workers)})
 
@@ -453,7 +448,7 @@ class _Pool:
         except RayError as error:
             raise JudgeError(
                 f"Ray ended the run: {' '.join(str(error).split())[-1000:]}",
-                f"{RUN_AGAIN}; cached answers are not requested again.",
+                "Run it again; cached answers are not requested again.",
             ) from error
         finally:
             self._under_way[worker] -= 1
@@ -488,7 +483,7 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise JudgeError(
             f"The Ray cluster {cluster or 'on this machine'} cannot be used: {' '.join(str(error).split())}",
-            f"Check {option('ray_address')}, or leave it out to start workers on this machine.",
+            "Check `ray_address`, or leave it out to start workers on this machine.",
         ) from error
     try:
         yield

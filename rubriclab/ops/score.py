@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
@@ -29,7 +30,7 @@ from rubriclab.learning.baselines import MAX_TEXTS, judged_rubric, text_feature_
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import WINDOW, RivalCounts, Score, addresses_judge, apart, limits_of, score_stream
 from rubriclab.models.aggregation import RivalLimits
-from rubriclab.models.characters import preview
+from rubriclab.models.characters import did_you_mean, preview
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Assignment,
@@ -70,7 +71,6 @@ from rubriclab.ops.workspace import (
     unanswered,
     version_of,
 )
-from rubriclab.option_names import by_reader, command, did_you_mean, option
 from rubriclab.report.wording import count
 from rubriclab.stats.intervals import MIN_GROUPS
 
@@ -100,8 +100,8 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
     if options.rivals == "apart" or not (options.rivals or learned):
         if given:
             raise SettingsError(
-                f"{option('rivals_per_call')}: each text is rated in a call of its own;",
-                f"give {option('rivals', 'together')}, too.",
+                "`rivals_per_call`: each text is rated in a call of its own;",
+                "give `rivals=together`, too.",
             )
         if learned:
             notify(
@@ -203,8 +203,8 @@ class Scoring:
     def __post_init__(self) -> None:
         if self._on_ray and self.judge:
             raise SettingsError(
-                f"{option('workers')}: {self.judge.name} is connected in this process, where others cannot use it;",
-                f"leave {option('workers')} out.",
+                f"`workers`: {self.judge.name} is connected in this process, where others cannot use it;",
+                "leave `workers` out.",
             )
         self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels: list[str] = []
@@ -290,13 +290,13 @@ class Scoring:
             return
         if self.bad_labels:
             self.workspace.notify(
-                f"left out of {option('labels_in', column)}: {count(len(self.bad_labels), 'cell')}; expected scores "
+                f"left out of `labels_in={column}`: {count(len(self.bad_labels), 'cell')}; expected scores "
                 f"from {self.rubric.scores_on.describe()}; the first: {self.bad_labels[0]}"
             )
         groups = labelled.groups if labelled else 0
         if groups < MIN_GROUPS:
             raise DataError(
-                f"{option('labels_in', column)}: got labels of {count(groups, 'group')}, not counting those that the "
+                f"`labels_in={column}`: got labels of {count(groups, 'group')}, not counting those that the "
                 f"rubric was learned from; expected at least {MIN_GROUPS}.",
                 "Label more texts, drawn at random, or leave the option out.",
             )
@@ -367,8 +367,8 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         check_workers(workspace, options.workers, options.ray_address)
     if rubric is None:
         return _unvalidated(workspace, data, options)
-    if left_out := [option(name) for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
-        workspace.notify(f"{', '.join(left_out)}: left out, as {option('rubric')} says it")
+    if left_out := [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
+        workspace.notify(f"{', '.join(left_out)}: left out, as `rubric` says it")
     if isinstance(rubric, Rubric):
         rivals = _rivals(rubric, "the rubric", options, workspace)
         choice = JudgeChoice(judge_named(options.judge, workspace.notify))
@@ -404,15 +404,15 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
     """Return the scoring of an aspect without labels, and say that nothing is known of its agreement with people."""
     if not (options.task and options.aspect):
         raise SettingsError(
-            f"There is nothing to score by: expected {option('rubric', 'REF')},",
-            f"or without labels {option('task', 'TASK')} {option('aspect', 'ASPECT')}.",
+            "There is nothing to score by: expected `rubric=REF`,",
+            "or without labels `task=TASK` `aspect=ASPECT`.",
         )
     aspect = find_aspect(options.task, options.aspect, options.definition)
     assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
     judge = judge_named(options.judge, workspace.notify)
     workspace.notify(
         f"unvalidated: no label says how far these scores agree with people's; label about 30 texts and run "
-        f"{command('learn', task=options.task, aspect=aspect.name)}"
+        f"{shlex.join(['rubriclab', 'learn', '--task', options.task, '--aspect', aspect.name])}"
     )
     workspace.open_store(create=True)
     rubric = judged_rubric(assignment) if judge != EMBEDDED else _measured(workspace, data, assignment, options)
@@ -426,7 +426,7 @@ def _measured(workspace: Workspace, data: Data, assignment: Assignment, options:
         raise SettingsError(
             f"Without labels and a language model, texts are compared with each other, and {source} cannot be read "
             "twice;",
-            f"give {'a file' if data == '-' else 'a list or a file'}, or name a language model with {option('judge')}.",
+            f"give {'a file' if data == '-' else 'a list or a file'}, or name a language model with `judge`.",
         )
     compared = [
         row for row in islice(rows_of(data, options, lambda _text: None), MAX_TEXTS) if isinstance(row, Example)
@@ -443,25 +443,22 @@ def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspa
     rivals = rivals_of(options, rubric, name, workspace.notify)
     if options.rivals_check and limits_of(rubric, rivals) is None:
         raise SettingsError(
-            f"{option('rivals_check')}: each text is rated in a call of its own, which has no order;",
-            f"give {option('rivals', 'together')}, too.",
+            "`rivals_check`: each text is rated in a call of its own, which has no order;",
+            "give `rivals=together`, too.",
         )
     several = "workers" if options.workers > 1 else "ray_address" if options.ray_address is not None else None
     if several and limits_of(rubric, rivals):
         raise SettingsError(
-            f"{option(several)}: texts that are rated together are scored in one process;",
-            f"leave {option(several)} out, or give {option('rivals', 'apart')}.",
+            f"`{several}`: texts that are rated together are scored in one process;",
+            f"leave `{several}` out, or give `rivals=apart`.",
         )
     return rivals
 
 
 # Bytes read at once from the end of a file.
 BLOCK = 2**16
-_RESUME = by_reader(python="continuing a file", command_line="--resume")
-_ANEW = by_reader(
-    python="Score into another file.",
-    command_line="Leave --resume out to begin again, or give another --output.",
-)
+_RESUME = "`resume`"
+_ANEW = "Leave `resume` out to begin again, or give another `output`."
 
 
 def check_resumable(scoring: Scoring, output: str) -> None:

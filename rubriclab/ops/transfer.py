@@ -96,7 +96,6 @@ from rubriclab.ops.workspace import (
     judge_of,
     version_of,
 )
-from rubriclab.option_names import option
 from rubriclab.report.wording import count
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats
@@ -275,11 +274,9 @@ def prepare_transfer(
         DataError: if no text can be used.
     """
     if options.action and not options.save:
-        raise SettingsError(f"{option('action')} says what to save.", f"Give {option('save')} with it.")
+        raise SettingsError("`action` says what to save.", "Give `save` with it.")
     if options.action == "relearn" and options.no_relearn:
-        raise SettingsError(
-            f"{option('action', 'relearn')} is not tried with {option('no_relearn')}.", "Leave one of them out."
-        )
+        raise SettingsError("`action=relearn` is not tried with `no_relearn`.", "Leave one of them out.")
     version = version_of(workspace, rubric)
     target = target_texts(to, version, options, workspace.notify)
     if options.save and not target.labelled:
@@ -371,12 +368,12 @@ def _scale(rated: Sequence[Example], aspect: str, version: Version, options: Tra
         if scale.width <= source.width / 2:
             notify(
                 f"the labels lie between {scale.low:g} and {scale.high:g} and are taken to be on the rubric's scale, "
-                f"{ends} ({option('scale')} overrides it)"
+                f"{ends} (`scale` overrides it)"
             )
         return source
     notify(
         f"the labels lie between {scale.low:g} and {scale.high:g}, which is taken as their scale "
-        f"({option('scale')} overrides it); scores of {version.ref} are mapped linearly to it from {ends}"
+        f"(`scale` overrides it); scores of {version.ref} are mapped linearly to it from {ends}"
     )
     return scale
 

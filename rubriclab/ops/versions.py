@@ -29,7 +29,6 @@ from rubriclab.ops.workspace import (
     online_judges,
     version_of,
 )
-from rubriclab.option_names import command, option
 from rubriclab.report.conclusion import verdict
 from rubriclab.report.recorded import Disagreement, disagreements as furthest
 from rubriclab.store import (
@@ -99,7 +98,7 @@ def list_versions(workspace: Workspace) -> tuple[Version, ...]:
         return ()
     newest = store.newest()
     if not newest:
-        workspace.notify(f"No rubric is stored in {store.place} yet; `{command('learn')}` makes one.")
+        workspace.notify(f"No rubric is stored in {store.place} yet; `rubriclab learn` makes one.")
     return newest
 
 
@@ -148,7 +147,7 @@ def gate(workspace: Workspace, ref: str) -> GateResult:
     if version.provenance.validation is None:
         raise UserError(
             f"{version.ref} was never compared with anything: it was made by one method.",
-            f"Learn it without {option('methods')}, or with several, and the gate is part of learning.",
+            "Learn it without `methods`, or with several, and the gate is part of learning.",
         )
     return GateResult(version, version.provenance.validation)
 
@@ -212,7 +211,7 @@ def read_pack_file(path: str) -> Pack:
         text = text_of(read_stdin() if path == "-" else read_file(Path(path)))
     except Unreadable as error:
         raise PackError(
-            f"{path} cannot be read: {error}.", f"Give the path of a pack, which this writes: {command('export')}"
+            f"{path} cannot be read: {error}.", "Give the path of a pack, which this writes: rubriclab export"
         ) from None
     return read_pack(text, path)
 
@@ -248,7 +247,7 @@ def _check_production(version: Version, notify: Notify, *, force: bool) -> None:
         if not force:
             raise BelowThreshold(
                 f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}",
-                f"To tag it all the same, use {option('force')}.",
+                "To tag it all the same, use `force`.",
             )
         notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
 
@@ -261,8 +260,8 @@ def _notify_judges(version: Version, notify: Notify) -> None:
         notify(f"{version.ref} names {judges}, which may be asked")
     else:
         notify(
-            f"{version.ref} names {judges}; asked only if you name it ({option('judge')}), or after: "
-            f"{command('trust', version.ref)}"
+            f"{version.ref} names {judges}; asked only if you name it (`judge`), or after: "
+            f"rubriclab trust {version.ref}"
         )
 
 
@@ -380,7 +379,7 @@ def prune(workspace: Workspace, options: PruneOptions) -> PruneResult:
     if options.older_than is None:
         raise SettingsError(
             "Nothing says which cached answers to remove;",
-            f"give {option('older_than', '90d')}, or {option('older_than', '0d')} for all.",
+            "give `older_than=90d`, or `older_than=0d` for all.",
         )
     before = datetime.now(UTC) - options.older_than
     store = workspace.open_store(access="read" if options.dry_run else "write")
@@ -461,9 +460,7 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
     chosen = next((batch for batch in found if options.cancel in (batch.batch_id, batch.key)), None)
     if chosen is None:
         ids = ", ".join(batch.name for batch in found)
-        raise SettingsError(
-            f"{option('cancel')}: no batch {options.cancel!r} is under way.", f"Under way: {ids or 'none'}."
-        )
+        raise SettingsError(f"`cancel`: no batch {options.cancel!r} is under way.", f"Under way: {ids or 'none'}.")
     await _cancel(workspace, chosen)
     return Batches(found, chosen)
 

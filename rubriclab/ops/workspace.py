@@ -35,7 +35,6 @@ from rubriclab.models.characters import describe
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Effort, Version
-from rubriclab.option_names import command, option
 from rubriclab.report.wording import quoted_judge
 from rubriclab.store.store import Access, Store, open_store
 from rubriclab.store.tables import is_remote
@@ -61,10 +60,9 @@ def check_tables(tables: Any) -> Any:
     for owner, values in tables.items() if isinstance(tables, Mapping) else ():
         method, dot, name = str(owner).partition(".")
         if not isinstance(values, Mapping):
-            given = option("settings", f"{method}.{name if dot else 'NAME'}={values if dot else 'VALUE'}")
+            given = f"`settings={method}.{name if dot else 'NAME'}={values if dot else 'VALUE'}`"
             raise SettingsError(
-                f"{option('settings')}: expected the settings of each method by name, got {describe(values)} for "
-                f"{str(owner)!r}.",
+                f"`settings`: expected the settings of each method by name, got {describe(values)} for {str(owner)!r}.",
                 f"Write {given}.",
             )
     return tables
@@ -185,7 +183,7 @@ def judge_of(version: Version, named: str | None, store: Store, notify: Notify) 
         if recorded_name(named) != recorded_name(provenance.judge):
             notify(
                 f"{version.ref} is calibrated for {quoted_judge(provenance.judge)}; with another judge its agreement "
-                f"may differ: `{command('transfer')}` says by how much"
+                f"may differ: `rubriclab transfer` says by how much"
             )
         return JudgeChoice(named)
     why = f", as {version.ref} was learned with it"
@@ -245,16 +243,15 @@ def _not_confirmed(version: Version, source: Version) -> NotConfirmed:
     return NotConfirmed(
         f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: "
         f"{quoted_judge(provenance.judge, provenance.judge_address)}.",
-        f"Name a judge with {option('judge')}, or, if this one may have your texts and your key, run: "
-        f"{command('trust', source.ref)}",
+        f"Name a judge with `judge`, or, if this one may have your texts and your key, run: "
+        f"rubriclab trust {source.ref}",
     )
 
 
 def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
     if judge == EMBEDDED:
         notify(
-            f"judge: embedded{why}; it measures texts offline and is not a language model "
-            f"(name another with {option('judge')})"
+            f"judge: embedded{why}; it measures texts offline and is not a language model (name another with `judge`)"
         )
 
 
@@ -448,7 +445,7 @@ class Workspace:
         self._store = None
         if count := len(self.ledger.damaged):
             answers = "1 cached answer is" if count == 1 else f"{count} cached answers are"
-            self.notify(f"{answers} damaged and asked for again; see: {command('verify')}")
+            self.notify(f"{answers} damaged and asked for again; see: rubriclab verify")
             self.ledger.damaged.clear()
 
     def _notify_open_batches(self, store: Store) -> None:
@@ -458,7 +455,7 @@ class Workspace:
                 batches = "1 batch is" if len(left) == 1 else f"{len(left)} batches are"
                 self.notify(
                     f"{batches} still under way at the provider and will be charged: run the same command again to "
-                    f"collect the answers, or cancel: {command('batches', cancel=left[0].name)}"
+                    f"collect the answers, or cancel: rubriclab batches --cancel {left[0].name}"
                 )
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from rubriclab.learning.paired_scores import AnchorLook, Comparison
 from rubriclab.models.text import show
-from rubriclab.option_names import by_reader, option
 from rubriclab.report import describe
 from rubriclab.report.conclusion import verdict_line
 from rubriclab.report.model import (
@@ -103,9 +102,8 @@ def _limit(check: LimitCheck, *, human: bool) -> Badge:
 
 
 def _no_limit() -> Iterator[Paragraph]:
-    limits = " or ".join(option(name) for name in LIMITS if not name.endswith("drop"))
-    code = by_reader(python="the outcome is `within`", command_line="the exit code is 0")
-    yield Paragraph(f"No limit was given ({limits}), so {code}.", "quiet")
+    limits = " or ".join(f"--{name.replace('_', '-')}" for name in LIMITS if not name.endswith("drop"))
+    yield Paragraph(f"No limit was given ({limits}), so none is exceeded.", "quiet")
 
 
 def _scorer(result: Comparison | AnchorLook | SystemRanking) -> tuple[str | Span, ...]:

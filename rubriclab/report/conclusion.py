@@ -17,7 +17,6 @@ from rubriclab.models.version import (
     Validation,
     below_zero,
 )
-from rubriclab.option_names import by_reader, command
 from rubriclab.report import describe, verdicts
 from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
@@ -166,7 +165,7 @@ def actions(version: Version) -> Iterator[str]:
     validation = version.provenance.validation
     offline = version.provenance.judge == EMBEDDED
     if offline:
-        learn = command("learn", "…", judge="MODEL")
+        learn = "rubriclab learn … --judge MODEL"
         yield f"Use a language model: `{learn}`. This result was obtained with the offline judge."
     if validation is None:
         yield f"Measure the agreement on held-out labels: `{_with_rubric('evaluate', 'HELDOUT', version)}`."
@@ -177,7 +176,7 @@ def actions(version: Version) -> Iterator[str]:
         yield "Score with the baseline instead, which needs no judge, or learn with another judge."
     yield from _without_rubric(validation)
     if validation.against(DIRECT) is None and not version.provenance.edit and not offline:
-        learn = command("learn", "…", methods=DIRECT)
+        learn = f"rubriclab learn … --method {DIRECT}"
         yield f"Learn what the judge says without a rubric, and evaluate both: `{learn}`."
     if validation.outcome == "better":
         yield f"Score texts: `{_with_rubric('score', 'TEXTS', version)}`."
@@ -185,10 +184,7 @@ def actions(version: Version) -> Iterator[str]:
 
 
 def _with_rubric(operation: str, data: str, version: Version) -> str:
-    return by_reader(
-        python=f"lab.{operation}({data.lower()}, {version.ref!r})",
-        command_line=f"rubriclab {operation} {data} --rubric {version.ref}",
-    )
+    return f"rubriclab {operation} {data} --rubric {version.ref}"
 
 
 def more_labels(validation: Validation) -> str:
@@ -225,7 +221,7 @@ def _without_rubric(validation: Validation) -> Iterator[str]:
     found = validation.against(DIRECT)
     if found is None or found.difference.low is None or found.overall == "better":
         return
-    learn = command("learn", "…", methods=DIRECT)
+    learn = f"rubriclab learn … --method {DIRECT}"
     calls = verdicts.per_text(_by_name(validation)[DIRECT].calls)
     cheap = f"`{learn}` makes a version that scores without a rubric, with {calls}."
     if below_zero(found.difference):

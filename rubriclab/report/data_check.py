@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.models.text import show
-from rubriclab.option_names import for_reader, option
 from rubriclab.report.model import Block, Cell, Pairs, Paragraph, Section, Table, View, paragraphs, quoted, table
 from rubriclab.report.wording import count, estimate, excerpt
 
@@ -36,8 +36,8 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
         notes = (Paragraph(alpha, "quiet"),) if any(aspect.agreement for aspect in result.aspects) else ()
         blocks.append(Section("Scores", (_aspects(result), *notes)))
     if result.problems:
-        blocks.append(Section("Problems", paragraphs(quoted(for_reader(line)) for line in result.problems)))
-    blocks += paragraphs((quoted(for_reader(note)) for note in result.notes), "quiet")
+        blocks.append(Section("Problems", paragraphs(quoted(line) for line in result.problems)))
+    blocks += paragraphs((quoted(note) for note in result.notes), "quiet")
     if commands:
         blocks += paragraphs(quoted(line) for line in check_commands(result))
     return View((), tuple(blocks))
@@ -45,11 +45,11 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
 
 def check_commands(result: CheckResult) -> Iterator[str]:
     """Yield the options that would solve problems, the mapping that is proposed, and the command to run next."""
-    yield from map(for_reader, result.hints)
+    yield from result.hints
     if result.proposal:
-        yield for_reader(f"columns that look like fields: {option('mapping', result.proposal)}")
+        yield f"columns that look like fields: --map {shlex.quote(result.proposal)}"
     if result.next:
-        yield for_reader(f"next: {result.next}")
+        yield f"next: {result.next}"
 
 
 def _facts(result: CheckResult) -> Iterator[tuple[str, Any]]:
@@ -62,9 +62,9 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, Any]]:
     details += [f"{source.merged:,} merged cells filled" if source.merged else None]
     yield "format", quoted(", ".join(filter(None, details)))
     if source.hidden:
-        yield "hidden", quoted(for_reader("; ".join(each.removeprefix("hidden ") for each in source.hidden)))
+        yield "hidden", quoted("; ".join(each.removeprefix("hidden ") for each in source.hidden))
     if source.details:
-        yield "answers", quoted(for_reader("; ".join(source.details)))
+        yield "answers", quoted("; ".join(source.details))
     yield "rows", f"{result.rows:,}: {count(result.texts, 'usable text')} in {count(result.groups, 'group')}"
     if reasons := [f"{each.reasons:,} for {each.aspect}" for each in result.aspects if each.reasons]:
         yield "reasons", quoted(", ".join(reasons))
@@ -136,10 +136,10 @@ def check_row(result: CheckResult) -> dict[str, Any]:
         "columns": [asdict(column) for column in result.columns],
         **{name: getattr(result, name) for name in fields},
         "aspects": aspects,
-        "problems": [for_reader(problem) for problem in result.problems],
-        "hints": [for_reader(hint) for hint in result.hints],
-        "notes": [for_reader(note) for note in result.notes],
+        "problems": list(result.problems),
+        "hints": list(result.hints),
+        "notes": list(result.notes),
         "proposal": result.proposal,
         "usable_as_proposed": result.usable_as_proposed,
-        "next": result.next and for_reader(result.next),
+        "next": result.next,
     }

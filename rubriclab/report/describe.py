@@ -16,7 +16,6 @@ from rubriclab.models.rubric import (
 )
 from rubriclab.models.text import Scale, show
 from rubriclab.models.version import Provenance
-from rubriclab.option_names import by_reader, command, option
 from rubriclab.report.model import Words, quoted
 from rubriclab.report.wording import count, counted, excerpt, figure, listed
 
@@ -29,7 +28,7 @@ ANSWERS = ("yes", "no", "n/a")
 
 
 # How to see what a terminal leaves out.
-SHOWN_BY_EVIDENCE = by_reader(python="the HTML report shows them", command_line="--evidence shows them")
+SHOWN_BY_EVIDENCE = "--evidence shows them"
 
 
 def labels_title(provenance: Provenance) -> str:
@@ -44,7 +43,7 @@ def version_origin(version: Version) -> Words:
         return "learned in this store"
     if version.confirmed:
         return f"imported from {version.imported_from}, and confirmed by you: its judge may be used"
-    allowed = f"its judge is used only with {option('judge')}, or after: {command('trust', version.ref)}"
+    allowed = f"its judge is used only if you name it, or after: rubriclab trust {version.ref}"
     return quoted(f"imported from {version.imported_from}"), f": {allowed}"
 
 

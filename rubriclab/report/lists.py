@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.models.text import show
-from rubriclab.option_names import by_reader, command
 from rubriclab.report import describe, wording
 from rubriclab.report.conclusion import badge_of, verdict
 from rubriclab.report.edit import edited_sentence
@@ -77,8 +77,8 @@ def _measures(versions: Sequence[Version]) -> Iterator[Words]:
         if edited := edited_sentence(version):
             yield quoted(version.ref), f": {edited[0].lower()}{edited[1:]}"
     if any(version.imported and version.provenance.validation for version in versions):
-        evaluate = by_reader(python="lab.evaluate(...)", command_line="rubriclab evaluate")
-        yield f"Verdicts of imported versions are as the exporter recorded them; `{evaluate}` uses labels of your own."
+        own = "`rubriclab evaluate` uses labels of your own"
+        yield f"Verdicts of imported versions are as the exporter recorded them; {own}."
 
 
 def _cells(version: Version) -> dict[str, Cell]:
@@ -215,8 +215,7 @@ def prune_view(result: PruneResult) -> View:
     answers = f"{count(result.removed, 'cached answer')} {verb}, {byte_count(result.bytes)}"
     lines = [Paragraph((quoted(result.place), f": {answers}"))]
     if result.removed and not result.dry_run:
-        vacuum = by_reader(python="lab.vacuum()", command_line="`rubriclab store vacuum`")
-        lines.append(Paragraph(f"{vacuum} gives the space back to the file system."))
+        lines.append(Paragraph("`rubriclab store vacuum` gives the space back to the file system."))
     return View((), tuple(lines))
 
 
@@ -241,9 +240,9 @@ def added_view(added: LiteratureAdded) -> View:
     said += [("Not read: ", quoted(reason)) for reason in added.unread]
     said += [f"{len(added.kept)} kept, {len(added.dropped)} dropped. Reading took {wording.effort(added.effort)}."]
     if added.kept:
-        remove, learn = command("literature remove", "ID"), command("learn", "…", literature=str(added.file))
+        remove = "rubriclab literature remove ID"
         said += [("Kept in ", quoted(str(added.file)), f". Remove those that do not follow from the paper: {remove}")]
-        said += [f"Learn with them: {learn}"]
+        said += [f"Learn with them: rubriclab learn … --literature {shlex.quote(str(added.file))}"]
     return View((), (*_details(added.kept), *map(Paragraph, said)))
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from markupsafe import Markup
 
-from rubriclab.option_names import for_reader
 from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def line(*parts: str | Span) -> Words:
 def spans(words: Words) -> tuple[Span, ...]:
     """Return the parts of a line that are not empty, with options and commands as the reader calls them."""
     parts = words if isinstance(words, tuple) else (words,)
-    found = (Span(for_reader(part)) if isinstance(part, str) else part for part in parts)
+    found = (Span(part) if isinstance(part, str) else part for part in parts)
     return tuple(part for part in found if part.words)
 
 

@@ -8,7 +8,6 @@ from rubriclab.models.characters import one_line
 from rubriclab.models.text import show
 from rubriclab.models.version import Version
 from rubriclab.ops.label import LabelPlan, SelectedText, UnusualRating
-from rubriclab.option_names import command
 from rubriclab.report import describe
 from rubriclab.report.conclusion import more_labels, verdict
 from rubriclab.report.model import Paragraph, Section, Stack, View, quoted, table
@@ -36,7 +35,7 @@ def _gate(version: Version) -> Iterator[Paragraph]:
         yield Paragraph(f"{more_labels(validation)}.")
     if validation and validation.outcome == "not better":
         remark = " did not pass at the gate: more labels may not be what it lacks; see "
-        yield Paragraph((quoted(version.ref), remark, f"`{command('gate', version.ref)}`."))
+        yield Paragraph((quoted(version.ref), remark, f"`rubriclab gate {version.ref}`."))
 
 
 def _text(planned: SelectedText) -> Stack:

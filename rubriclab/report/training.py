@@ -22,7 +22,6 @@ from rubriclab.models.version import (
     EvaluatorAgreement,
     Validation,
 )
-from rubriclab.option_names import command
 from rubriclab.report import charts, describe, recorded, verdicts, version as versions, wording
 from rubriclab.report.conclusion import conclusion, offline_banner
 from rubriclab.report.model import (
@@ -301,7 +300,7 @@ def main_criteria(version: Version) -> Iterator[Block]:
         "Main criteria", (table(("weight", ""), shown, numeric=("weight",)),), "with their shares of the weights"
     )
     if more := len(rows) - len(shown):
-        yield Paragraph(f"{wording.counted(more, 'more criterion')}: {command('show', version.ref)}", "quiet")
+        yield Paragraph(f"{wording.counted(more, 'more criterion')}: rubriclab show {version.ref}", "quiet")
     yield from paragraphs(weight_sentences(version, rows))
 
 

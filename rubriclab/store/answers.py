@@ -31,7 +31,6 @@ from sqlmodel import Session
 from rubriclab.errors import DamagedAnswer, StoreError
 from rubriclab.models.base import PREFIX, canonical, digest_text
 from rubriclab.models.characters import one_line
-from rubriclab.option_names import command
 from rubriclab.store.tables import (
     METADATA,
     NAME,
@@ -133,7 +132,7 @@ def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
     Raises:
         DamagedAnswer: if it does not match its digest, or is not a JSON object.
     """
-    hint = f"See: {command('verify', repair='')}"
+    hint = "See: rubriclab verify --repair"
     if answer_digest(digest, text) != reply_digest:
         raise DamagedAnswer(f"The answer {digest} does not match its digest: it was changed after it was stored.", hint)
     try:

@@ -18,12 +18,11 @@ from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Effort, Provenance, Version, check_name, names_a_version
-from rubriclab.option_names import command
 from rubriclab.pydantic_errors import faults, first_fault
 from rubriclab.store.store import PackOrigin, Store
 
 FORMAT: Final = "rubriclab-pack/1"
-_EXPORT = f"Use a pack as it was written, unchanged: {command('export')}"
+_EXPORT = "Use a pack as it was written, unchanged: rubriclab export"
 
 
 class Pack(FrozenModel):
@@ -72,9 +71,7 @@ def read_pack(text: str, where: str) -> Pack:
         )
     for field in ("digest", "provenance_digest"):
         if not raw.get(field):
-            raise PackError(
-                f"{where}: {field}: missing.", f"A pack needs its digests; write it with: {command('export')}"
-            )
+            raise PackError(f"{where}: {field}: missing.", "A pack needs its digests; write it with: rubriclab export")
     if beyond := first_bounds_fault(raw):
         raise PackError(f"{where}: {beyond}.", _EXPORT)
     try:

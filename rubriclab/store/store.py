@@ -32,7 +32,6 @@ from rubriclab.models.base import (
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
-from rubriclab.option_names import command
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.store.answers import (
     AnswerTable,
@@ -119,7 +118,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     place = address(where)
     file = file_of(place)
     if file and not file.exists() and (access == "read" or not create):
-        raise NoStore(f"The store {shown(place)} does not exist.", f"Learn a rubric first: {command('learn')}")
+        raise NoStore(f"The store {shown(place)} does not exist.", "Learn a rubric first: rubriclab learn")
     writable = may_write(place)
     if access == "write" and not writable:
         raise _read_only(shown(place))
@@ -469,7 +468,7 @@ class Store:
         for row in rows:
             if row.record_digest not in known:
                 if row.rubric_digest not in contents:
-                    raise StoreError(f"The rubric of {row.ref} is missing from the store.", f"See: {command('verify')}")
+                    raise StoreError(f"The rubric of {row.ref} is missing from the store.", "See: rubriclab verify")
                 known[row.record_digest] = _read_version(row, contents[row.rubric_digest])
             key = (row.name, row.number)
             is_confirmed = confirmed.get(key) == row.record_digest
@@ -557,13 +556,13 @@ def _unpacked(row: TrainingRow) -> str:
         return zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
         raise StoreError(
-            f"The training record of {row.ref} cannot be decompressed: {error}.", f"See: {command('verify')}"
+            f"The training record of {row.ref} cannot be decompressed: {error}.", "See: rubriclab verify"
         ) from None
 
 
 def _checked(what: str, content: str, expected: str) -> str:
     if digest_text(content) != expected:
-        raise StoreError(f"{what} does not match its digest.", f"See: {command('verify')}")
+        raise StoreError(f"{what} does not match its digest.", "See: rubriclab verify")
     return content
 
 
@@ -573,7 +572,7 @@ def _read(kind: type[Model], content: str, what: str) -> Model:
         # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
     except ValidationError as error:
-        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.", f"See: {command('verify')}") from None
+        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.", "See: rubriclab verify") from None
 
 
 def _read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
@@ -588,9 +587,7 @@ def _read_version(row: VersionRow, content: str, *, new: bool = False) -> Versio
     try:
         created = datetime.fromisoformat(row.created)
     except ValueError:
-        raise StoreError(
-            f"The time of {row.ref} is not readable: {row.created!r}.", f"See: {command('verify')}"
-        ) from None
+        raise StoreError(f"The time of {row.ref} is not readable: {row.created!r}.", "See: rubriclab verify") from None
     return Version(
         name=row.name,
         number=row.number,

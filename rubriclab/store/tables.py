@@ -45,7 +45,6 @@ from sqlmodel import Field, SQLModel
 
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.models.waits import LONG, log_wait
-from rubriclab.option_names import option
 
 _log = logging.getLogger(__name__)
 
@@ -159,7 +158,7 @@ def guarded(url: URL) -> Iterator[None]:
     except DBAPIError as error:
         raise StoreUnavailable(
             f"The store {shown(url)} cannot be used: {reason(error)}.",
-            f"Check that {option('store')} names a store and that its disk has space; replace a damaged one by a copy.",
+            "Check that `store` names a store and that its disk has space; replace a damaged one by a copy.",
         ) from error
 
 
@@ -230,7 +229,7 @@ def _sqlite(url: URL, file: Path | None) -> Engine:
         if file and not file.parent.is_dir():
             raise StoreError(
                 f"The folder of {shown(url)} cannot be made: {error.strerror}.",
-                f"Give a place that you may write to: {option('store', 'PATH')}.",
+                "Give a place that you may write to: `store=PATH`.",
             ) from None
     # Python's sqlite3 begins transactions only before writes; SQLAlchemy's events begin all of them.
     engine = create_engine(url, connect_args={"timeout": TIMEOUT, "isolation_level": None})
@@ -495,7 +494,7 @@ def prepare(engine: Engine, *, read_only: bool = False) -> None:
         else:
             raise StoreError(
                 f"The store {shown(engine.url)} has no tables; expected schema {SCHEMA!r}. It is read-only here.",
-                f"Open it once where it can be written, or use a copy: {option('store', 'COPY')}.",
+                "Open it once where it can be written, or use a copy: `store=COPY`.",
             )
 
 
@@ -511,8 +510,7 @@ def is_current(connection: Connection) -> bool:
     if number != SCHEMA:
         raise StoreError(
             f"The store {shown(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}.",
-            "It was written by another version of rubriclab: use that one, or another store: "
-            f"{option('store', 'PATH')}.",
+            "It was written by another version of rubriclab: use that one, or another store: `store=PATH`.",
         )
     return True
 

@@ -26,7 +26,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import plain
-from rubriclab.option_names import option
 from rubriclab.report.describe import rounded
 from rubriclab.report.html import STYLE, inline, typeset
 from rubriclab.report.wording import excerpt
@@ -61,9 +60,7 @@ def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0)
             reason = error.strerror
         else:
             return bound
-    raise SettingsError(
-        f"{option('port', str(port))} cannot be used: {reason}.", f"Give another port, or leave out {option('port')}."
-    )
+    raise SettingsError(f"`port={port}` cannot be used: {reason}.", "Give another port, or leave out `port`.")
 
 
 def port_of(bound: socket.socket) -> int:

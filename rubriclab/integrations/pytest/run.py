@@ -17,11 +17,11 @@ from rubriclab.integrations.pytest.settings import CAPS, FLAGS, JUDGE_OPTIONS, U
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.judges.stack import PREFIX, LocalBudget, read_recording, recorded_name
 from rubriclab.models.base import digest
+from rubriclab.models.characters import with_flags
 from rubriclab.models.text import Example
 from rubriclab.ops.score import ScoreOptions, TextScorer
 from rubriclab.ops.scores import ScoredRow, Scores
 from rubriclab.ops.workspace import Workspace, judge_options, version_of
-from rubriclab.option_names import with_flags
 
 T = TypeVar("T")
 

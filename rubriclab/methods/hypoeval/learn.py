@@ -60,7 +60,6 @@ from rubriclab.models.text import (
     Scale,
     show,
 )
-from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -572,7 +571,7 @@ async def learn(
         raise SettingsError(
             "Hypotheses from literature alone need findings, and there are none for "
             f"{training_input.assignment.words.task!r}.",
-            f"Give your own with {option('literature', 'PATH')}.",
+            "Give your own with `literature=PATH`.",
         )
     order, shown = list(training_input.in_order), sorted(training_input.shown, key=lambda example: example.id)
     for texts in (order, shown):
@@ -802,14 +801,12 @@ class _HypoEvalRun:
         if not self.order:
             return candidates[: self.settings.selected]
         if np.isnan(matrix).all():
-            raise JudgeError(
-                "The judge gave no usable rating for any training text.", f"Try another {option('judge')}."
-            )
+            raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
         selected = tuple(candidates[column] for column in select(matrix, labels, self.settings))
         if not selected:
             raise JudgeError(
                 f"No hypothesis was rated on at least half of the {len(self.order)} texts.",
-                f"{RUN_AGAIN}, with {option('retry_failed')}.",
+                "Run it again, with `retry_failed`.",
             )
         return selected
 

@@ -51,7 +51,6 @@ from rubriclab.methods.seal.score import (
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, split_sentences
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import rounded
@@ -82,12 +81,12 @@ async def learn(
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
-            f"Give a pack with {option('checklist', 'FILE')}, or have some proposed.",
+            "Give a pack with `checklist=FILE`, or have some proposed.",
         )
     packed, dimensions = pack_questions(training_input.checklist)
     proposed, meant, failure = await propose(training_input, settings, generator)
     if not packed and not proposed:
-        raise JudgeError(f"There are no questions to ask: {failure}", f"Try another {option('generator')}.")
+        raise JudgeError(f"There are no questions to ask: {failure}", "Try another `generator`.")
     questions = (*packed, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROPOSED)
     units = (training_input.checklist and training_input.checklist.units) or UNPACKED
@@ -174,9 +173,7 @@ class _SealRun:
         verdicts = [verdict for judged in results for verdict in judged.verdicts.values()]
         if results and all(verdict.value is None for verdict in verdicts):
             reason = verdicts[0].reason if verdicts else results[0].fault
-            raise JudgeError(
-                f"There is no usable verdict on any training text: {reason}", f"Try another {option('judge')}."
-            )
+            raise JudgeError(f"There is no usable verdict on any training text: {reason}", "Try another `judge`.")
         return results
 
     def _selected(self, questions: Sequence[Criterion], answers: AnswerMatrix) -> SelectedQuestions:

@@ -23,7 +23,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rubriclab.errors import SettingsError
 from rubriclab.judges.metrics import BUCKETS, Metrics
 from rubriclab.models.base import Unreadable, read_file, text_of
-from rubriclab.option_names import option
 from rubriclab.web.api.problems import KINDS, WHEN_DOWN, Refused, problem_response, refused
 from rubriclab.web.security import HEADERS, is_own_origin
 
@@ -242,7 +241,7 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
                     raise SettingsError(f"{place}: expected TOKEN, or NAME TOKEN.")
                 _add(found, names[0] if names else f"line {number}", token, place)
         if not found:
-            raise SettingsError(f"{option('token_file')}: {file} has no token.", "Write one on a line.")
+            raise SettingsError(f"`token_file`: {file} has no token.", "Write one on a line.")
     return Tokens(found)
 
 
@@ -250,7 +249,7 @@ def _lines(file: str | Path) -> list[str]:
     try:
         return text_of(read_file(Path(file), MOST_BYTES)).splitlines()
     except Unreadable as error:
-        raise SettingsError(f"{option('token_file')}: {file} cannot be used: {error}.") from None
+        raise SettingsError(f"`token_file`: {file} cannot be used: {error}.") from None
 
 
 def _add(found: dict[str, bytes], name: str, token: str, place: str) -> None:

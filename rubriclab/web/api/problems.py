@@ -22,7 +22,6 @@ from rubriclab.errors import (
 )
 from rubriclab.models.characters import plain
 from rubriclab.ops.inputs import FieldMissing
-from rubriclab.option_names import in_python
 from rubriclab.web.api.models import ProblemDetails
 
 
@@ -144,7 +143,7 @@ def refused(error: Exception) -> Refused:
     if isinstance(error, SettingsError | DataError):
         # The hint is about options, which the caller does not have.
         hint = " Send it with each text." if isinstance(error, FieldMissing) else ""
-        return Refused("unusable_texts", f"{plain(in_python(error.message))}{hint}")
+        return Refused("unusable_texts", f"{plain(error.message)}{hint}")
     known = (refusal for kinds, refusal in _REFUSALS if isinstance(error, kinds))
     return next(known, Refused("internal_error", "An unexpected error; the log of the service has it."))
 

@@ -23,7 +23,6 @@ from rubriclab.ops.workspace import (
     Workspace,
     no_progress,
 )
-from rubriclab.option_names import by_reader, option
 from rubriclab.web.api.app import ScoringWork, application
 from rubriclab.web.api.gate import VARIABLE, AccessLog, Tokens, read_tokens
 from rubriclab.web.security import Access
@@ -62,9 +61,7 @@ async def serve_rubric(
     tokens = read_tokens(options.token_file)
     host = _address(options.host, tokens)
     if settings.options.batch:
-        raise SettingsError(
-            f"{option('batch')}: batches take hours, and callers wait;", f"leave {option('batch')} out."
-        )
+        raise SettingsError("`batch`: batches take hours, and callers wait;", "leave `batch` out.")
     ledger = Ledger()
     metrics = Metrics(ledger)
     with listen(host, options.port or None) as bound:
@@ -99,13 +96,12 @@ def _address(host: str, tokens: Tokens) -> str:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
     except ValueError:
         raise SettingsError(
-            f"{option('host')}: expected an address such as 127.0.0.1, got {host!r}.", "0.0.0.0 is every address."
+            f"`host`: expected an address such as 127.0.0.1, got {host!r}.", "0.0.0.0 is every address."
         ) from None
     if not tokens and not address.is_loopback:
-        file = option("token_file", "FILE")
+        file = "`token_file=FILE`"
         raise SettingsError(
-            f"{option('host', host)}: others can reach the service at this address, and there is no token.",
-            f"Set {VARIABLE}, or give {file}; {by_reader(python='without host', command_line='without --host')} it "
-            "is reached from this computer only.",
+            f"`host={host}`: others can reach the service at this address, and there is no token.",
+            f"Set {VARIABLE}, or give {file}; without `host` it is reached from this computer only.",
         )
     return str(address)

@@ -23,7 +23,6 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.judgment import RaterProgress, rater_name
 from rubriclab.models.text import Scale
 from rubriclab.ops.label import Labeling, ShownItem, Submission
-from rubriclab.option_names import for_reader
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.lists import agreement_words, consistency_words
 from rubriclab.web.security import Access, Guard
@@ -84,7 +83,7 @@ def _answering(handler: Callable[[_LabelPage, Request], Awaitable[Response]]) ->
         try:
             return await handler(self, request)
         except RubriclabError as error:
-            return JSONResponse({"error": for_reader(error.text)}, _status(error))
+            return JSONResponse({"error": error.text}, _status(error))
 
     return answer
 

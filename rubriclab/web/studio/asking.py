@@ -23,7 +23,6 @@ from rubriclab.judges.stack import Ledger, LocalBudget
 from rubriclab.learning.estimate import DryRun
 from rubriclab.models.base import FrozenModel
 from rubriclab.ops.workspace import Callback, Notify, Workspace, finish, spent
-from rubriclab.option_names import for_reader
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.wording import count
 
@@ -122,7 +121,7 @@ class Asking:
         notices: list[str] = []
 
         def notify(text: str) -> None:
-            notices.append(for_reader(text))
+            notices.append(text)
 
         with self.workspace(notify) as workspace, self._shown(workspace, allowance.request):
             prepared = prepare(workspace)
@@ -182,9 +181,7 @@ def price_of(estimate: DryRun) -> PriceQuote:
     costs = [role.cost_usd for role in estimate.roles.values()]
     known = [cost for cost in costs if cost is not None]
     money = f"about ${sum(known):.4f}" if len(known) == len(costs) else "price unknown"
-    return PriceQuote(
-        sum(role.calls for role in estimate.roles.values()), money, for_reader(" ".join(estimate.lines()))
-    )
+    return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
 
 
 async def body_of(request: Request, model: type[BodyT]) -> BodyT:
