@@ -28,13 +28,12 @@ from server import RunningServer
 
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
-from rubriclab.cli.printing import flags
+from rubriclab.cli.printing import as_typed
 from rubriclab.errors import UserError
 from rubriclab.judges import batch as batched
 from rubriclab.models.base import digest
 from rubriclab.models.judgment import HumanJudgment, TextToJudge
 from rubriclab.ops.label import LabelOptions, question_of
-from rubriclab.option_names import reader_of_commands
 from rubriclab.store.answers import OpenBatch
 from rubriclab.store.store import open_store
 
@@ -310,8 +309,7 @@ def _gate(sides: Side) -> Pair:
 
 @parity("report")
 def _report(sides: Side) -> Pair:
-    with reader_of_commands(flags):
-        return sides.run("report", "news").out, sides.lab.report("news")
+    return sides.run("report", "news").out, sides.lab.report("news")
 
 
 @parity("label")
@@ -351,9 +349,8 @@ def _studio(sides: Side) -> Pair:
     os.kill(started.pid, signal.SIGINT)
     done = started.wait()
     assert (done.code, done.out) == (0, f"{address}\n")
-    with reader_of_commands(flags):
-        served = sides.lab.studio_async("news@1", browser=False)
-        return from_command, asyncio.run(while_serving(served, lambda address: page_at(f"{address}/news@1")))
+    served = sides.lab.studio_async("news@1", browser=False)
+    return from_command, asyncio.run(while_serving(served, lambda address: page_at(f"{address}/news@1")))
 
 
 @parity("serve")
@@ -375,9 +372,9 @@ def _serve(sides: Side) -> Pair:
 def _mcp(sides: Side) -> Pair:
     # Its results are compared where the protocol's SDK is installed, in tests/integrations/test_mcp.py.
     done = sides.run("mcp", "--allow-calls", code=2)
-    with reader_of_commands(flags), pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as caught:
         sides.lab.mcp(allow_calls=True)
-    return done.error, str(caught.value)
+    return done.error, as_typed(str(caught.value))
 
 
 def answer_of(address: str, ask: Callable[[httpx.Client], httpx.Response]) -> httpx.Response:
@@ -623,4 +620,4 @@ def test_the_offline_judge_leaves_batches_out_and_says_so(sides: Side) -> None:
     done = sides.run("score", "texts.jsonl", "--rubric", "news@1", "--batch")
     assert done.rows == rows
     reason = "left out, as the judge embedded answers at once and costs nothing"
-    assert (f"batch: {reason}" in notes, f"--batch: {reason}" in done.err) == (True, True)
+    assert (f"`batch`: {reason}" in notes, f"--batch: {reason}" in done.err) == (True, True)

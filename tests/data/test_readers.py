@@ -28,7 +28,6 @@ from rubriclab.data.write import check_writable, write_rows
 from rubriclab.errors import DataError
 from rubriclab.models.characters import is_blank
 from rubriclab.models.text import Example
-from rubriclab.option_names import in_python
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
     lambda text: not is_blank(text)
@@ -350,7 +349,7 @@ def test_hidden_rows_and_columns_are_named_and_left_out_if_wanted(
     file = sheet(tmp_path / "t.xlsx", hide)
     rows = read(file, sheet="Ratings")
     assert means([row for row in rows if isinstance(row, Example)]) == TONES
-    assert said in in_python(str(rows.source.note()))
+    assert said in str(rows.source.note())
     shown = read(file, sheet="Ratings", skip_hidden=True)
     texts = [row.output for row in shown if isinstance(row, Example)]
     assert texts == (SENTENCES if columns == 2 else [SENTENCES[0], SENTENCES[2]])

@@ -9,7 +9,6 @@ from joint_samples import against_direct, joint_trust, joint_version
 from report_samples import version, words_of
 
 from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Version
-from rubriclab.option_names import for_reader, in_python
 from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_banner, verdict
 from rubriclab.report.model import View
 from rubriclab.stats.intervals import Interval
@@ -27,7 +26,7 @@ def shown(one: Version) -> str:
 
 
 def steps(one: Version) -> str:
-    return for_reader("\n".join(actions(one)))
+    return "\n".join(actions(one))
 
 
 def test_the_sentence_names_the_baseline_with_its_agreement_and_the_ceiling() -> None:
@@ -108,7 +107,7 @@ def test_without_errors_and_with_a_loss_the_verdict_says_so() -> None:
 def test_a_rubric_that_is_not_better_is_kept_for_its_reasons_only() -> None:
     same = against(against_direct(None, None, outcome="not better", difference=Interval(0.01, -0.01, 0.03)))
     assert "a gain of 0.05 or more is ruled out" in steps(same)
-    assert "`rubriclab learn … --methods direct` makes a version that scores without a rubric" in steps(same)
+    assert "`rubriclab learn … --method direct` makes a version that scores without a rubric" in steps(same)
     worse = against(against_direct(None, None, outcome="not better", difference=Interval(-0.1, -0.2, -0.05)))
     assert "which agrees better" in steps(worse)
     assert "without a rubric" not in steps(joint_version())
@@ -147,11 +146,4 @@ def test_an_edited_version_says_who_edited_it_and_its_agreement_beside_its_paren
 def test_a_rubric_not_compared_with_the_judge_alone_says_so() -> None:
     words = shown(decided("better"))
     assert "Not compared with the same judge asked directly, as it was not asked while learning." in words
-    assert "evaluate both: `rubriclab learn … --methods direct`" in steps(decided("better"))
-
-
-def test_in_python_the_next_steps_are_calls() -> None:
-    offline = in_python("\n".join(actions(decided("better", judge="embedded"))))
-    assert "`lab.learn(..., judge='MODEL')`" in offline
-    assert "`lab.score(texts, 'news@3')`" in offline
-    assert "rubriclab" not in offline
+    assert "evaluate both: `rubriclab learn … --method direct`" in steps(decided("better"))
