@@ -35,7 +35,7 @@ def test_faulty_data_and_settings_are_value_errors(error: type[Exception], call:
     ("options", "said"),
     [
         ({"mapping": {"colour": "c"}}, "There is no field 'colour' to map; the fields are output, id"),
-        ({"settings": {"hypoeval.k": 3}}, "settings: expected the settings of each method by name"),
+        ({"settings": {"hypoeval.k": 3}}, "`settings`: expected the settings of each method by name"),
     ],
 )
 def test_an_error_of_an_option_keeps_its_message_and_its_hint(options: dict[str, Any], said: str) -> None:

@@ -71,12 +71,12 @@ def test_options_stand_in_the_signature_and_in_the_documentation() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"tusk": "story"}, "There is no option tusk here. Did you mean task? Known are: "),
-        ({"seed": -1}, "seed: expected a number of at least 0, got -1."),
-        ({"criteria": 0}, "criteria: expected a number of at least 1, got 0."),
+        ({"tusk": "story"}, "There is no option `tusk` here. Did you mean `task`? Known are: "),
+        ({"seed": -1}, "`seed`: expected a number of at least 0, got -1."),
+        ({"criteria": 0}, "`criteria`: expected a number of at least 1, got 0."),
         ({"scale": "five"}, "The scale 'five' is not understood;"),
-        ({"methods": "unheard"}, "methods: there is no method 'unheard'."),
-        ({"criteria": 3}, "criteria is for rubrics of several methods: methods='hypoeval' alone"),
+        ({"methods": "unheard"}, "`methods`: there is no method 'unheard'."),
+        ({"criteria": 3}, "`criteria` is for rubrics of several methods: `methods=hypoeval` alone"),
     ],
 )
 def test_a_faulty_option_is_told_by_its_name_in_python(lab: Lab, options: dict[str, Any], complaint: str) -> None:
@@ -85,11 +85,11 @@ def test_a_faulty_option_is_told_by_its_name_in_python(lab: Lab, options: dict[s
     assert str(caught.value).startswith(complaint)
 
 
-def test_hints_name_python_calls(lab: Lab, tmp_path: Path) -> None:
+def test_hints_name_options_and_commands(lab: Lab, tmp_path: Path) -> None:
     texts: list[str] = []
     Lab(tmp_path / "none.db", notify=texts.append).versions()
-    assert texts == [f"The store {tmp_path / 'none.db'} does not exist. Learn a rubric first: lab.learn(...)"]
-    with pytest.raises(UserError, match="Learn it without methods, or with several"):
+    assert texts == [f"The store {tmp_path / 'none.db'} does not exist. Learn a rubric first: rubriclab learn"]
+    with pytest.raises(UserError, match="Learn it without `methods`, or with several"):
         lab.gate("news")
 
 

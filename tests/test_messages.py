@@ -7,6 +7,7 @@ import pytest
 
 from rubriclab import Example
 from rubriclab.cli.printing import flags
+from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import with_flags
 from rubriclab.ops.inputs import rows_of
