@@ -55,7 +55,7 @@ def test_verbose_logs_retries_and_progress_and_twice_every_request(asking: Comma
     done = asking("-v", *SCORE)
     assert done.code == 0
     assert re.search(
-        r"INFO rubriclab\.judges\.retry: waiting [\d.]+ s for .* openai/fake after attempt 1 failed: .*too many req",
+        r"INFO rubriclab\.judges\.stack: waiting [\d.]+ s for .* openai/fake after attempt 1 failed: .*too many req",
         done.err,
     )
     assert re.search(r"INFO rubriclab\.services\.progress_log: 1 texts; \d+ s, \d+ calls", done.err)
