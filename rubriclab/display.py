@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rubriclab.report.model import View
+    from rubriclab.report.render import View
     from rubriclab.report.terminal import RenderableType
-
-# Columns of plain text.
-PLAIN_WIDTH = 100
 
 
 class Document(str):
@@ -55,11 +52,4 @@ class Displayed:
 
     def __str__(self) -> str:
         """Return the view as plain text."""
-        import io
-
-        from rich.console import Console
-
-        console = Console(file=io.StringIO(), width=PLAIN_WIDTH, color_system=None, legacy_windows=False)
-        console.print(self)
-        text: str = console.file.getvalue()  # type: ignore[attr-defined]
-        return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+        return str(self.view())

@@ -25,7 +25,7 @@ from rubriclab.cli.printing import options_of, print_dry_run, print_json, print_
 if TYPE_CHECKING:
     from rubriclab.models.version import Outcome
     from rubriclab.ops.evaluate import Evaluation
-    from rubriclab.report.model import View
+    from rubriclab.report.render import View
 
 
 @command()

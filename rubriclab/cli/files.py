@@ -14,7 +14,7 @@ from rubriclab.errors import DataError, SettingsError
 if TYPE_CHECKING:
     from rubriclab.data.mapping import ReadingOptions
     from rubriclab.data.write import CsvDialect, WriteRow
-    from rubriclab.report.model import View
+    from rubriclab.report.render import View
 
 
 def check_place(output: str) -> None:

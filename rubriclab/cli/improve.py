@@ -27,7 +27,6 @@ from rubriclab.cli.printing import (
     print_json,
     print_result,
     print_view,
-    view_text,
     workspace_of,
 )
 from rubriclab.errors import RubriclabError, SettingsError
@@ -136,7 +135,7 @@ def _show(text: Improvement, write: Callable[[bytes], object] | None) -> None:
     from rubriclab.report.revision import rewrite_view
 
     if write:
-        write(view_text(rewrite_view(text)).encode("utf-8", "backslashreplace"))
+        write(f"{rewrite_view(text)}\n".encode("utf-8", "backslashreplace"))
     else:
         print_view(rewrite_view(text))
 

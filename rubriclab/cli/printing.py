@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -19,11 +18,7 @@ if TYPE_CHECKING:
     from rubriclab.learning.estimate import DryRun
     from rubriclab.models.version import Effort
     from rubriclab.ops.workspace import Workspace
-    from rubriclab.report.model import View
-
-
-# Columns of a view that is written to a file.
-WIDTH = 100
+    from rubriclab.report.render import View
 
 
 def print_json(value: Any) -> None:
@@ -75,15 +70,6 @@ def print_result(view: View, row: Mapping[str, Any], values: Mapping[str, Any], 
     else:
         print_view(view)
     write_exports(view, values)
-
-
-def view_text(view: Any) -> str:
-    """Return a rich view as plain text."""
-    from rich.console import Console
-
-    lines = io.StringIO()
-    Console(file=lines, width=WIDTH, color_system=None).print(view)
-    return lines.getvalue()
 
 
 def effort_row(effort: Effort) -> dict[str, Any]:

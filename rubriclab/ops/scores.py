@@ -191,7 +191,7 @@ class Scores(Displayed):
         Raises:
             UserError: if pandas is not installed.
         """
-        from rubriclab.report.export import data_frame
+        from rubriclab.report.render import data_frame
 
         return data_frame(map(_flat, self.scored))
 

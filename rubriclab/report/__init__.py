@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rubriclab.display import Displayed
-    from rubriclab.report.model import View
+    from rubriclab.report.render import View
 
 # By class of result: the module and the function that make its view, and the attributes that the function takes, or
 # else the result itself.

@@ -15,7 +15,6 @@ from rubriclab.models.version import RecordedText
 from rubriclab.ops.evaluate import Evaluation, Result, baseline_evaluators
 from rubriclab.report import charts, describe, version as versions, wording
 from rubriclab.report.conclusion import outcome
-from rubriclab.report.export import COMPARED_WITH
 from rubriclab.report.model import (
     Basis,
     Block,
@@ -37,6 +36,7 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.recorded import score_axis_of
+from rubriclab.report.render import COMPARED_WITH
 from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import (
     MOST_SHOWN,

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from markupsafe import Markup
 
+from rubriclab.report import render
 from rubriclab.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from rubriclab.report.terminal import RenderableType
 
 NO_DRAWING = Markup("")
 Style = Literal["", "quiet", "strong", "id", "good", "bad", "warning", "tag", "removed", "added"]
@@ -64,7 +62,7 @@ def line(*parts: str | Span) -> Words:
 
 
 def spans(words: Words) -> tuple[Span, ...]:
-    """Return the parts of a line that are not empty, with options and commands as the reader calls them."""
+    """Return the parts of a line that are not empty."""
     parts = words if isinstance(words, tuple) else (words,)
     found = (Span(part) if isinstance(part, str) else part for part in parts)
     return tuple(part for part in found if part.words)
@@ -226,57 +224,28 @@ class Section(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """Everything that is shown of one subject; it shows itself in a terminal and a notebook.
+class Raw(Block):
+    """What a template made."""
 
-    Attributes:
-        kicker: what kind of page it is.
-        unfolded: whether a terminal shows what pages fold away.
-    """
+    html: Markup
+
+
+@dataclass(frozen=True, eq=False)
+class View(render.View):
+    """A view made of blocks."""
 
     title: Words
     blocks: tuple[Block, ...]
     kicker: str = "rubriclab"
     unfolded: bool = field(default=False, kw_only=True)
 
-    def __rich__(self) -> RenderableType:
-        from rubriclab.report.terminal import rendered
+    @property
+    def html(self) -> Markup:  # type: ignore[override]
+        """The HTML of its blocks."""
+        from rubriclab.report.html import blocks_html, words
 
-        return rendered(self)
-
-    def _repr_html_(self) -> str:
-        from rubriclab.report.html import fragment
-
-        return fragment(self)
-
-    def page(self) -> str:
-        """Return the view as one self-contained HTML page."""
-        from rubriclab.report.html import page
-
-        return page(self)
-
-    def markdown(self) -> str:
-        """Return the view as Markdown, for a pull request."""
-        from rubriclab.report.export import markdown
-
-        return markdown(self)
-
-    def csv(self) -> str:
-        """Return the figures of the tables as CSV, one a line with its interval."""
-        from rubriclab.data.write import csv_text
-        from rubriclab.report.export import CSV_COLUMNS, table_cells
-
-        return csv_text([CSV_COLUMNS, *table_cells(self)])
-
-    def to_frame(self) -> Any:
-        """Return the figures of the tables as a pandas data frame, one a row with its interval.
-
-        Raises:
-            UserError: if pandas is not installed.
-        """
-        from rubriclab.report.export import CSV_COLUMNS, data_frame, table_cells
-
-        return data_frame(dict(zip(CSV_COLUMNS, cells, strict=True)) for cells in table_cells(self))
+        start = Markup('<p class="kicker">{}</p><h1>{}</h1>').format(self.kicker, words(self.title))
+        return start + blocks_html(self.blocks)
 
 
 def paragraphs(lines: Iterable[Words], style: Literal["", "quiet"] = "") -> tuple[Paragraph, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from drift_samples import compared, version
 
-from rubriclab.cli.printing import view_text
 from rubriclab.learning.paired_scores import Comparison, DriftLimits
 from rubriclab.report.comparison import comparison_view
 
@@ -12,7 +11,7 @@ ONE, OTHER = version({"a": 1}), version({"a": 1}, number=2)
 
 
 def shown(found: Comparison) -> str:
-    return " ".join(view_text(comparison_view(found)).split())
+    return " ".join(str(comparison_view(found)).split())
 
 
 def test_it_says_what_moved_and_by_how_much() -> None:
@@ -27,7 +26,7 @@ def test_it_says_what_moved_and_by_how_much() -> None:
 
 def test_limits_come_first_each_with_its_figure() -> None:
     limits = DriftLimits(max_shift=0.1, max_flips=0.5, min_rank=0.5)
-    view = view_text(
+    view = str(
         comparison_view(
             compared(ONE, OTHER, [{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}], limits=limits),
         )

@@ -8,7 +8,6 @@ import re
 
 import pytest
 
-from rubriclab.report.export import markdown
 from rubriclab.report.model import Badge, Basis, Bullets, Figure, Paragraph, Row, Section, View, quoted, table
 from rubriclab.stats.intervals import Interval
 
@@ -23,7 +22,7 @@ def view(name: str = "rubric") -> View:
 
 
 def test_markdown_has_headings_sentences_and_tables() -> None:
-    assert markdown(view()).splitlines() == [
+    assert view().markdown().splitlines() == [
         "## Results",
         "",
         "**better** than word count",
@@ -79,11 +78,11 @@ def view_of(row: Row) -> View:
 
 
 def test_hostile_names_are_escaped_in_every_form() -> None:
-    shown = markdown(view(HOSTILE))
+    shown = view(HOSTILE).markdown()
     assert "<script>" not in shown
     assert len({line.count(" | ") for line in shown.splitlines() if line.startswith("| ") and "**" not in line}) == 1
 
 
 def test_markdown_notifies_nobody_and_links_nowhere() -> None:
-    shown = markdown(view("@team #12 http://a.example www.a.example [b](c)"))
+    shown = view("@team #12 http://a.example www.a.example [b](c)").markdown()
     assert not re.search(r"[@#]\w|(?<!\\)(://|[\[\]])|www\.", shown.split("| --- |")[1])

@@ -21,7 +21,6 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from store_samples import EFFORT, criterion, numbered, provenance, rubric
 
 from rubriclab.cli.main import run
-from rubriclab.cli.printing import view_text
 from rubriclab.data.readers import read
 from rubriclab.errors import PackError
 from rubriclab.judges.embedded import EmbeddedJudge
@@ -388,7 +387,7 @@ def check_as_any_other(store: Store, version: Version) -> None:
     views = [evidence_view(loaded), names_view([loaded]), log_view([loaded])]
     views.append(difference_view(compare(loaded, store.load("whole"))))
     for view in views:
-        shown = view_text(view)
+        shown = str(view)
         assert "\x1b" not in shown
         assert "\x00" not in shown
     again = read_pack(write_pack(loaded), "again.json")
