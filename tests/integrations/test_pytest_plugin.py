@@ -72,7 +72,7 @@ def test_store(rubric): ...
     assert "The threshold 50 is not on the scale of remote@1, 1 to 5." in out
     assert "rubric(store=...): expected a text, got 3." in out
     assert "expected rubric(ref=None, *, store=None, judge=None); got" in out
-    assert "rubriclab/services" not in out  # no frames of what is no fault of the test
+    assert "rubriclab/ops" not in out  # no frames of what is no fault of the test
     texts, _mean, _lowest, failed, *_rest = row_of(out, "remote@1")
     assert (texts, failed) == ("3", "2")
     assert "remote@1, openai/fake: 1 text without a score" in out
