@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator
-
-from rubriclab.base_options import Texts
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
@@ -25,8 +22,7 @@ from rubriclab.learning.estimate import (
 )
 from rubriclab.learning.fitting import SelectedRubric
 from rubriclab.learning.train import Study
-from rubriclab.models.aggregation import Bounds
-from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Example,
     Scale,
@@ -46,17 +42,15 @@ from rubriclab.models.version import (
     fields_of_both,
 )
 from rubriclab.ops.edits import (
+    Edit,
     EditEffect,
     EditPlan,
-    Edits,
     FoldSelection,
     RatedRubric,
-    Threshold,
     check_kept,
     edited_parts,
     edited_rubric,
     effect_of,
-    only,
     plan_edits,
     rated_rubric,
     refitted,
@@ -80,65 +74,8 @@ from rubriclab.stats.intervals import DIGITS, Interval
 from rubriclab.store.store import Store
 
 
-def _merges(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        return value
-    return tuple((_ids(key), text) for key, text in value.items())
-
-
-def _ids(key: Any) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (key.split(",") if isinstance(key, str) else key))
-
-
-def _bounds(value: Any) -> Any:
-    return {name: _ends(name, given) for name, given in value.items()} if isinstance(value, Mapping) else value
-
-
-def _ends(name: str, given: Any) -> Any:
-    if given in ("free", None):
-        return None
-    ends = given.split(":") if isinstance(given, str) else given
-    try:
-        low, high = (float(end) for end in ends)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}={given}: expected LOW:HIGH, such as 0:0.2, or free") from None
-    return low, high
-
-
-def _threshold(given: Any) -> Any:
-    try:
-        return given if given in ("learned", None) else float(given)
-    except (TypeError, ValueError):
-        raise ValueError(f"{given}: expected a number from 0 to 1, or learned") from None
-
-
-class EditOptions(ReadingOptions, JudgeOption):
+class EditOptions(ReadingOptions, JudgeOption, Edit):
     """What a person changes in a rubric, who does so and why."""
-
-    drop: Texts = ()
-    """Ids of criteria to remove."""
-
-    reword: Mapping[str, str] = {}
-    """The new wording of criteria, by id. A hypothesis keeps the description of its levels."""
-
-    merge: Annotated[tuple[tuple[tuple[str, ...], str], ...], BeforeValidator(_merges)] = ()
-    """The wording of one criterion that replaces several: `{"h01,h04": "..."}`."""
-
-    add: Texts = ()
-    """Statements or yes/no questions to add; their ids are `a01`, `a02`, ... `(better: no)` after a question says that
-    no is the better answer."""
-
-    pin: Mapping[str, float] = {}
-    """The weight of criteria, as a share of all weights: `{"h02": 0.3}`."""
-
-    bound: Annotated[Mapping[str, Bounds | None], BeforeValidator(_bounds)] = {}
-    """The lowest and highest weight of criteria: `{"h05": (0, 0.2)}`; `None` or `"free"` removes a limit."""
-
-    threshold: Annotated[Threshold | None, BeforeValidator(_threshold)] = None
-    """For a rubric with verdicts: the lowest score that passes; `"learned"` fits it to the labels again."""
-
-    definition: str | None = None
-    """The new definition of the aspect; every criterion is rated anew."""
 
     labels: Any = None
     """Labelled texts, in place of those kept with the version."""
@@ -154,15 +91,6 @@ class EditOptions(ReadingOptions, JudgeOption):
 
     name: str | None = None
     """The name to save under. Default: the rubric's."""
-
-    @property
-    def edits(self) -> Edits:
-        """The changes."""
-        pinned = {name: (weight, weight) for name, weight in self.pin.items()}
-        if twice := [name for name in pinned if name in self.bound]:
-            raise SettingsError(f"The weight of {twice[0]} is both pinned and bounded.", "Do one of them.")
-        bounds = {**pinned, **self.bound}
-        return Edits(self.drop, self.reword, self.merge, self.add, bounds, self.threshold, self.definition)
 
     @property
     def signature(self) -> str:
@@ -383,18 +311,6 @@ def _on_scale(texts: tuple[Example, ...], aspect: str, scale: Scale, workspace: 
     return usable
 
 
-@dataclass(frozen=True)
-class _Request:
-    """Parts that texts are rated by, for a rubric that says how they are asked."""
-
-    rubric: Rubric
-    parts: tuple[Part, ...]
-    texts: tuple[Example, ...]
-
-    def estimate(self) -> CallEstimate:
-        return estimate_scoring(self.rubric.model_copy(update={"parts": self.parts}), self.texts)
-
-
 @dataclass(frozen=True, eq=False)
 class PreparedEdit:
     """An edit of a version and the labelled texts that it is measured on, before anything is asked."""
@@ -408,22 +324,22 @@ class PreparedEdit:
     editable: EditableVersion
 
     @cached_property
-    def requests(self) -> tuple[_Request, ...]:
+    def requests(self) -> tuple[tuple[Rubric, tuple[Example, ...]], ...]:
         """What has to be asked: new criteria about all texts, and the others where their ratings are not kept."""
         rubric, plan, editable = self.version.rubric, self.plan, self.editable
-        edited = rubric.model_copy(update={"aspect": plan.aspect})
-        parts = edited_parts(rubric, plan, self.version.provenance.settings, self.options.signature)
-        ids = [criterion.id for part in parts for criterion in part.criteria]
-        new = [name for name in ids if plan.redefined or name in plan.added]
-        requests = (
-            _Request(rubric, rubric.parts, editable.unknown),
-            _Request(edited, only(parts, new), self.texts.examples),
+        parts = (
+            part.model_copy(
+                update={"criteria": tuple(each for each in part.criteria if plan.redefined or each.id in plan.added)}
+            )
+            for part in edited_parts(rubric, plan, self.version.provenance.settings, self.options.signature)
         )
-        return tuple(request for request in requests if request.parts and request.texts)
+        new = rubric.model_copy(update={"aspect": plan.aspect, "parts": tuple(part for part in parts if part.criteria)})
+        requests = ((rubric, editable.unknown), (new, self.texts.examples))
+        return tuple((asked, texts) for asked, texts in requests if asked.parts and texts)
 
     def estimate(self) -> DryRun:
         """Return an estimate of what is asked; nothing for an edit that needs no new answers."""
-        total = sum((request.estimate() for request in self.requests), CallEstimate())
+        total = sum((estimate_scoring(rubric, texts) for rubric, texts in self.requests), CallEstimate())
         return dry_run({"judge": (self.choice.spec, total)}, self.workspace.options)
 
     async def run(self) -> EditResult:
@@ -438,12 +354,13 @@ class PreparedEdit:
         # The ratings by the parent's criteria, and those by new or newly defined ones.
         known = {name: dict(row) for name, row in self.editable.cells.items()}
         new: dict[str, dict[str, Cell]] = {}
-        for request in self.requests:
+        for rubric, texts in self.requests:
             assert judge
-            into = known if request.rubric is self.version.rubric else new
-            about = request.parts, request.rubric, request.texts
+            into = known if rubric is self.version.rubric else new
             with self.workspace.progress(self.workspace.ledger) as on_progress:
-                rated = await rate_parts(*about, judge, self.workspace.under_way, on_progress=on_progress)
+                rated = await rate_parts(
+                    rubric.parts, rubric, texts, judge, self.workspace.under_way, on_progress=on_progress
+                )
             ids = [each.criterion.id for each in rated.candidates]
             for name, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
                 if all(cell.score is None and cell.applies for cell in column):
@@ -572,7 +489,7 @@ def prepare_edit(
             f"{version.ref} has no learned weights to fit again: it was learned by one method.",
             f"Learn it with several methods, without `methods`, or fit weights: rubriclab transfer {version.ref}",
         )
-    plan = plan_edits(version.rubric, version.ref, options.edits)
+    plan = plan_edits(version.rubric, version.ref, options)
     if not options.preview and not (options.by and options.because):
         raise SettingsError(
             "A version that a person makes records who made it and why.",

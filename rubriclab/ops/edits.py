@@ -6,11 +6,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import JsonValue
+from pydantic import BeforeValidator, ConfigDict, JsonValue
 
+from rubriclab.base_options import Texts
 from rubriclab.errors import SettingsError
 from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.fitting import (
@@ -31,12 +32,12 @@ from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REDUNDANT, design
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models.aggregation import (
-    Aggregation,
     Ask,
     Bounds,
     bounds_of,
     threshold_by_hand,
 )
+from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import did_you_mean, is_blank
 from rubriclab.models.rubric import (
     Criterion,
@@ -67,28 +68,74 @@ CHANGES = ("drop", "reword", "merge", "add", "pin", "bound", "threshold", "defin
 Threshold = float | Literal["learned"]
 
 
-@dataclass(frozen=True)
-class Edits:
-    """The changes that a person asks for; criteria are named by id.
+def _merges(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return tuple((_ids(key), text) for key, text in value.items())
 
-    Attributes:
-        drop: criteria to remove.
-        reword: the new wording of criteria.
-        merge: sets of criteria with the wording of the one that replaces them.
-        add: wordings of new criteria, which get the ids `a01`, `a02`, ... Each is a statement, or a yes/no question
-            that ends with a question mark; `(better: no)` after it says that no is the better answer.
-        bounds: lowest and highest share of the weights; equal ends pin a weight. `None` fits it freely again.
-        threshold: the lowest score that passes; `learned` fits it to the labels again.
-        definition: the aspect's definition.
-    """
 
-    drop: tuple[str, ...] = ()
-    reword: Mapping[str, str] = field(default_factory=dict)
-    merge: tuple[tuple[tuple[str, ...], str], ...] = ()
-    add: tuple[str, ...] = ()
-    bounds: Mapping[str, Bounds | None] = field(default_factory=dict)
-    threshold: Threshold | None = None
+def _ids(key: Any) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (key.split(",") if isinstance(key, str) else key))
+
+
+def _bounds(value: Any) -> Any:
+    return {name: _ends(name, given) for name, given in value.items()} if isinstance(value, Mapping) else value
+
+
+def _ends(name: str, given: Any) -> Any:
+    if given in ("free", None):
+        return None
+    ends = given.split(":") if isinstance(given, str) else given
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={given}: expected LOW:HIGH, such as 0:0.2, or free") from None
+    return low, high
+
+
+def _threshold(given: Any) -> Any:
+    try:
+        return given if given in ("learned", None) else float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{given}: expected a number from 0 to 1, or learned") from None
+
+
+class Edit(FrozenModel):
+    """The changes that a person asks for; criteria are named by id."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    drop: Texts = ()
+    """Ids of criteria to remove."""
+
+    reword: Mapping[str, str] = {}
+    """The new wording of criteria, by id. A hypothesis keeps the description of its levels."""
+
+    merge: Annotated[tuple[tuple[tuple[str, ...], str], ...], BeforeValidator(_merges)] = ()
+    """The wording of one criterion that replaces several: `{"h01,h04": "..."}`."""
+
+    add: Texts = ()
+    """Statements or yes/no questions to add; their ids are `a01`, `a02`, ... `(better: no)` after a question says that
+    no is the better answer."""
+
+    pin: Mapping[str, float] = {}
+    """The weight of criteria, as a share of all weights: `{"h02": 0.3}`."""
+
+    bound: Annotated[Mapping[str, Bounds | None], BeforeValidator(_bounds)] = {}
+    """The lowest and highest weight of criteria: `{"h05": (0, 0.2)}`; `None` or `"free"` removes a limit."""
+
+    threshold: Annotated[Threshold | None, BeforeValidator(_threshold)] = None
+    """For a rubric with verdicts: the lowest score that passes; `"learned"` fits it to the labels again."""
+
     definition: str | None = None
+    """The new definition of the aspect; every criterion is rated anew."""
+
+    @property
+    def bounds(self) -> dict[str, Bounds | None]:
+        """Lowest and highest share of the weights, equal for a pinned one; `None` fits it freely again."""
+        if twice := [name for name in self.pin if name in self.bound]:
+            raise SettingsError(f"The weight of {twice[0]} is both pinned and bounded.", "Do one of them.")
+        return {**{name: (weight, weight) for name, weight in self.pin.items()}, **self.bound}
 
 
 @dataclass(frozen=True)
@@ -138,40 +185,40 @@ class EditPlan:
         return tuple(name for change in limits for name in change.criteria if name in {*self.bounds} - {*self.added})
 
 
-def plan_edits(rubric: Rubric, ref: str, edits: Edits) -> EditPlan:
+def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
     """Return what edits of a rubric, whose version is `ref`, mean.
 
     Raises:
         SettingsError: if there are none, one names a criterion that the rubric does not have or names it twice, a
             criterion cannot be changed in this way, or the limits of the weights contradict each other.
     """
-    if edits == Edits():
+    if not any(getattr(edit, name) not in (None, (), {}) for name in CHANGES):
         raise SettingsError(
             "No change was asked for.",
             f"Give at least one of {', '.join(f'`{name}`' for name in CHANGES[:-1])} and `{CHANGES[-1]}`.",
         )
-    _check_named(rubric, ref, edits)
-    planner = _Planner(rubric, ref, edits.drop)
-    for name, text in edits.reword.items():
+    _check_named(rubric, ref, edit)
+    planner = _Planner(rubric, ref, edit.drop)
+    for name, text in edit.reword.items():
         planner.reword(name, text)
-    for names, text in edits.merge:
+    for names, text in edit.merge:
         planner.merge(names, text)
-    for text in edits.add:
+    for text in edit.add:
         method, criterion = added(text, rubric, planner.taken)
         planner.insert("add", NewCriterion(method, criterion))
-    if edits.threshold is not None:
-        planner.set_threshold(edits.threshold)
-    if edits.definition is not None:
-        planner.define(edits.definition)
+    if edit.threshold is not None:
+        planner.set_threshold(edit.threshold)
+    if edit.definition is not None:
+        planner.define(edit.definition)
     kept = (*(name for name in planner.criteria if name not in planner.removed), *planner.new)
-    for given, limits in edits.bounds.items():
+    for given, limits in edit.bounds.items():
         planner.limit(given, limits, kept)
     if not kept:
         raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
     bounds = {name: planner.bounds[name] for name in kept if name in planner.bounds}
     check_bounds(bounds, len(kept))
     new, changes = tuple(planner.new.values()), tuple(planner.changes)
-    redefined = edits.definition is not None
+    redefined = edit.definition is not None
     return EditPlan(planner.removed, new, bounds, changes, planner.threshold, planner.aspect, redefined)
 
 
@@ -181,18 +228,18 @@ def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsErro
     return SettingsError(f"{ref} has no criterion {name!r}.", f"{did_you_mean(name, ids)}It has: {', '.join(ids)}.")
 
 
-def _check_named(rubric: Rubric, ref: str, edits: Edits) -> None:
+def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
     ids, removed = [criterion.id for criterion in rubric.criteria], set[str]()
-    for name in (*edits.drop, *edits.reword, *(name for names, _ in edits.merge for name in names)):
+    for name in (*edit.drop, *edit.reword, *(name for names, _ in edit.merge for name in names)):
         if name not in ids:
             raise unknown_criterion(name, ref, ids)
         if name in removed:
             raise SettingsError(f"{name} is changed twice.", "Drop it, reword it or merge it.")
         removed.add(name)
-    texts = (*edits.reword.values(), *(text for _, text in edits.merge), *edits.add, edits.definition)
+    texts = (*edit.reword.values(), *(text for _, text in edit.merge), *edit.add, edit.definition)
     if any(text is not None and is_blank(text) for text in texts):
         raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
-    if any(len(names) < 2 for names, _ in edits.merge):
+    if any(len(names) < 2 for names, _ in edit.merge):
         raise SettingsError("`merge` joins two criteria or more, got one.", "See `reword`.")
 
 
@@ -279,21 +326,16 @@ class _Planner:
             self.changes.append(EditChange(action="bound", criteria=(name,), after="free"))
             return
         signed = name in self.criteria and self.criteria[name][1].kind == "feature"
-        low, high = self.bounds[name] = _checked(name, limits, signed=signed)
+        low, high = self.bounds[name] = limits
         action: EditAction = "pin" if low == high else "bound"
         written = f"{low:g}" if action == "pin" else f"{low:g}:{high:g}"
+        if not (-1.0 if signed else 0.0) <= low <= high <= 1:
+            kind = "a text feature's weight lies between -1 and 1" if signed else "a weight lies between 0 and 1"
+            wrong = "the lowest is above the highest" if low > high else kind
+            raise SettingsError(
+                f"The weight of {name} cannot be {written}: {wrong}.", "Give shares of the whole, as in 0.3."
+            )
         self.changes.append(EditChange(action=action, criteria=(name,), after=written))
-
-
-def _checked(name: str, bounds: Bounds, *, signed: bool) -> Bounds:
-    low, high = bounds
-    lowest = -1.0 if signed else 0.0
-    if not lowest <= low <= high <= 1:
-        given = f"{low:g}:{high:g}" if low < high or low > high else f"{low:g}"
-        kind = "a text feature's weight lies between -1 and 1" if signed else "a weight lies between 0 and 1"
-        wrong = "the lowest is above the highest" if low > high else kind
-        raise SettingsError(f"The weight of {name} cannot be {given}: {wrong}.", "Give shares of the whole, as in 0.3.")
-    return bounds
 
 
 def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
@@ -499,40 +541,43 @@ class EditEffect:
 def effect_of(
     parent: RatedRubric, edited: RatedRubric, refits: tuple[SelectedRubric, SelectedRubric], rubric: Rubric
 ) -> EditEffect:
-    """Return the effect of an edit.
+    """Return the effect of an edit; of a rubric with verdicts, in balanced accuracy.
 
     Args:
         refits: of the parent and of the edited rubric, with the same folds.
         rubric: the edited one, refitted.
     """
-    table, (before, after) = edited.table, refits
+    table, (before, after), rated = edited.table, refits, (parent, edited)
     level = gate_level(table.labels, table.groups)
+    sides = [
+        refitted_agreement(each.table, refit.held_out, level=level, seed=each.seed)["pearson"].rounded()
+        for each, refit in zip(rated, refits, strict=True)
+    ]
+    calls = [
+        each.rated.calls(
+            [each.candidates[place].criterion.id for place in each.kept], assignment_of(each.rubric), each.ask
+        )
+        for each in rated
+    ]
     effect = EditEffect(
         level=level,
         n=int((~np.isnan(after.held_out.raw + before.held_out.raw)).sum()),
         groups=len(set(table.groups)),
         folds=len(before.held_out.fits[0]),
-        before=held_out_agreement(parent.table, before, level, parent.seed),
-        after=held_out_agreement(table, after, level, edited.seed),
+        before=sides[0],
+        after=sides[1],
         difference=paired_difference(after.held_out.raw, before.held_out.raw, table),
         recorded=Interval(None),
-        calls_before=_calls(parent),
-        calls_after=_calls(edited),
+        calls_before=round(calls[0], 6),
+        calls_after=round(calls[1], 6),
         weights=weight_changes(parent.rubric, rubric),
     )
-    return _in_verdicts(effect, (study_of(parent, before), study_of(edited, after)))
-
-
-def _in_verdicts(effect: EditEffect, studies: tuple[Study, Study]) -> EditEffect:
-    """Return the effect in balanced accuracy if the rubric has verdicts, else as it is."""
-    (before, old), (after, new) = ((study, study.verdicts) for study in studies)
+    old, new = (study_of(each, refit).verdicts for each, refit in zip(rated, refits, strict=True))
     if old is None or new is None:
         return effect
-    labels, groups = after.table.labels, after.table.groups
-    sides = (("before", before.selected.held_out, old), ("after", after.selected.held_out, new))
     verdicts = [
-        verdict_agreement(name, held_out.scores, found, labels, groups, order=held_out.raw)
-        for name, held_out, found in sides
+        verdict_agreement(name, refit.held_out.scores, found, table.labels, table.groups, order=refit.held_out.raw)
+        for name, refit, found in (("before", before, old), ("after", after, new))
     ]
     return replace(
         effect,
@@ -540,24 +585,17 @@ def _in_verdicts(effect: EditEffect, studies: tuple[Study, Study]) -> EditEffect
         statistic="balanced accuracy",
         before=verdicts[0].balanced_accuracy,
         after=verdicts[1].balanced_accuracy,
-        difference=verdict_statistic("balanced accuracy", [new, old], labels, groups),
+        difference=verdict_statistic("balanced accuracy", [new, old], table.labels, table.groups),
         verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
     )
 
 
-def _calls(rated: RatedRubric) -> float:
-    kept = [rated.candidates[place].criterion.id for place in rated.kept]
-    return round(rated.rated.calls(kept, assignment_of(rated.rubric), rated.ask), 6)
-
-
-def held_out_agreement(table: RatingMatrix, refit: SelectedRubric, level: GateLevel, seed: int) -> Interval:
-    """Return the held-out Pearson correlation with an interval that includes the variance of learning."""
-    return refitted_agreement(table, refit.held_out, level=level, seed=seed)["pearson"].rounded()
-
-
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
     """Return the weights of all criteria that either rubric has, those of the second one first."""
-    weights = [_weights(rubric.aggregation) for rubric in (before, after)]
+    weights = [
+        {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
+        for rubric in (before, after)
+    ]
     old = {criterion.id: criterion for criterion in before.criteria}
     new = {criterion.id: criterion for criterion in after.criteria}
     limits = bounds_of(after.aggregation)
@@ -565,10 +603,6 @@ def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
         WeightChange(name, each.trait, each.statement, weights[0].get(name), weights[1].get(name), limits.get(name))
         for name, each in {**new, **{name: each for name, each in old.items() if name not in new}}.items()
     )
-
-
-def _weights(aggregation: Aggregation | None) -> dict[str, float]:
-    return {term.criterion: term.weight for term in aggregation.terms} if aggregation else {}
 
 
 # No correlation is this high: a person decides which criteria to keep, redundant ones too.
@@ -733,24 +767,21 @@ def refitted(rated: RatedRubric, selected: FoldSelection) -> SelectedRubric:
     """
 
     def pool_of(repetition: int, fold: int) -> CandidatePool:
-        criteria = selected.criteria[repetition][fold] if selected.criteria else frozenset[str]()
-        return CandidatePool(_fold_columns(rated, criteria), reasons=True)
+        """Return the criteria of a fold's rubric: selected there and not removed by hand, or added or limited."""
+        learned = selected.criteria[repetition][fold] if selected.criteria else frozenset[str]()
+        columns = [
+            place
+            for place, each in enumerate(rated.candidates)
+            if (each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds))
+            or (each.criterion.id in learned and each.by_hand != "removed")
+        ]
+        return CandidatePool(tuple(columns) or rated.kept, reasons=True)
 
     table, settings, pool = rated.table, rated.fit_settings, CandidatePool(rated.kept, reasons=True)
     return SelectedRubric(
         fit(table, settings, pool, redundant=KEEP_ALL),
         fit_folds(table, settings, selected.folds, pool_of, redundant=KEEP_ALL),
     )
-
-
-def _fold_columns(rated: RatedRubric, selected: frozenset[str]) -> tuple[int, ...]:
-    """Return the columns of a fold's rubric: those selected there, less those removed, and those added or limited."""
-
-    def belongs(each: Candidate) -> bool:
-        by_hand = each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds)
-        return by_hand or (each.criterion.id in selected and each.by_hand != "removed")
-
-    return tuple(place for place, each in enumerate(rated.candidates) if belongs(each)) or rated.kept
 
 
 def study_of(rated: RatedRubric, refit: SelectedRubric) -> Study:
@@ -827,11 +858,3 @@ def edited_parts(
         for method, criteria in new.items()
     ]
     return tuple(parts)
-
-
-def only(parts: Collection[Part], ids: Collection[str]) -> tuple[Part, ...]:
-    """Return the parts with the criteria of these ids only, without parts that have none."""
-    reduced = (
-        part.model_copy(update={"criteria": tuple(each for each in part.criteria if each.id in ids)}) for part in parts
-    )
-    return tuple(part for part in reduced if part.criteria)

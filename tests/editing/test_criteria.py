@@ -47,7 +47,7 @@ def test_computed_and_holistic_criteria_have_no_wording_to_change() -> None:
     )
     with pytest.raises(SettingsError, match="words is a text feature, which is computed"):
         reworded(feature, "text_features", "x", "words.2")
-    with pytest.raises(SettingsError, match=r"direct asks by the aspect's definition\. Change that: definition"):
+    with pytest.raises(SettingsError, match=r"direct asks by the aspect's definition\. Change that: `definition"):
         reworded(score, "direct", "x", "direct.2")
     with pytest.raises(SettingsError, match="words cannot be merged: it is a feature"):
         merged([feature, feature], "x", SCALE, "x")

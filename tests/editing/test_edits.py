@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rubriclab.errors import SettingsError
-from rubriclab.ops.edits import Edits, RatedRubric, check_bounds, plan_edits
+from rubriclab.ops.edits import Edit, RatedRubric, check_bounds, plan_edits
 
 REF = "planted@1"
 
@@ -14,12 +14,12 @@ REF = "planted@1"
 def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_before_and_after(
     rated: RatedRubric,
 ) -> None:
-    edits = Edits(
+    edits = Edit(
         drop=("length",),
         reword={"links": "Sentences are linked."},
         merge=((("theory", "detail"), "It is about one theory."),),
         add=("Sum: it says what follows.", "Is it dull? (better: no)"),
-        bounds={"links": (0.2, 0.2), "names": (0, 0.3)},
+        bound={"links": (0.2, 0.2), "names": (0, 0.3)},
         definition="How well it holds together.",
     )
     plan = plan_edits(rated.rubric, REF, edits)
@@ -56,11 +56,9 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
 
 
 def test_a_limit_stays_with_a_reworded_criterion_and_not_with_a_merged_one(rated: RatedRubric) -> None:
-    limited = plan_edits(rated.rubric, REF, Edits(reword={"links": "Linked."}, bounds={"links": (0.1, 0.4)}))
+    limited = plan_edits(rated.rubric, REF, Edit(reword={"links": "Linked."}, bound={"links": (0.1, 0.4)}))
     assert limited.bounds == {"links.2": (0.1, 0.4)}
-    merged = plan_edits(
-        rated.rubric, REF, Edits(merge=((("links", "order"), "Linked."),), bounds={"names": (0.1, 0.4)})
-    )
+    merged = plan_edits(rated.rubric, REF, Edit(merge=((("links", "order"), "Linked."),), bound={"names": (0.1, 0.4)}))
     assert merged.bounds == {"names": (0.1, 0.4)}
 
 
@@ -68,28 +66,27 @@ def test_a_limit_stays_with_a_reworded_criterion_and_not_with_a_merged_one(rated
     ("edits", "error"),
     [
         (
-            Edits(),
-            r"Give at least one of drop, reword, merge, add, pin, bound, threshold and definition",
+            Edit(),
+            r"Give at least one of `drop`, `reword`, `merge`, `add`, `pin`, `bound`, `threshold` and `definition`",
         ),
-        (Edits(drop=("link",)), r"planted@1 has no criterion 'link'\. Did you mean 'links'\? It has: links, order"),
-        (Edits(bounds={"nams": (0, 1)}), r"no criterion 'nams'\. Did you mean 'names'\?"),
-        (Edits(drop=("links", "links")), "links is changed twice"),
-        (Edits(drop=("links",), reword={"links": "x"}), "links is changed twice"),
-        (Edits(merge=((("links",), "x"),)), r"merge joins two criteria or more, got one"),
-        (Edits(merge=((("links", "names"), "x"),)), "links and names are criteria of different methods, checkeval and"),
-        (Edits(add=(" \n",)), "Expected the wording of a criterion or a definition, got an empty text"),
-        (Edits(bounds={"links": (0.4, 0.2)}), r"weight of links cannot be 0\.4:0\.2: the lowest is above"),
-        (Edits(bounds={"links": (1.5, 1.5)}), r"cannot be 1\.5: "),
-        (Edits(bounds={"links": (float("nan"),) * 2}), "cannot be nan"),
+        (Edit(drop=("link",)), r"planted@1 has no criterion 'link'\. Did you mean 'links'\? It has: links, order"),
+        (Edit(bound={"nams": (0, 1)}), r"no criterion 'nams'\. Did you mean 'names'\?"),
+        (Edit(drop=("links", "links")), "links is changed twice"),
+        (Edit(drop=("links",), reword={"links": "x"}), "links is changed twice"),
+        (Edit(merge=((("links",), "x"),)), r"`merge` joins two criteria or more, got one"),
+        (Edit(merge=((("links", "names"), "x"),)), "links and names are criteria of different methods, checkeval and"),
+        (Edit(add=(" \n",)), "Expected the wording of a criterion or a definition, got an empty text"),
+        (Edit(bound={"links": (0.4, 0.2)}), r"weight of links cannot be 0\.4:0\.2: the lowest is above"),
+        (Edit(bound={"links": (1.5, 1.5)}), r"cannot be 1\.5: "),
         (
-            Edits(bounds={"links": (0.6, 0.6), "order": (0.5, 0.5)}),
+            Edit(bound={"links": (0.6, 0.6), "order": (0.5, 0.5)}),
             r"sum to 1, but .* sum to at least 1\.1: links 0\.6",
         ),
-        (Edits(drop=("links",), bounds={"links": (0, 0.2)}), "links is dropped by this edit, so its weight cannot be"),
-        (Edits(reword={"links": "Scores for coherence rise with links."}), "links has this wording already"),
+        (Edit(drop=("links",), bound={"links": (0, 0.2)}), "links is dropped by this edit, so its weight cannot be"),
+        (Edit(reword={"links": "Scores for coherence rise with links."}), "links has this wording already"),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_the_reason(rated: RatedRubric, edits: Edits, error: str) -> None:
+def test_what_cannot_be_done_is_refused_with_the_reason(rated: RatedRubric, edits: Edit, error: str) -> None:
     with pytest.raises(SettingsError, match=error):
         plan_edits(rated.rubric, REF, edits)
 
@@ -97,9 +94,9 @@ def test_what_cannot_be_done_is_refused_with_the_reason(rated: RatedRubric, edit
 def test_a_rubric_without_criteria_or_with_its_own_definition_is_refused(rated: RatedRubric) -> None:
     everything = tuple(criterion.id for criterion in rated.rubric.criteria)
     with pytest.raises(SettingsError, match="No criterion of planted@1 would be left"):
-        plan_edits(rated.rubric, REF, Edits(drop=everything))
+        plan_edits(rated.rubric, REF, Edit(drop=everything))
     with pytest.raises(SettingsError, match="coherence has this definition already"):
-        plan_edits(rated.rubric, REF, Edits(definition=rated.rubric.aspect.definition))
+        plan_edits(rated.rubric, REF, Edit(definition=rated.rubric.aspect.definition))
 
 
 def test_dropping_what_the_limits_of_the_others_need_is_refused(rated: RatedRubric) -> None:
@@ -112,7 +109,7 @@ def test_dropping_what_the_limits_of_the_others_need_is_refused(rated: RatedRubr
     rubric = rated.rubric.model_copy(update={"aggregation": aggregation})
     others = tuple(term.criterion for term in terms if term.criterion not in ("links", "order"))
     with pytest.raises(SettingsError, match=r"within these limits they sum to at most 0\.\d+: links 0:0\.\d+"):
-        plan_edits(rubric, REF, Edits(drop=others))
+        plan_edits(rubric, REF, Edit(drop=others))
 
 
 SHARES = st.floats(0, 1)

@@ -15,7 +15,7 @@ from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.weighting import NOISE, Moments, _prior, design, posterior
 from rubriclab.models.version import Cell
 from rubriclab.ops.edits import (
-    Edits,
+    Edit,
     FoldSelection,
     RatedRubric,
     check_kept,
@@ -31,7 +31,7 @@ from rubriclab.ops.edits import (
 from rubriclab.stats.agreement import agreement
 
 
-def edited(rated: RatedRubric, edits: Edits, values: np.ndarray | None = None) -> RatedRubric:
+def edited(rated: RatedRubric, edits: Edit, values: np.ndarray | None = None) -> RatedRubric:
     """Return the edited rubric; `values` are the ratings by its new criteria, shape (texts, criteria)."""
     plan = plan_edits(rated.rubric, "planted@1", edits)
     rows = np.zeros((len(rated.examples), 0)) if values is None else values
@@ -65,7 +65,7 @@ def test_a_rubric_without_changes_keeps_the_weights_and_held_out_scores_that_it_
 def test_weights_within_limits_are_those_of_an_independent_optimisation(
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
-    limited = edited(rated, Edits(drop=("dates",), bounds={"links": (0.3, 0.3), "names": (0, 0.1), "length": (0.1, 1)}))
+    limited = edited(rated, Edit(drop=("dates",), bound={"links": (0.3, 0.3), "names": (0, 0.1), "length": (0.1, 1)}))
     found = weights(limited, selection)
     assert found["links"] == pytest.approx(0.3, abs=1e-6)
     assert found["names"] <= 0.1 + 1e-6
@@ -101,7 +101,7 @@ def _posterior_of(table: RatingMatrix, moments: Moments, columns: Sequence[int])
 def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
-    dropped = edited(rated, Edits(drop=("order",), bounds={"names": (0, 0.1)}))
+    dropped = edited(rated, Edit(drop=("order",), bound={"names": (0, 0.1)}))
     before = refitted(dropped, selection).held_out.raw
     fold = selection.folds[0] == 0
     other = tuple(
@@ -109,7 +109,7 @@ def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
         for text, inside in zip(rated.examples, fold, strict=True)
     )
     relabelled = replace(rated, examples=other)
-    changed = edited(relabelled, Edits(drop=("order",), bounds={"names": (0, 0.1)}))
+    changed = edited(relabelled, Edit(drop=("order",), bound={"names": (0, 0.1)}))
     after = refitted(changed, select_in_folds(relabelled)).held_out.raw
     np.testing.assert_allclose(after[fold], before[fold], atol=1e-12)
     assert not np.allclose(after[~fold], before[~fold])
@@ -118,7 +118,7 @@ def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
 def test_a_criterion_made_from_a_folds_labels_is_in_no_rubric_of_that_fold_even_if_its_weight_is_limited(
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
-    pinned = edited(rated, Edits(bounds={"theory": (0.3, 0.3), "detail": (0.2, 0.2)}))
+    pinned = edited(rated, Edit(bound={"theory": (0.3, 0.3), "detail": (0.2, 0.2)}))
     ids = [each.criterion.id for each in pinned.candidates]
     source = next(each for each in pinned.candidates if each.criterion.id == "detail").made_from
     groups = {text.group for text in pinned.examples if text.id in source}
@@ -137,7 +137,7 @@ def test_a_reworded_criterion_inherits_the_labels_that_it_was_made_from(
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
     labels = labels_of(rated)[:, np.newaxis]
-    plan = Edits(reword={"theory": "Another theory."}, merge=((("detail", "links"), "Linked details."),))
+    plan = Edit(reword={"theory": "Another theory."}, merge=((("detail", "links"), "Linked details."),))
     changed = edited(rated, plan, np.hstack([labels, 6 - labels]))
     of = {each.criterion.id: each for each in changed.candidates}
     assert of["theory.2"].made_from == of["theory"].made_from
@@ -150,7 +150,7 @@ def test_an_added_criterion_is_in_every_fold_and_a_removed_one_in_none(
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
     labels = labels_of(rated)[:, np.newaxis]
-    changed = edited(rated, Edits(add=("It is good.",), drop=("length",)), labels)
+    changed = edited(rated, Edit(add=("It is good.",), drop=("length",)), labels)
     path = refitted(changed, selection)
     names = [
         {changed.candidates[place].criterion.id for place in fit.columns} for fits in path.held_out.fits for fit in fits
@@ -163,7 +163,7 @@ def test_an_added_criterion_is_in_every_fold_and_a_removed_one_in_none(
 
 
 def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric, selection: FoldSelection) -> None:
-    changed = edited(rated, Edits(drop=("names",)))
+    changed = edited(rated, Edit(drop=("names",)))
     paths = refitted(rated, selection), refitted(changed, selection)
     assert all((path.held_out.folds == selection.folds).all() for path in paths)
     effect = effect_of(rated, changed, paths, study_of(changed, paths[1]).rubric())
@@ -184,11 +184,11 @@ def test_limits_that_the_criteria_with_varying_ratings_cannot_meet_are_refused(
     constant = np.full((len(rated.examples), 1), 3.0)
     others = tuple(criterion.id for criterion in rated.rubric.criteria if criterion.id not in ("links", "order"))
     limits = {"links": (0.3, 0.3), "order": (0.0, 0.4)}
-    changed = edited(rated, Edits(drop=others, add=("It is a text.",), bounds=limits), constant)
+    changed = edited(rated, Edit(drop=others, add=("It is a text.",), bound=limits), constant)
     path = refitted(changed, selection)
     with pytest.raises(SettingsError, match=r"they sum to at most 0\.7"):
         check_kept(changed, path)
-    pinned = edited(rated, Edits(add=("It is a text.",), bounds={"a01": (0.3, 0.3)}), constant)
+    pinned = edited(rated, Edit(add=("It is a text.",), bound={"a01": (0.3, 0.3)}), constant)
     with pytest.raises(SettingsError, match=r"The weight of a01 cannot be limited: it .* Drop a01\."):
         check_kept(pinned, refitted(pinned, selection))
 
@@ -196,7 +196,7 @@ def test_limits_that_the_criteria_with_varying_ratings_cannot_meet_are_refused(
 def test_a_criterion_that_repeats_another_is_kept_and_named(rated: RatedRubric, selection: FoldSelection) -> None:
     order = next(place for place, each in enumerate(rated.candidates) if each.criterion.id == "order")
     values = np.array([[row[order].score] for row in rated.cells])
-    changed = edited(rated, Edits(add=("It is in order.",)), values)
+    changed = edited(rated, Edit(add=("It is in order.",)), values)
     path = refitted(changed, selection)
     assert "a01" in weights(changed, selection)
     ((one, other, r),) = repeating(changed, path)
@@ -205,7 +205,7 @@ def test_a_criterion_that_repeats_another_is_kept_and_named(rated: RatedRubric, 
 
 
 def test_limits_shares_and_intervals_of_all_weights_agree(rated: RatedRubric, selection: FoldSelection) -> None:
-    limited = edited(rated, Edits(bounds={"links": (0.05, 0.1)}))
+    limited = edited(rated, Edit(bound={"links": (0.05, 0.1)}))
     table = limited.table
     moments = design(table).moments(np.ones(len(table.labels), dtype=bool))
     mean = posterior(table, moments, limited.kept).mean

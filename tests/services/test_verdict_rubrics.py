@@ -134,7 +134,7 @@ def test_the_effect_of_an_edited_threshold_is_in_verdicts(lab: Lab, rubric: Vers
 @pytest.mark.parametrize(("given", "threshold"), [("0.8", 0.8), (0.8, 0.8), ("learned", "learned")])
 def test_the_page_gives_the_threshold_as_the_command_does(given: Any, threshold: Any) -> None:
     options = Draft.model_validate({"threshold": given}).options(None, preview=True)
-    assert options.edits.threshold == EditOptions(threshold=given).edits.threshold == threshold
+    assert options.threshold == EditOptions(threshold=given).threshold == threshold
 
 
 def test_a_threshold_beyond_probabilities_or_of_a_graded_rubric_is_refused(lab: Lab, rubric: Version) -> None:

@@ -79,7 +79,7 @@ function editOf(now) {
     limit(id, own.weight, edit, lacking, field)
   }
   for (const each of now.merge) {
-    if (each.text.trim()) edit.merge.push({ criteria: each.criteria, text: each.text.trim() })
+    if (each.text.trim()) edit.merge.push([each.criteria, each.text.trim()])
     else lacking.push(`the wording of the merged ${each.criteria.join(' and ')}`)
   }
   edit.add = now.add.map(each => each.text.trim()).filter(Boolean)

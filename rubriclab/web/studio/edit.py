@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,12 +15,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from rubriclab.models.aggregation import Term, threshold_by_hand
-from rubriclab.models.base import Bounded, FrozenModel
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import show
 from rubriclab.ops.edit import EditableVersion, EditOptions, EditResult, PreparedEdit, editable_version, prepare_edit
-from rubriclab.ops.edits import EditEffect, Threshold
+from rubriclab.ops.edits import Edit, EditEffect
 from rubriclab.ops.workspace import Workspace
 from rubriclab.report import charts, describe
 from rubriclab.report.edit import agreement_section, notes, verdict, verdicts_section
@@ -34,45 +33,18 @@ from rubriclab.web.studio.asking import Allowance, PriceQuote, body_of
 KEPT = 2
 
 
-class Merge(FrozenModel):
-    """Criteria that one replaces, and its wording."""
+class Draft(Allowance, Edit):
+    """An edit as the page holds it."""
 
-    criteria: tuple[str, ...]
-    text: str
-
-
-class Draft(Allowance):
-    """An edit as the page holds it: the options of `EditOptions` that a page may give."""
-
-    drop: tuple[str, ...] = ()
-    reword: Mapping[str, str] = {}
-    merge: tuple[Merge, ...] = ()
-    add: tuple[str, ...] = ()
-    pin: Mapping[str, Bounded] = {}
-    bound: Mapping[str, tuple[Bounded, Bounded] | None] = {}
-    threshold: Threshold | None = None
-    definition: str | None = None
     by: str = ""
     because: str = ""
     name: str = ""
 
     def options(self, judge: str | None, *, preview: bool) -> EditOptions:
-        """Return the options of the service."""
-        return EditOptions(
-            drop=self.drop,
-            reword=self.reword,
-            merge=tuple((each.criteria, each.text) for each in self.merge),
-            add=self.add,
-            pin=self.pin,
-            bound=self.bound,
-            threshold=self.threshold,
-            definition=self.definition,
-            by=self.by.strip() or None,
-            because=self.because.strip() or None,
-            name=self.name.strip() or None,
-            preview=preview,
-            judge=judge,
-        )
+        """Return the options of the operation."""
+        signed = {name: getattr(self, name).strip() or None for name in ("by", "because", "name")}
+        changes = {name: getattr(self, name) for name in Edit.model_fields}
+        return EditOptions(**changes, **signed, preview=preview, judge=judge)
 
 
 @dataclass(eq=False)

@@ -35,8 +35,12 @@ def edits(version: Version) -> list[dict[str, Any]]:
 def wordings(version: Version) -> dict[str, Any]:
     """Return an edit that needs new answers."""
     first, second, third, *_ = (criterion.id for criterion in version.rubric.criteria)
-    merged = {"criteria": [second, third], "text": "Both at once."}
-    return {"reword": {first: HOSTILE}, "merge": [merged], "definition": "How it ends.", **ADDED}
+    return {
+        "reword": {first: HOSTILE},
+        "merge": [[[second, third], "Both at once."]],
+        "definition": "How it ends.",
+        **ADDED,
+    }
 
 
 def newest(store: Path, name: str) -> int:
@@ -65,8 +69,7 @@ def test_saving_makes_the_version_that_edit_makes_and_hostile_criteria_are_shown
 ) -> None:
     edit = {**wordings(twin.load(REF)), **SIGNED, "name": "other"}
     saved = studio.post(SAVE, **edit).json()["saved"]
-    merges = {",".join(each["criteria"]): each["text"] for each in edit["merge"]}
-    expected = twin.edit(REF, **{**edit, "merge": merges}).saved
+    expected = twin.edit(REF, **edit).saved
     assert expected is not None
     version = Lab(store).load(saved)
     assert version.ref == expected.ref == "other@1"
@@ -83,7 +86,7 @@ def test_saving_makes_the_version_that_edit_makes_and_hostile_criteria_are_shown
     [
         ({}, "No change was asked for"),
         ({"labels": "/etc/passwd"}, "labels: unknown name"),
-        ({"add": "x"}, "add: expected a list"),
+        ({"reword": "x"}, "reword: expected"),
     ],
 )
 def test_an_edit_that_is_not_possible_is_refused_with_the_reason(
