@@ -105,12 +105,6 @@ class Candidates:
         """The candidates' ids, in the order of the columns."""
         return tuple(candidate.criterion.id for candidate in self.candidates)
 
-    def marked(self, kept: Collection[str]) -> tuple[Candidate, ...]:
-        """Return the candidates, with those of these ids marked as kept."""
-        return tuple(
-            candidate.model_copy(update={"kept": candidate.criterion.id in kept}) for candidate in self.candidates
-        )
-
     @property
     def joined(self) -> tuple[int, ...]:
         """The numbers of the candidates that can join the single call."""

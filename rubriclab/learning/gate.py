@@ -36,7 +36,7 @@ import numpy as np
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.calibration import linear, logistic
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.verdicts import VerdictStatistic, verdict_statistic
+from rubriclab.learning.verdicts import rater_and_others, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.text import Example, Scale, named_annotations
 from rubriclab.models.version import (
@@ -76,8 +76,8 @@ RIVALS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
-    """One evaluator's scores of the labelled texts, shape (texts,), NaN where it has none.
+class Evaluator:
+    """An evaluator's scores of the labelled texts, shape (texts,), NaN where it has none.
 
     Attributes:
         name, kind, calls: as in `EvaluatorAgreement`.
@@ -116,34 +116,41 @@ def validation(
         direct: each text's score by the same judge asked directly, in a call of its own; `None` if it was not asked.
         points: the rubric's calibrated held-out scores, for its errors.
     """
-    rubric = Scored(JOINT, "rubric", held_out, calls[JOINT], points)
+    comparison = EvaluatorComparison(table)
+    rubric = Evaluator(JOINT, "rubric", held_out, calls[JOINT], points)
     baselines = [
-        Scored(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
+        Evaluator(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
-    asked = [] if direct is None else _asked_directly(table, fold, direct)
-    methods = [Scored(name, "judged", scores, calls[name]) for name, scores in alone.items()]
-    comparison = _Comparison(table)
-    evaluators = {each.name: comparison.evaluator_agreement(each) for each in (rubric, *baselines, *asked, *methods)}
-    training = comparison.evaluator_agreement(Scored(JOINT, "rubric", fitted, calls[JOINT]))
+    asked = [] if direct is None else _direct_evaluators(table, fold, direct)
+    methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in alone.items()]
+    agreements = {each.name: comparison.evaluator_agreement(each) for each in (*baselines, *asked, *methods)}
+
+    def correlation(name: str) -> float:
+        value = agreements[name].order.value
+        return -math.inf if value is None else value
+
+    # The worse of the verdicts against the best baseline and against the constant: a rubric that is not better than a
+    # constant must not pass because the other baselines are even worse.
+    best = max(baselines, key=lambda baseline: (correlation(baseline.name), baseline.name != CONSTANT))
+    constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
+    free = [comparison.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
+    undecided = {"outcome": None, "error_outcome": None, "more_labels": None}
     return Validation(
         level=comparison.level,
         n=int((~np.isnan(held_out)).sum()),
         groups=len(set(table.groups)),
         folds=len(np.unique(fold)),
-        training=training,
-        evaluators=_best_first(evaluators),
+        training=comparison.evaluator_agreement(Evaluator(JOINT, "rubric", fitted, calls[JOINT])),
+        evaluators=(
+            comparison.evaluator_agreement(rubric),
+            *(agreements[name] for name in sorted(agreements, key=lambda name: -correlation(name))),
+        ),
         verdicts=(
-            comparison.gate(rubric, baselines, evaluators),
+            min(free, key=lambda verdict: WORST_FIRST.index(verdict.outcome or "inconclusive")),
             *(comparison.verdict(rubric, each) for each in asked),
-            *(comparison.compared(rubric, each) for each in methods),
+            *(comparison.verdict(rubric, each).model_copy(update=undecided) for each in methods),
         ),
     )
-
-
-def _best_first(evaluators: Mapping[str, EvaluatorAgreement]) -> tuple[EvaluatorAgreement, ...]:
-    """Return the rubric, then the others in descending order of correlation."""
-    others = [evaluator for name, evaluator in evaluators.items() if name != JOINT]
-    return evaluators[JOINT], *sorted(others, key=lambda evaluator: -_known(evaluator))
 
 
 def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
@@ -155,7 +162,7 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
     return "group" if telling >= RIVAL_GROUPS else "dataset"
 
 
-def _asked_directly(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> list[Scored]:
+def _direct_evaluators(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> list[Evaluator]:
     """Return `direct` as it comes, and calibrated on the labels of the other folds.
 
     The correlation of the second is that of the first: a line on all labels changes no order.
@@ -167,16 +174,11 @@ def _asked_directly(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> 
             # The question was not fitted to labels, so there are no weights for which the slope is shrunk.
             points[inside] = fit(scores[others], table.labels[others], 0).apply(scores[inside])
     calibrated = np.clip(points, table.scale.low, table.scale.high)
-    return [Scored(DIRECT, "judged", scores, 1.0, scores), Scored(CALIBRATED, "judged", scores, 1.0, calibrated)]
-
-
-def paired_difference(first: FloatArray, second: FloatArray, table: RatingMatrix) -> Interval:
-    """Return the correlation of the first held-out scores with the labels minus that of the second."""
-    return _Comparison(table).difference(first, second)
+    return [Evaluator(DIRECT, "judged", scores, 1.0, scores), Evaluator(CALIBRATED, "judged", scores, 1.0, calibrated)]
 
 
 @dataclass(frozen=True, eq=False)
-class _Comparison:
+class EvaluatorComparison:
     """Comparison of evaluators on the same labels."""
 
     table: RatingMatrix
@@ -191,84 +193,70 @@ class _Comparison:
         """Whether labels have two levels."""
         return self.table.scale.names is not None
 
-    def evaluator_agreement(self, evaluator: Scored) -> EvaluatorAgreement:
-        auroc = brier = None
+    def evaluator_agreement(self, evaluator: Evaluator) -> EvaluatorAgreement:
+        """Return an evaluator's agreement with the labels."""
+        table, scores, points = self.table, evaluator.scores, evaluator.points
+        auroc = brier = errors = None
         if self.of_verdicts:
-            auroc = self._of_verdicts("AUROC", [evaluator.scores])
-            brier = None if evaluator.points is None else self._of_verdicts("Brier score", [evaluator.points])
+            auroc = verdict_statistic("AUROC", [scores], table.labels, table.groups)
+            brier = None if points is None else verdict_statistic("Brier score", [points], table.labels, table.groups)
+        elif points is not None:
+            errors = score_errors(points, table.labels, table.groups, table.scale.width)
         return EvaluatorAgreement(
             name=evaluator.name,
             kind=evaluator.kind,
-            n=int((~np.isnan(evaluator.scores)).sum()),
-            spearman=self._interval([evaluator.scores], spearman_rows),
-            pearson=self._interval([evaluator.scores], pearson_rows),
+            n=int((~np.isnan(scores)).sum()),
+            spearman=self._interval([scores], spearman_rows),
+            pearson=self._interval([scores], pearson_rows),
             calls=evaluator.calls,
-            errors=None if self.of_verdicts else self._errors(evaluator.points),
+            errors=errors,
             auroc=auroc,
             brier=brier,
         )
 
-    def _errors(self, points: FloatArray | None) -> ScoreErrors | None:
-        table = self.table
-        return None if points is None else score_errors(points, table.labels, table.groups, table.scale.width)
-
-    def less_error(self, rubric: Scored, other: Scored) -> Interval | None:
+    def less_error(self, rubric: Evaluator, other: Evaluator) -> Interval | None:
         """Return the other's mean absolute error, or Brier score, minus the rubric's on the texts that both scored."""
         if rubric.points is None or other.points is None or np.isnan(rubric.points + other.points).all():
             return None
+        labels, groups = self.table.labels, self.table.groups
         if self.of_verdicts:
-            return self._of_verdicts("Brier score", [other.points, rubric.points])
-        return less_error(rubric.points, other.points, self.table.labels, self.table.groups)
+            return verdict_statistic("Brier score", [other.points, rubric.points], labels, groups)
+        return less_error(rubric.points, other.points, labels, groups)
 
-    def gate(
-        self, rubric: Scored, baselines: Sequence[Scored], evaluators: Mapping[str, EvaluatorAgreement]
-    ) -> GateVerdict:
-        """Return the worse of the verdicts against the best baseline and against the constant.
-
-        A rubric that is not better than a constant must not pass because the other baselines are even worse.
-        """
-        best = max(baselines, key=lambda baseline: (_known(evaluators[baseline.name]), baseline.name != CONSTANT))
-        constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
-        verdicts = [self.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
-        return min(verdicts, key=lambda verdict: WORST_FIRST.index(verdict.outcome or "inconclusive"))
-
-    def verdict(self, rubric: Scored, other: Scored) -> GateVerdict:
+    def verdict(self, rubric: Evaluator, other: Evaluator) -> GateVerdict:
+        """Return whether a rubric agrees better than another evaluator."""
         both = [rubric.scores, other.scores]
-        difference, gain = self.difference(*both), self.less_error(rubric, other)
+        difference, gain, texts = self.difference(*both), self.less_error(rubric, other), self._texts(both)
         outcome = outcome_of(difference, MATTERS)
         matters = MATTERS_IN_BRIER if self.of_verdicts else MATTERS_IN_ERROR * self.table.scale.width
-        clusters = self._texts(both).clusters
-        more = more_labels(difference, len(self.table.labels), clusters) if outcome == "inconclusive" else None
+        undecided = outcome == "inconclusive"
         return GateVerdict(
             against=other.name,
             outcome=outcome,
             difference=difference,
             error_outcome=outcome_of(gain, matters) if gain else None,
             less_error=gain,
-            more_labels=more,
-            few_groups=self._few_groups(both),
+            more_labels=more_labels(difference, len(self.table.labels), texts.clusters) if undecided else None,
+            # If every text is its own group, or all are in one group, texts count instead of groups.
+            few_groups=texts.clusters if texts.too_few_groups else None,
         )
-
-    def compared(self, rubric: Scored, other: Scored) -> GateVerdict:
-        """Return the difference from another evaluator, without an outcome."""
-        undecided = {"outcome": None, "error_outcome": None, "more_labels": None}
-        return self.verdict(rubric, other).model_copy(update=undecided)
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
         """Return the difference of the correlations with the labels; without ends if groups are too few."""
         if self.of_verdicts:
-            return self._of_verdicts("AUROC", [first, second])
+            return verdict_statistic("AUROC", [first, second], self.table.labels, self.table.groups)
         return self._interval([first, second], pearson_rows)
-
-    def _of_verdicts(self, statistic: VerdictStatistic, scores: Sequence[FloatArray]) -> Interval:
-        return verdict_statistic(statistic, scores, self.table.labels, self.table.groups)
 
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
         """Return the first agreement, minus the second if there are two, on the texts that both scored."""
         texts = self._texts(scores)
-        statistics = [
-            level_statistic(texts, row, _defined(coefficient), self.level, "skip") for row in range(len(scores))
-        ]
+
+        def defined(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
+            """Return the coefficient, with 0 for constant scores and NaN for constant labels."""
+            values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
+            return np.where(is_constant(y, weights), np.nan, values)
+
+        statistics = [level_statistic(texts, row, defined, self.level, "skip") for row in range(len(scores))]
         interval = estimate(
             lambda counts: statistics[0](counts) - (statistics[1](counts) if len(statistics) > 1 else 0.0),
             texts.clusters,
@@ -276,14 +264,6 @@ class _Comparison:
             correlation=len(scores) == 1,
         )
         return interval.rounded()
-
-    def _few_groups(self, scores: Sequence[FloatArray]) -> int | None:
-        """Return the number of groups if it is too small for an interval, else `None`.
-
-        If every text is its own group, or all are in one group, texts count instead of groups.
-        """
-        texts = self._texts(scores)
-        return texts.clusters if texts.too_few_groups else None
 
     def _texts(self, scores: Sequence[FloatArray]) -> ScoredTexts:
         """Return the texts with all of these scores that are usable at the level."""
@@ -297,20 +277,6 @@ def outcome_of(difference: Interval, matters: float) -> Outcome:
     if difference.low > 0:
         return "better"
     return "not better" if difference.high < matters else "inconclusive"
-
-
-def _defined(coefficient: Coefficient) -> Coefficient:
-    """Return the coefficient with 0 for constant scores, and NaN for constant labels."""
-
-    def defined(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
-        values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
-        return np.where(is_constant(y, weights), np.nan, values)
-
-    return defined
-
-
-def _known(evaluator_agreement: EvaluatorAgreement) -> float:
-    return -math.inf if evaluator_agreement.order.value is None else evaluator_agreement.order.value
 
 
 # The standard deviation of true differences between a rubric and a baseline.
@@ -390,16 +356,9 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> Raters | N
 
 def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> ScoreErrors | None:
     """Return the errors of single raters, each against the mean of the others; `None` below two raters."""
-    rows = [
-        (score, (sum(scores) - score) / (len(scores) - 1), example.group)
-        for example in examples
-        if len(scores := example.annotations.get(aspect, ())) > 1
-        for score in scores
-    ]
-    if not rows:
-        return None
-    own, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
-    return score_errors(own, others, [row[2] for row in rows], scale.width)
+    annotations = [example.annotations.get(aspect, ()) for example in examples]
+    own, others, groups = rater_and_others(annotations, [example.group for example in examples])
+    return score_errors(own, others, groups, scale.width) if groups else None
 
 
 def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
@@ -411,14 +370,11 @@ def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
     listed = [named_annotations(example, aspect) for example in examples]
     named = any(listed)
     if not named:
-        listed = [_numbered(example.annotations.get(aspect, ())) for example in examples]
+        lists = (example.annotations.get(aspect, ()) for example in examples)
+        listed = [{str(place): score for place, score in enumerate(scores, start=1)} for scores in lists]
     if not any(len(scores) > 1 for scores in listed):
         return None
     names = sorted({name for scores in listed for name in scores}, key=lambda name: (named or int(name), name))
     table = np.array([[scores.get(name, np.nan) for scores in listed] for name in names], dtype=float)
     identified = named or len({len(scores) for scores in listed if scores}) == 1
     return RaterScores(tuple(names) if identified else (), table)
-
-
-def _numbered(scores: Sequence[float]) -> dict[str, float]:
-    return {str(place): score for place, score in enumerate(scores, start=1)}

@@ -41,7 +41,6 @@ from rubriclab.learning.candidates import (
 from rubriclab.learning.fitting import (
     INTERVAL_CONFIDENCE,
     Fit,
-    HeldOut,
     JointSettings,
     SelectedRubric,
     chosen_shares,
@@ -59,12 +58,11 @@ from rubriclab.learning.verdicts import (
     verdicts_of,
 )
 from rubriclab.methods.catalogue import JOINT
-from rubriclab.methods.method import Learned, LearningCalls, Method, Progress, TrainingInput, silent
+from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, silent
 from rubriclab.methods.single_call import RIVALS_TEMPLATE, TEMPLATE, rivals_key
 from rubriclab.models.aggregation import (
     Aggregation,
     Ask,
-    Bounds,
     Conformal,
     Term,
     bounds_met,
@@ -82,7 +80,6 @@ from rubriclab.models.text import (
 from rubriclab.models.version import (
     DIRECT,
     WHOLE,
-    EvaluatorAgreement,
     Provenance,
     RecordedText,
     TrainingAgreement,
@@ -92,9 +89,8 @@ from rubriclab.models.version import (
 )
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats import agreement
-from rubriclab.stats.agreement import Agreement, Level
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.intervals import DIGITS, Interval, rounded, wilson
+from rubriclab.stats.intervals import DIGITS, rounded, wilson
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +130,18 @@ async def train_method(
     )
     assignment, examples = training_input.assignment, training_input.examples
     rubric = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,))
-    by_id = {example.id: example for example in examples}
+    by_id, aspect = {example.id: example for example in examples}, assignment.aspect.name
     ordered = [by_id[name] for name in learned.examples]
+    labels = np.array([example.scores[aspect] for example in ordered], dtype=float)
+    groups = [example.group for example in ordered]
+    scores = learned.scores, learned.reselected
     provenance = Provenance(
-        **origins(examples, assignment.aspect.name, judge, generator, model_versions()),
+        **origins(examples, aspect, judge, generator, model_versions()),
         settings={method.name: settings.model_dump(mode="json")},
         prompts=prompts_digest(method.prompts),
         seed=seed,
-        agreement=_training_agreement(learned, ordered, assignment.aspect.name) if ordered else None,
-        baseline=best_feature(ordered, assignment.aspect.name) if ordered else None,
+        agreement=training_agreement(*scores, labels, groups, optimistic=learned.optimistic) if ordered else None,
+        baseline=best_feature(ordered, aspect) if ordered else None,
     )
     return Trained(rubric, provenance, learned.notes)
 
@@ -183,18 +182,13 @@ def training_agreement(
     fitted = agreement(scores, labels, groups, level="dataset")
     left_out = agreement(reselected, labels, groups, level="dataset")
     return TrainingAgreement(
-        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=left_out.spearman.rounded()
+        n=fitted.n,
+        optimistic=optimistic,
+        spearman=fitted.spearman.rounded(),
+        pearson=fitted.pearson.rounded(),
+        kendall=fitted.kendall.rounded(),
+        reselected=left_out.spearman.rounded(),
     )
-
-
-def _training_agreement(learned: Learned, ordered: Sequence[Example], aspect: str) -> TrainingAgreement:
-    labels = np.array([example.scores[aspect] for example in ordered], dtype=float)
-    groups = [example.group for example in ordered]
-    return training_agreement(learned.scores, learned.reselected, labels, groups, optimistic=learned.optimistic)
-
-
-def _intervals(result: Agreement) -> Mapping[str, Interval]:
-    return {name: getattr(result, name).rounded() for name in ("spearman", "pearson", "kendall")}
 
 
 def recorded_texts(
@@ -225,18 +219,14 @@ def recorded_texts(
     )
 
 
-# The gate computes these from the table and from the texts.
-COMPARED_ELSEWHERE = ("direct", "text_features")
-
-
 @dataclass
 class Study:
     """Candidates with everything computed from them and the labels.
 
     Attributes:
         notes: messages for the user.
-        given: the rubric, where it is not to be selected, as one that a person has edited.
-        reasons: why criteria are dropped, by id, for a given rubric; the former reason for those not named.
+        refit: the rubric, where it is not to be selected, as one that a person has edited.
+        reasons: why criteria are dropped, by id, for a refitted rubric; the former reason for those not named.
         threshold_by_hand: of verdicts, if a person has set it.
     """
 
@@ -244,7 +234,7 @@ class Study:
     assignment: Assignment
     settings: JointSettings
     seed: int
-    given: SelectedRubric | None = None
+    refit: SelectedRubric | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     threshold_by_hand: float | None = None
 
@@ -274,7 +264,7 @@ class Study:
     @cached_property
     def selected(self) -> SelectedRubric:
         """The selected rubric with its held-out scores."""
-        return self.given or select_rubric(self.table, self.settings, self.ask, seed=self.seed)
+        return self.refit or select_rubric(self.table, self.settings, self.ask, seed=self.seed)
 
     @property
     def ask(self) -> Ask:
@@ -298,11 +288,6 @@ class Study:
             )
         return fit
 
-    @property
-    def held_out(self) -> HeldOut:
-        """The rubric's scores of each text without the labels of its group, for the gate and for intervals."""
-        return self.selected.held_out
-
     @cached_property
     def alone(self) -> dict[str, FloatArray]:
         """By method, held-out scores by its own candidates, of shape (texts,), NaN where missing."""
@@ -311,38 +296,34 @@ class Study:
         tables = {
             name: self.every.columns(np.flatnonzero(methods == name).tolist())
             for name in dict.fromkeys(self.every.methods)
-            if name not in COMPARED_ELSEWHERE
+            if name not in ("direct", "text_features")
         }
         return {name: held_out(table, settings, seed=self.seed).raw for name, table in tables.items()}
-
-    @cached_property
-    def fitted(self) -> FloatArray:
-        """Scores by the rubric, fitted to all labels."""
-        return self.fit.scores(self.table.values, self.assignment.scale)
 
     @cached_property
     def conformal(self) -> Conformal | None:
         """The errors that determine intervals of single texts."""
         if self.assignment.scale.names:
             return None
-        return conformal(self.held_out.scores, self.table.labels, INTERVAL_CONFIDENCE)
+        return conformal(self.selected.held_out.scores, self.table.labels, INTERVAL_CONFIDENCE)
 
     @cached_property
     def threshold(self) -> float | None:
         """For verdicts, the lowest score that passes."""
         if (names := self.assignment.scale.names) is None or self.threshold_by_hand is not None:
             return self.threshold_by_hand
-        recall, scores, labels = self.settings.recall(names), self.held_out.scores, self.table.labels
+        recall, scores, labels = self.settings.recall(names), self.selected.held_out.scores, self.table.labels
         threshold = threshold_of(scores, labels, recall)
         if recall:
-            at_level = labels[~np.isnan(scores)] > 0.5 if recall.level else labels[~np.isnan(scores)] < 0.5
-            found = (scores[~np.isnan(scores)] >= threshold) == recall.level
-            share = wilson(int((found & at_level).sum()), int(at_level.sum()))
+            scored = ~np.isnan(scores)
+            at_level = labels[scored] > 0.5 if recall.level else labels[scored] < 0.5
+            found, number = int((((scores[scored] >= threshold) == recall.level) & at_level).sum()), int(at_level.sum())
+            share = wilson(found, number)
             if share.low is None or share.low < recall.least:
                 self.notes.append(
-                    f"the threshold finds {int((found & at_level).sum())} of {int(at_level.sum())} labelled texts at "
-                    f"{names[recall.level]!r}; so few cannot promise a recall of {recall.least:g} for new texts: its "
-                    f"95 % interval begins at {share.low or 0:.2f}"
+                    f"the threshold finds {found} of {number} labelled texts at {names[recall.level]!r}; so few cannot "
+                    f"promise a recall of {recall.least:g} for new texts: its 95 % interval begins at "
+                    f"{share.low or 0:.2f}"
                 )
         return round(threshold, DIGITS)
 
@@ -353,70 +334,101 @@ class Study:
         cells = self.candidates.rated(self.ask)
         for kind, what in (("score", "the whole"), ("hypothesis", "a criterion")):
             places = [n for n, each in enumerate(self.candidates.candidates) if each.criterion.kind == kind]
-            said = [[not row[n].applies and row[n].reason != NOT_JUDGED for n in places] for row in cells]
-            if texts := sum(map(any, said)):
+            texts = sum(any(not row[n].applies and row[n].reason != NOT_JUDGED for n in places) for row in cells)
+            if texts:
                 yield f"the judge says of {texts} of {len(cells)} texts that {what} cannot be assessed: no scores"
 
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
-        terms = _terms(self.fit, self.ids, chosen_shares(self.selected, self.table), self.candidates.bounds)
+        fit, limits = self.fit, self.candidates.bounds
+        columns = (fit.weights, fit.centers, fit.spreads, fit.low, fit.high, chosen_shares(self.selected, self.table))
+        terms = tuple(
+            Term(
+                criterion=self.ids[place],
+                weight=weight,
+                center=center,
+                spread=spread,
+                low=round(low, DIGITS),
+                high=round(high, DIGITS),
+                selected=round(share, DIGITS),
+                bounds=bounds_met(limits.get(self.ids[place]), weight),
+            )
+            for place, weight, center, spread, low, high, share in zip(
+                fit.columns, *(column.tolist() for column in columns), strict=True
+            )
+        )
         aggregation = Aggregation(
             ask=self.ask,
             terms=terms,
-            calibration=self.fit.calibration,
+            calibration=fit.calibration,
             conformal=self.conformal,
             rivals=self.candidates.rivals if self.ask == "in one call" else None,
             form=self.candidates.form,
             threshold=self.threshold,
             threshold_by_hand=self.threshold_by_hand is not None,
         )
-        kept, reasons = [term.criterion for term in terms], self._reasons()
-        parts, dropped = self.candidates.parts_with(kept, reasons), self.candidates.dropped_parts(kept, reasons)
-        task, aspect, scale = self.assignment.words.task, self.assignment.aspect, self.assignment.scale
-        return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, aggregation=aggregation, dropped=dropped)
-
-    def _reasons(self) -> dict[str, str]:
-        """Return for each dropped candidate the reason."""
-        if self.given:
-            return dict(self.reasons)
-        return {self.ids[place]: why.words(self.ids) for place, why in self.fit.dropped.items()}
+        # Why candidates are dropped; for a refitted rubric the former reason of those that `reasons` does not name.
+        reasons = (
+            self.reasons if self.refit else {self.ids[place]: why.words(self.ids) for place, why in fit.dropped.items()}
+        )
+        kept = [term.criterion for term in terms]
+        return Rubric(
+            task=self.assignment.words.task,
+            aspect=self.assignment.aspect,
+            scale=self.assignment.scale,
+            parts=self.candidates.parts_with(kept, reasons),
+            aggregation=aggregation,
+            dropped=self.candidates.dropped_parts(kept, reasons),
+        )
 
     @property
     def direct(self) -> FloatArray | None:
         """The texts' scores by the same judge asked directly, in a call of its own; `None` if they are not known."""
         # The record of an edited rubric holds the ratings of its own way of asking only.
-        known = DIRECT in self.every.methods and (self.given is None or self.ask == "by method")
+        known = DIRECT in self.every.methods and (self.refit is None or self.ask == "by method")
         return self.every.values[:, self.every.methods.index(DIRECT)] if known else None
 
     @cached_property
     def validation(self) -> Validation:
         """The result of the gate, with what each method and rater contributes."""
-        alone = {part.method: [criterion.id for criterion in part.criteria] for part in self.candidates.parts}
+        table, candidates, nested, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
+        alone = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
         kept = [self.ids[place] for place in self.fit.columns]
-        whole = [] if self.ask == "by method" else np.flatnonzero(self.table.holistic).tolist()
-        scores = {WHOLE: held_out(self.table.columns(whole), self.settings, seed=self.seed).raw} if whole else {}
+        whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
+        scores = {WHOLE: held_out(table.columns(whole), self.settings, seed=self.seed).raw} if whole else {}
         result = validation(
             self.every,
             self.features,
-            self.held_out.raw,
-            self.fit.raw(self.table.values),
-            self.held_out.folds[0],
+            nested.raw,
+            self.fit.raw(table.values),
+            nested.folds[0],
             alone={**scores, **self.alone},
             calls={
-                JOINT: self.candidates.calls(kept, self.assignment, self.ask),
-                WHOLE: self.candidates.calls([self.ids[place] for place in whole], self.assignment, self.ask),
-                **{name: self.candidates.calls(ids, self.assignment, "by method") for name, ids in alone.items()},
+                JOINT: candidates.calls(kept, assignment, self.ask),
+                WHOLE: candidates.calls([self.ids[place] for place in whole], assignment, self.ask),
+                **{name: candidates.calls(ids, assignment, "by method") for name, ids in alone.items()},
             },
             direct=self.direct,
-            points=self.held_out.scores,
+            points=nested.scores,
         )
         joint, *others = result.evaluators
-        updates: dict[str, Any] = {
-            "evaluators": (self._refitted(joint, result.level), *others),
-            "raters": raters(self.candidates.examples, self.assignment.aspect.name, self.assignment.scale),
-            "verdict_agreements": tuple(self._verdict_agreements()),
+        # Intervals of the rubric's agreement include the variance of learning.
+        intervals = refitted_agreement(table, nested, level=result.level, seed=self.seed)
+        refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
+        verdicts = list[VerdictAgreement]()
+        if self.verdicts is not None:
+            labels, groups = table.labels, table.groups
+            verdicts.append(verdict_agreement(JOINT, nested.scores, self.verdicts, labels, groups, order=nested.raw))
+            if (direct := self.direct) is not None:
+                verdicts.append(verdict_agreement(DIRECT, direct, verdicts_of(direct, 0.5), labels, groups))
+            ratings = [example.annotations.get(assignment.aspect.name, ()) for example in candidates.examples]
+            verdicts += filter(None, [raters_verdicts(ratings, groups)])
+        update = {
+            "evaluators": (refitted, *others),
+            "raters": raters(candidates.examples, assignment.aspect.name, assignment.scale),
+            "verdict_agreements": tuple(verdicts),
         }
-        return result.model_copy(update=updates)
+        return result.model_copy(update=update)
 
     @cached_property
     def verdicts(self) -> FloatArray | None:
@@ -427,60 +439,26 @@ class Study:
         fold, by_hand = held_out.folds[0], self.threshold_by_hand
         return held_out_verdicts(held_out.scores, self.table.labels, fold, recall, by_hand)
 
-    def _verdict_agreements(self) -> Iterator[VerdictAgreement]:
-        """Yield the agreement of the rubric's verdicts, the same judge's asked directly, and the raters'."""
-        if self.verdicts is None:
-            return
-        labels, groups, examples = self.table.labels, self.table.groups, self.candidates.examples
-        held_out = self.held_out
-        yield verdict_agreement(JOINT, held_out.scores, self.verdicts, labels, groups, order=held_out.raw)
-        if (direct := self.direct) is not None:
-            yield verdict_agreement(DIRECT, direct, verdicts_of(direct, 0.5), labels, groups)
-        ratings = [example.annotations.get(self.assignment.aspect.name, ()) for example in examples]
-        if others := raters_verdicts(ratings, groups):
-            yield others
-
-    def _refitted(self, evaluator: EvaluatorAgreement, level: Level) -> EvaluatorAgreement:
-        """Return the rubric's agreement with intervals that include the variance of learning."""
-        intervals = refitted_agreement(self.table, self.selected.held_out, level=level, seed=self.seed)
-        return evaluator.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
-
     @property
     def agreement(self) -> TrainingAgreement:
         """Agreement with the labels that the rubric was fitted to, and held-out agreement."""
-        labels, groups = self.table.labels, self.table.groups
-        result = training_agreement(self.fitted, self.held_out.raw, labels, groups)
+        table, fitted = self.table, self.fit.scores(self.table.values, self.assignment.scale)
+        result = training_agreement(fitted, self.selected.held_out.raw, table.labels, table.groups)
         # Over all texts this is the gate's correlation, with the gate's interval.
         same = {"reselected": self.validation.evaluators[0].spearman} if self.validation.level == "dataset" else {}
         return result.model_copy(update=same)
 
     def record(self, rubric: Rubric) -> TrainingRecord:
         """Return the texts with their held-out scores, and the ratings by all candidates."""
-        aspect = self.assignment.aspect.name
-        low, high = bounds(self.held_out.scores, self.conformal, self.assignment.scale)
-        texts = recorded_texts(self.candidates.examples, aspect, self.held_out.scores, low, high)
+        aspect, scores = self.assignment.aspect.name, self.selected.held_out.scores
+        texts = recorded_texts(
+            self.candidates.examples, aspect, scores, *bounds(scores, self.conformal, self.assignment.scale)
+        )
         kept = {criterion.id for criterion in rubric.criteria}
-        return TrainingRecord(
-            texts=texts, candidates=self.candidates.marked(kept), cells=self.candidates.rated(self.ask)
+        candidates = tuple(
+            each.model_copy(update={"kept": each.criterion.id in kept}) for each in self.candidates.candidates
         )
-
-
-def _terms(fitted: Fit, ids: Sequence[str], selected: FloatArray, limits: Mapping[str, Bounds]) -> tuple[Term, ...]:
-    columns = (fitted.weights, fitted.centers, fitted.spreads, fitted.low, fitted.high, selected)
-    rows = zip(fitted.columns, *(column.tolist() for column in columns), strict=True)
-    return tuple(
-        Term(
-            criterion=ids[place],
-            weight=weight,
-            center=center,
-            spread=spread,
-            low=round(low, DIGITS),
-            high=round(high, DIGITS),
-            selected=round(chosen, DIGITS),
-            bounds=bounds_met(limits.get(ids[place]), weight),
-        )
-        for place, weight, center, spread, low, high, chosen in rows
-    )
+        return TrainingRecord(texts=texts, candidates=candidates, cells=self.candidates.rated(self.ask))
 
 
 # The shares of the work that are done when the methods have proposed their criteria, and when these are rated.
@@ -533,13 +511,19 @@ async def train_joint(
             on_progress=lambda doing, share: on_progress(doing, found + (RATED - found) * share),
         )
     study = Study(candidates, assignment, settings, seed)
+    templates = {name for plan in plans for name in plan.method.prompts} | {TEMPLATE}
+    if candidates.rivals:
+        templates.add(RIVALS_TEMPLATE)
     on_progress(f"selecting from {len(candidates.candidates)} criteria", RATED)
     rubric = study.rubric()
     on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
     provenance = Provenance(
         **origins(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
-        settings=_settings(plans, settings),
-        prompts=prompts_digest(_templates(plans, candidates)),
+        settings={
+            **{plan.method.name: plan.settings.model_dump(mode="json") for plan in plans},
+            "joint": settings.model_dump(mode="json"),
+        },
+        prompts=prompts_digest(sorted(templates)),
         seed=seed,
         agreement=study.agreement,
         baseline=best_feature(candidates.examples, assignment.aspect.name),
@@ -584,11 +568,6 @@ def _is_in_one_call(plans: Sequence[Plan], settings: JointSettings) -> bool:
     return can_share and len(judged) >= (1 if settings.rivals else 2)
 
 
-def _templates(plans: Sequence[Plan], candidates: Candidates) -> list[str]:
-    about_rivals = {RIVALS_TEMPLATE} if candidates.rivals else set[str]()
-    return sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE} | about_rivals)
-
-
 def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
     """Raise `SettingsError` if the settings exclude every candidate, as far as is known before any call."""
     free = any(plan.method.name == "text_features" for plan in plans)
@@ -604,8 +583,3 @@ def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
             "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
             "choose another calibration, or leave the text features out.",
         )
-
-
-def _settings(plans: Sequence[Plan], settings: JointSettings) -> Mapping[str, Mapping[str, Any]]:
-    methods: dict[str, Mapping[str, Any]] = {plan.method.name: plan.settings.model_dump(mode="json") for plan in plans}
-    return {**methods, "joint": settings.model_dump(mode="json")}

@@ -5,7 +5,7 @@ A label between the levels, as the share of several raters, counts as the verdic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +23,7 @@ BINS = 5
 # The name of the raters' own agreement, beside those of evaluators.
 RATERS = "raters among themselves"
 
-Counted = Callable[[FloatArray], FloatArray]
+WeightedStatistic = Callable[[FloatArray], FloatArray]
 VerdictStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
@@ -91,21 +91,21 @@ def verdict_agreement(
     """
     known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
-    place = _places(groups, known)
-    single = int(place.max(initial=-1)) + 1 == len(values)
-
-    def interval(statistic: Counted, least: float = 0) -> Interval:
-        return _over_groups(statistic, place, least)
+    unit = _known_units(groups, known)
+    single = int(unit.max(initial=-1)) + 1 == len(values)
 
     def share(part: BoolArray, whole: BoolArray) -> Interval:
-        found, of = int((part & whole).sum()), int(whole.sum())
-        if single or not of:
-            return wilson(found, of).rounded()
-        if found in (0, of):
+        number, total = int((part & whole).sum()), int(whole.sum())
+        if single or not total:
+            return wilson(number, total).rounded()
+        if number in (0, total):
             # All groups agree, so that their spread says nothing: each counts as one text.
-            groups_there = len(np.unique(place[whole]))
-            return wilson(groups_there if found else 0, groups_there).rounded()
-        return interval(lambda weights: _ratio(weights @ (part & whole), weights @ whole))
+            whole_groups = len(np.unique(unit[whole]))
+            return wilson(whole_groups if number else 0, whole_groups).rounded()
+        return _over_groups(lambda weights: _ratio(weights @ (part & whole), weights @ whole), unit, 0)
+
+    def statistic(name: VerdictStatistic, values: FloatArray) -> Interval:
+        return _over_groups(_statistic(name, values, passes), unit, 0)
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
@@ -114,16 +114,26 @@ def verdict_agreement(
         by_chance = judged * said + (1 - judged) * (1 - said)
         return _ratio(agreed - by_chance, 1 - by_chance)
 
+    # Bins of about equally many texts.
+    ascending = np.argsort(values, kind="stable")
+    bins = [part for part in np.array_split(ascending, min(BINS, max(len(values) // 5, 1))) if len(part)]
     return VerdictAgreement(
         name=name,
         cells=tuple(int(((found == judged) & (passes == said)).sum()) for said in (0, 1) for judged in (0, 1)),
         recalls=(share(~found, ~passes), share(found, passes)),
         precisions=(share(~passes, ~found), share(passes, found)),
-        balanced_accuracy=interval(_balanced(verdicts[known], passes)),
-        kappa=interval(kappa, least=-1),
-        auroc=interval(_auroc(values if order is None else order[known], passes)),
-        brier=interval(_brier(values, passes)),
-        reliability=_reliability(values, passes),
+        balanced_accuracy=statistic("balanced accuracy", verdicts[known]),
+        kappa=_over_groups(kappa, unit, -1),
+        auroc=statistic("AUROC", values if order is None else order[known]),
+        brier=statistic("Brier score", values),
+        reliability=tuple(
+            ReliabilityBin(
+                n=len(part),
+                score=round(float(values[part].mean()), 4),
+                share=wilson(int(passes[part].sum()), len(part)).rounded(),
+            )
+            for part in bins
+        ),
     )
 
 
@@ -136,13 +146,47 @@ def verdict_statistic(
         scores: verdicts for balanced accuracy; NaN where missing.
     """
     known = ~np.isnan(sum(scores)) & (labels != 0.5)
-    counted = [STATISTICS[statistic](values[known], labels[known] > 0.5) for values in scores]
+    counted = [_statistic(statistic, values[known], labels[known] > 0.5) for values in scores]
 
     def value(weights: FloatArray) -> FloatArray:
         first, *second = (each(weights) for each in counted)
         return first - second[0] if second else first
 
-    return _over_groups(value, _places(groups, known), 1 - len(scores))
+    return _over_groups(value, _known_units(groups, known), 1 - len(scores))
+
+
+def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> WeightedStatistic:
+    """Return a statistic as a function of the weights of texts, shape (samples, texts) to (samples,)."""
+    better, worse = values[passes][:, np.newaxis], values[~passes]
+    above = (better > worse) + 0.5 * (better == worse) if statistic == "AUROC" else None
+
+    def of_weights(weights: FloatArray) -> FloatArray:
+        if above is not None:
+            passing, failing = weights[:, passes], weights[:, ~passes]
+            return _ratio(((passing @ above) * failing).sum(axis=1), passing.sum(axis=1) * failing.sum(axis=1))
+        if statistic == "Brier score":
+            return _ratio(weights @ np.square(values - passes), weights.sum(axis=1))
+        found = values == 1
+        low, high = (
+            _ratio(weights @ ((found == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
+        )
+        return (low + high) / 2
+
+    return of_weights
+
+
+def rater_and_others(
+    annotations: Sequence[Sequence[float]], groups: Sequence[str]
+) -> tuple[FloatArray, FloatArray, list[str]]:
+    """Return each single rating of texts with several, the mean of the text's other ratings, and its group."""
+    rows = [
+        (score, (sum(scores) - score) / (len(scores) - 1), group)
+        for scores, group in zip(annotations, groups, strict=True)
+        if len(scores) > 1
+        for score in scores
+    ]
+    own, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
+    return own, others, [row[2] for row in rows]
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
@@ -150,16 +194,8 @@ def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str
 
     Each rater's verdict counts once against that majority, without a score.
     """
-    rows = [
-        (float(one), (sum(ratings) - one) / (len(ratings) - 1), group)
-        for ratings, group in zip(annotations, groups, strict=True)
-        if len(ratings) > 1
-        for one in ratings
-    ]
-    if not rows:
-        return None
-    own, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
-    return verdict_agreement(RATERS, own, own, others, [row[2] for row in rows])
+    own, others, rated_groups = rater_and_others(annotations, groups)
+    return verdict_agreement(RATERS, own, own, others, rated_groups) if rated_groups else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,66 +241,18 @@ def level_agreement(
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (said, judged), 1)
     return LevelAgreement(
-        tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), _over_groups(kappa, _places(groups, known), -1)
+        tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), _over_groups(kappa, _known_units(groups, known), -1)
     )
 
 
-def _places(groups: Sequence[str], known: BoolArray) -> IntArray:
+def _known_units(groups: Sequence[str], known: BoolArray) -> IntArray:
     return units([group for group, there in zip(groups, known, strict=True) if there])
 
 
-def _over_groups(statistic: Counted, place: IntArray, least: float) -> Interval:
-    """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `place`."""
-    found = estimate(lambda counts: statistic(counts[:, place]), int(place.max(initial=-1)) + 1, elements=len(place))
+def _over_groups(statistic: WeightedStatistic, unit: IntArray, least: float) -> Interval:
+    """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `unit`."""
+    found = estimate(lambda counts: statistic(counts[:, unit]), int(unit.max(initial=-1)) + 1, elements=len(unit))
     return found.within(least, 1).rounded()
-
-
-def _balanced(verdicts: FloatArray, passes: BoolArray) -> Counted:
-    found = verdicts == 1
-
-    def balanced(weights: FloatArray) -> FloatArray:
-        low, high = (
-            _ratio(weights @ ((found == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
-        )
-        return (low + high) / 2
-
-    return balanced
-
-
-def _auroc(values: FloatArray, passes: BoolArray) -> Counted:
-    better, worse = values[passes][:, np.newaxis], values[~passes]
-    above = (better > worse) + 0.5 * (better == worse)
-
-    def auroc(weights: FloatArray) -> FloatArray:
-        passing, failing = weights[:, passes], weights[:, ~passes]
-        return _ratio(((passing @ above) * failing).sum(axis=1), passing.sum(axis=1) * failing.sum(axis=1))
-
-    return auroc
-
-
-def _brier(values: FloatArray, passes: BoolArray) -> Counted:
-    return lambda weights: _ratio(weights @ np.square(values - passes), weights.sum(axis=1))
-
-
-STATISTICS: Mapping[VerdictStatistic, Callable[[FloatArray, BoolArray], Counted]] = {
-    "balanced accuracy": _balanced,
-    "AUROC": _auroc,
-    "Brier score": _brier,
-}
-
-
-def _reliability(values: FloatArray, passes: BoolArray) -> tuple[ReliabilityBin, ...]:
-    """Return the mean score and the share of passes in bins of about equally many texts, at most `BINS`."""
-    order = np.argsort(values, kind="stable")
-    parts = [part for part in np.array_split(order, min(BINS, max(len(values) // 5, 1))) if len(part)]
-    return tuple(
-        ReliabilityBin(
-            n=len(part),
-            score=round(float(values[part].mean()), 4),
-            share=wilson(int(passes[part].sum()), len(part)).rounded(),
-        )
-        for part in parts
-    )
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:

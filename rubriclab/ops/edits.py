@@ -24,7 +24,7 @@ from rubriclab.learning.fitting import (
     refitted_agreement,
     select_rubric,
 )
-from rubriclab.learning.gate import GateLevel, gate_level, paired_difference
+from rubriclab.learning.gate import EvaluatorComparison, GateLevel, gate_level
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.scoring import assignment_of
 from rubriclab.learning.train import Study
@@ -566,7 +566,7 @@ def effect_of(
         folds=len(before.held_out.fits[0]),
         before=sides[0],
         after=sides[1],
-        difference=paired_difference(after.held_out.raw, before.held_out.raw, table),
+        difference=EvaluatorComparison(table).difference(after.held_out.raw, before.held_out.raw),
         recorded=Interval(None),
         calls_before=round(calls[0], 6),
         calls_after=round(calls[1], 6),

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import pearsonr, spearmanr
 
 from rubriclab.learning.gate import (
-    _asked_directly,
+    _direct_evaluators,
     gate_level,
     outcome_of,
     validation,
@@ -51,13 +51,13 @@ def test_a_rubric_that_knows_the_labels_is_better_than_everybody() -> None:
     assert all(verdict.more_labels is None for verdict in found.verdicts)
 
 
-def test_a_rubric_that_agrees_as_the_same_judge_asked_directly_does_not_pass() -> None:
+def test_a_rubric_that_agrees_as_the_same_judge_direct_evaluators_does_not_pass() -> None:
     judged = table(n=80, quality=(0.9, 0.5))
     found = gate(judged, judged.values[:, 0])
     assert (found.free.outcome, found.outcome, found.deciding.against) == ("better", "not better", "direct")
 
 
-def test_without_the_judge_asked_directly_the_free_baselines_decide() -> None:
+def test_without_the_judge_direct_evaluators_the_free_baselines_decide() -> None:
     judged = table(n=80, quality=(0.9, 0.5))
     found = gate(judged, judged.values[:, 0], direct=None)
     assert (found.outcome, found.deciding) == ("better", found.free)
@@ -249,7 +249,7 @@ def test_the_plain_question_is_calibrated_without_the_labels_of_the_scored_fold(
     judged = table(n=40)
     fold = grouped_folds(judged.groups, 10, 0)
     changed = replace(judged, labels=np.where(fold == 0, -judged.labels, judged.labels))
-    usual, other = (_asked_directly(one, fold, one.values[:, 0])[1].points for one in (judged, changed))
+    usual, other = (_direct_evaluators(one, fold, one.values[:, 0])[1].points for one in (judged, changed))
     assert usual is not None
     assert other is not None
     assert np.array_equal(usual[fold == 0], other[fold == 0])

@@ -9,7 +9,7 @@ import pytest
 from score_tables import made_up
 
 from rubriclab.learning.fitting import JointSettings, candidate_pool, select_rubric as select_rubric_by
-from rubriclab.learning.gate import paired_difference
+from rubriclab.learning.gate import EvaluatorComparison
 
 QUICK = JointSettings(folds=4, repeats=1)
 
@@ -73,7 +73,7 @@ def test_the_verdict_is_the_same_for_every_seed_where_criteria_clearly_track_the
     table = with_whole(made_up(8, texts=36, groups=36, informed=5, idle=3))
     for seed in range(3):
         raw = select_rubric(table, JointSettings(), seed=seed).held_out.raw
-        low = paired_difference(np.nan_to_num(raw), np.zeros(36), table).low
+        low = EvaluatorComparison(table).difference(np.nan_to_num(raw), np.zeros(36)).low
         assert low is not None
         assert low > 0
 
