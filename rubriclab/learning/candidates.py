@@ -17,7 +17,7 @@ import itertools
 import math
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -145,8 +145,7 @@ class Candidates:
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
-            chosen = tuple(criterion for criterion in criteria if criterion.id in kept)
-            if chosen:
+            if chosen := tuple(criterion for criterion in criteria if criterion.id in kept):
                 dropped = self._dropped(part, kept, reasons or {})
                 parts.append(part.model_copy(update={"criteria": chosen, "dropped": dropped}))
         return tuple(parts)
@@ -161,13 +160,12 @@ class Candidates:
         """Return the dropped criteria of a part with their evidence: first those that the method kept, then others."""
         why = {item.criterion.id: item.reason for item in part.dropped}
         rated = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
-        left = (item for item in all_criteria(part) if item.id not in kept)
         return tuple(
             DroppedCriterion(
-                criterion=rated.get(item.id, item),
-                reason=reasons.get(item.id) or why.get(item.id, "not chosen"),
+                criterion=rated.get(item.id, item), reason=reasons.get(item.id) or why.get(item.id, "not chosen")
             )
-            for item in left
+            for item in all_criteria(part)
+            if item.id not in kept
         )
 
 
@@ -182,25 +180,6 @@ class EarlierRubric:
 
     parts: tuple[Part, ...]
     cells: Mapping[str, Mapping[str, Cell]]
-
-
-def with_more(candidates: Candidates, more: Part) -> Candidates:
-    """Return the candidates with the criteria of a part after them, which no text was judged by."""
-    (part,) = (each for each in candidates.parts if each.method == more.method)
-    more = renamed(more, unique_names([*candidates.parts, more])[-1])
-    columns = tuple(
-        Candidate(method=more.method, criterion=each, kept=False, made_from=tuple(sorted(each.evidence.examples)))
-        for each in more.criteria
-    )
-    extended = part.model_copy(
-        update={"criteria": (*part.criteria, *more.criteria), "dropped": (*part.dropped, *more.dropped)}
-    )
-    return replace(
-        candidates,
-        candidates=(*candidates.candidates, *columns),
-        cells=tuple((*row, *[UNJUDGED] * len(columns)) for row in candidates.cells),
-        parts=tuple(extended if each is part else each for each in candidates.parts),
-    )
 
 
 def with_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
@@ -246,8 +225,7 @@ async def find_candidates(
 
     With `rated_later`, methods that can do without ratings only propose criteria, which `rated_in_one_call` has rated.
 
-    The same plans and replies give the same result, in any order of the examples. Duplicate ids become METHOD.ID; the
-    id of a holistic score is its method's name.
+    The same plans and replies give the same result, in any order of the examples. Ids are those of `unique_names`.
 
     Raises:
         DataError: if there are no labelled texts.
@@ -255,19 +233,54 @@ async def find_candidates(
         JudgeError: if a method could learn nothing.
         ValueError: if plans share a method, or are about different texts.
     """
-    _check(plans)
-    examples, plans = plans[0].training_input.examples, as_asked(plans, rated_later=rated_later)
-    results = []
-    for plan, (start, size) in zip(plans, _shares(plans), strict=True):
+    methods = [plan.method.name for plan in plans]
+    ids = [{example.id for example in plan.training_input.examples} for plan in plans]
+    if not plans or len(set(methods)) < len(methods) or any(each != ids[0] for each in ids):
+        raise ValueError(f"expected plans of different methods about the same texts, got {methods}")
+    if not ids[0]:
+        raise DataError("Criteria of several methods are selected and weighted by labelled texts; got none.")
+    for plan in plans:
+        if getattr(plan.settings, "ask", None) == "concatenated":
+            raise SettingsError(
+                f"{plan.method.name}.ask is 'concatenated': one score by all criteria leaves nothing to weigh.",
+                f"Set {plan.method.name}.ask to 'together' or 'separately'.",
+            )
+    texts = tuple(sorted(plans[0].training_input.examples, key=lambda example: example.id))
+    plans = as_asked(plans, rated_later=rated_later)
+    stated = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in plans]
+    sizes = [each.judge + each.generator + 1 for each in stated]
+    results = list[Learned]()
+    for number, plan in enumerate(plans):
 
-        def tell(doing: str, share: float, plan: Plan = plan, start: float = start, size: float = size) -> None:
-            on_progress(f"{plan.method.name}: {doing}", start + size * share)
+        def tell(doing: str, share: float, name: str = plan.method.name, number: int = number) -> None:
+            on_progress(f"{name}: {doing}", (sum(sizes[:number]) + sizes[number] * share) / sum(sizes))
 
         learned = await plan.method.learn(
             plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=tell
         )
         results.append(learned)
-    return _side_by_side(examples, results)
+    names = unique_names([learned.part for learned in results])
+    parts = [rename_criteria(learned.part, new_ids) for learned, new_ids in zip(results, names, strict=True)]
+    candidates, columns = list[Candidate](), list[list[Cell]]()
+    for learned, part, new_ids in zip(results, parts, names, strict=True):
+        by_id = {criterion.id: criterion for criterion in all_criteria(part)}
+        rows = dict(zip(learned.examples, learned.ratings, strict=True))
+        # All explanations are candidates, not only the one selected by all labels, which would leak those of each fold.
+        for place, name in enumerate(learned.candidates):
+            candidates.append(_candidate(part.method, by_id[new_ids[name]]))
+            columns.append([cell_of(rows[text.id][place]) if text.id in rows else UNJUDGED for text in texts])
+    return Candidates(
+        examples=texts,
+        candidates=tuple(candidates),
+        cells=tuple(zip(*columns, strict=True)),
+        parts=tuple(parts),
+        notes=tuple(f"{learned.part.method}: {note}" for learned in results for note in learned.notes),
+    )
+
+
+def _candidate(method: str, criterion: Criterion) -> Candidate:
+    made_from = tuple(sorted(criterion.evidence.examples))
+    return Candidate(method=method, criterion=criterion, kept=False, made_from=made_from)
 
 
 def joining(plans: Sequence[Plan]) -> list[str]:
@@ -297,64 +310,6 @@ def learning_calls(plans: Sequence[Plan], *, rated_later: bool = False) -> Learn
     )
 
 
-def _check(plans: Sequence[Plan]) -> None:
-    names = [plan.method.name for plan in plans]
-    texts = [{example.id for example in plan.training_input.examples} for plan in plans]
-    if not plans or len(set(names)) < len(names) or any(ids != texts[0] for ids in texts):
-        raise ValueError(f"expected plans of different methods about the same texts, got {names}")
-    if not texts[0]:
-        raise DataError("Criteria of several methods are selected and weighted by labelled texts; got none.")
-    for plan in plans:
-        if getattr(plan.settings, "ask", None) == "concatenated":
-            raise SettingsError(
-                f"{plan.method.name}.ask is 'concatenated': one score by all criteria leaves nothing to weigh.",
-                f"Set {plan.method.name}.ask to 'together' or 'separately'.",
-            )
-
-
-def _shares(plans: Sequence[Plan]) -> list[tuple[float, float]]:
-    """Return for each plan the shares of all work before it and in it, by its number of calls."""
-    stated = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in plans]
-    calls = [each.judge + each.generator for each in stated]
-    sizes = [(each + 1) / (sum(calls) + len(plans)) for each in calls]
-    return [(sum(sizes[:place]), size) for place, size in enumerate(sizes)]
-
-
-def _side_by_side(examples: Sequence[Example], results: Sequence[Learned]) -> Candidates:
-    texts = tuple(sorted(examples, key=lambda example: example.id))
-    names = unique_names([learned.part for learned in results])
-    parts = [renamed(learned.part, new_ids) for learned, new_ids in zip(results, names, strict=True)]
-    candidates: list[Candidate] = []
-    columns: list[list[Cell]] = []
-    for learned, part, new_ids in zip(results, parts, names, strict=True):
-        for place, criterion in _offered(learned, part, new_ids):
-            made_from = tuple(sorted(criterion.evidence.examples))
-            candidates.append(Candidate(method=part.method, criterion=criterion, kept=False, made_from=made_from))
-            columns.append(_cells(learned, place, texts))
-    return Candidates(
-        examples=texts,
-        candidates=tuple(candidates),
-        cells=tuple(zip(*columns, strict=True)),
-        parts=tuple(parts),
-        notes=tuple(f"{learned.part.method}: {note}" for learned in results for note in learned.notes),
-    )
-
-
-def _offered(learned: Learned, part: Part, names: Mapping[str, str]) -> Iterator[tuple[int, Criterion]]:
-    """Yield the columns of a method's ratings, each with its criterion under its new id.
-
-    All explanations are candidates, not only the one selected by all labels, which would leak the labels of every fold.
-    """
-    by_id = {criterion.id: criterion for criterion in all_criteria(part)}
-    for place, name in enumerate(learned.candidates):
-        yield place, by_id[names[name]]
-
-
-def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]:
-    rows = dict(zip(learned.examples, learned.ratings, strict=True))
-    return [cell_of(rows[text.id][place]) if text.id in rows else UNJUDGED for text in texts]
-
-
 def cell_of(rated: CriterionRating) -> Cell:
     """Return a rating as a cell of a record; equal reasons share memory."""
     return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
@@ -368,54 +323,46 @@ def all_criteria(part: Part) -> tuple[Criterion, ...]:
 def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
     """Return for each part the unique name of each criterion, by its id.
 
-    A text feature always keeps its id, its key in the catalogue.
+    A text feature always keeps its id, its key in the catalogue. The first holistic score of a method has the method's
+    name; duplicate ids become METHOD.ID.
     """
     used = {item.id for part in parts for item in all_criteria(part) if item.kind == "feature"}
     names_of_parts = []
     for part in parts:
         names = {}
         for criterion in all_criteria(part):
-            names[criterion.id] = name = _free_name(part, criterion, used)
+            name = part.method if criterion.kind == "score" and criterion is part.criteria[0] else criterion.id
+            if criterion.kind != "feature":
+                if name in used:
+                    name = f"{part.method}.{criterion.id}"
+                while name in used:
+                    name += "'"
+            names[criterion.id] = name
             used.add(name)
         names_of_parts.append(names)
     return names_of_parts
 
 
-def _free_name(part: Part, criterion: Criterion, used: Collection[str]) -> str:
-    if criterion.kind == "feature":
-        return criterion.id
-    name = part.method if criterion.kind == "score" and criterion is part.criteria[0] else criterion.id
-    if name in used:
-        name = f"{part.method}.{criterion.id}"
-    while name in used:
-        name += "'"
-    return name
-
-
-def renamed(part: Part, names: Mapping[str, str]) -> Part:
+def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
     """Return the part with its criteria renamed, in the reasons for dropped criteria too."""
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return part
-
     pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, changed))})(?![\w-])")
-    reasons = (
-        pattern.sub(lambda match: changed[match.group()], dropped_criterion.reason)
-        for dropped_criterion in part.dropped
-    )
+
+    def rename(criterion: Criterion) -> Criterion:
+        question = criterion.question
+        if question and question.seed:
+            question = question.model_copy(update={"seed": changed.get(question.seed, question.seed)})
+        return criterion.model_copy(update={"id": changed.get(criterion.id, criterion.id), "question": question})
+
     dropped = (
-        DroppedCriterion(criterion=_called(dropped_criterion.criterion, changed), reason=reason)
-        for dropped_criterion, reason in zip(part.dropped, reasons, strict=True)
+        DroppedCriterion(
+            criterion=rename(each.criterion), reason=pattern.sub(lambda match: changed[match.group()], each.reason)
+        )
+        for each in part.dropped
     )
-    criteria = (_called(criterion, changed) for criterion in part.criteria)
-    return part.model_copy(update={"criteria": tuple(criteria), "dropped": tuple(dropped)})
-
-
-def _called(criterion: Criterion, names: Mapping[str, str]) -> Criterion:
-    question = criterion.question
-    if question and question.seed:
-        question = question.model_copy(update={"seed": names.get(question.seed, question.seed)})
-    return criterion.model_copy(update={"id": names.get(criterion.id, criterion.id), "question": question})
+    return part.model_copy(update={"criteria": tuple(map(rename, part.criteria)), "dropped": tuple(dropped)})
 
 
 # Calls in the usual form, each about another text, and calls in simpler forms after them.
@@ -431,7 +378,7 @@ SIMPLER = (
 SIMPLER_IF_EQUAL = (CallForm(criteria=5), CallForm(criteria=1))
 
 # Characters of a reply that a message quotes.
-QUOTED = 200
+MAX_QUOTED = 200
 
 
 @dataclass(frozen=True)
@@ -458,7 +405,62 @@ async def usable_form(
     Raises:
         JudgeError: if no reply in any form can be used.
     """
-    return await _Trial(examples, parts, assignment, judge, criteria).usable_form()
+    by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
+    usual, labels = len(by_id), {each.id: each.scores[assignment.aspect.name] for each in examples}
+
+    async def ask_about(
+        texts: Sequence[Example], parts: Sequence[Part], *, reasons: bool = True
+    ) -> list[JudgeAnswer[KeyedReply]]:
+        prompts = (judge_prompt(text, parts, assignment, reasons=reasons) for text in texts)
+        return await asyncio.gather(*(ask(judge, prompt, repair=False) for prompt in prompts))
+
+    def differ(rows: Sequence[Mapping[str, CriterionRating]]) -> bool:
+        return not are_equal([row[name] for row in rows if name in row] for name in by_id)
+
+    def ratings_of(answer: JudgeAnswer[KeyedReply]) -> Mapping[str, CriterionRating]:
+        return ratings_in(answer.value, by_id) if answer.value else {}
+
+    def simpler(form: CallForm, why: str) -> UsableForm:
+        """Return a form with a note on why it is needed and on its price."""
+        calls = len(examples) * math.ceil(criteria / form.criteria)
+        prompt = judge_prompt(examples[0], divided(parts, form.criteria)[0], assignment, reasons=form.reasons)
+        note = (
+            f"{why}; asked again in the form {form}, rating {len(examples)} texts by {criteria} criteria takes about "
+            f"{calls:,} calls and {calls * estimated_tokens(render(prompt)):,} prompt tokens"
+        )
+        return UsableForm(form, note=note)
+
+    texts = spread(sorted(examples, key=lambda example: (labels[example.id], example.id)), USUAL_CALLS)
+    answers = await ask_about(texts, parts)
+    if not any(answer.value for answer in answers) and any(answer.replied for answer in answers):
+        answer = next(answer for answer in answers if answer.replied)
+        forms = [form for form in SIMPLER if form.criteria < usual or not form.reasons]
+        for form, text in zip(forms, itertools.cycle(texts), strict=False):
+            refused = answer.missing
+            (answer,) = await ask_about([text], divided(parts, form.criteria)[0], reasons=form.reasons)
+            if answer.value:
+                return simpler(form, f"replies about {usual} criteria at once could not be used ({refused})")
+        began = answer.reply.text.strip()[:MAX_QUOTED] if answer.reply else ""
+        raise JudgeError(
+            f"The judge gave no usable rating of {len(texts)} texts in any form, from {usual} criteria a call to "
+            f"{forms[-1]}. The last reply began {began!r}; {answer.missing}",
+            "Try another `judge`.",
+        )
+    rated = {text.id: ratings_of(answer) for text, answer in zip(texts, answers, strict=True) if answer.value}
+    complete = {name: tuple(own[each] for each in by_id) for name, own in rated.items() if len(own) == usual}
+    if len({labels[name] for name in rated}) < 2 or differ(list(rated.values())):
+        return UsableForm(ratings=complete)
+    why = f"asked about {usual} criteria at once, the judge gave one value to every text by each criterion"
+    forms, calls_left = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual], SIMPLER_CALLS
+    texts = [text for text in texts if text.id in rated]
+    for number, form in enumerate(forms):
+        some = spread(texts, calls_left // (len(forms) - number))
+        calls_left -= len(some)
+        answers = await ask_about(some, divided(parts, form.criteria)[0])
+        if differ([ratings_of(answer) for answer in answers]):
+            return simpler(form, why)
+    also = f", also with {' and '.join(map(str, forms))}" if forms else ""
+    return UsableForm(ratings=complete, note=f"{why}{also}")
 
 
 def are_equal(columns: Iterable[Iterable[CriterionRating | Cell]]) -> bool:
@@ -472,106 +474,8 @@ def spread(texts: Sequence[Example], most: int) -> list[Example]:
     return [texts[place] for place in places]
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """Arguments as for `usable_form`."""
-
-    examples: Sequence[Example]
-    parts: Sequence[Part]
-    assignment: Assignment
-    judge: Judge
-    criteria: int
-
-    async def usable_form(self) -> UsableForm:
-        texts = self._texts()
-        answers = await self._answers(texts, self.parts)
-        if not any(answer.value for answer in answers) and any(answer.replied for answer in answers):
-            return await self._readable(texts, next(answer for answer in answers if answer.replied))
-        rated = [(text, self._ratings(answer)) for text, answer in zip(texts, answers, strict=True) if answer.value]
-        usual = UsableForm(
-            ratings={
-                text.id: tuple(own[name] for name in self._asked) for text, own in rated if len(own) == self._usual
-            }
-        )
-        texts = [text for text, _ in rated]
-        if len(set(map(self._label, texts))) < 2 or not are_equal(self._columns(own for _, own in rated)):
-            return usual
-        return await self._differing(texts, usual)
-
-    async def _readable(self, texts: Sequence[Example], answer: JudgeAnswer[KeyedReply]) -> UsableForm:
-        """Return the first form with a reply that can be used, after one that could not."""
-        simpler = [form for form in SIMPLER if form.criteria < self._usual or not form.reasons]
-        for form, text in zip(simpler, itertools.cycle(texts), strict=False):
-            first, refused = divided(self.parts, form.criteria)[0], answer.missing
-            (answer,) = await self._answers([text], first, reasons=form.reasons)
-            if answer.value:
-                return self._form(form, f"replies about {self._usual} criteria at once could not be used ({refused})")
-        began = answer.reply.text.strip()[:QUOTED] if answer.reply else ""
-        raise JudgeError(
-            f"The judge gave no usable rating of {len(texts)} texts in any form, from {self._usual} criteria a call to "
-            f"{simpler[-1]}. The last reply began {began!r}; {answer.missing}",
-            "Try another `judge`.",
-        )
-
-    async def _differing(self, texts: Sequence[Example], usual: UsableForm) -> UsableForm:
-        """Return the first form in which the scores of texts with different labels differ, else the usual one."""
-        why = f"asked about {self._usual} criteria at once, the judge gave one value to every text by each criterion"
-        simpler = [form for form in SIMPLER_IF_EQUAL if form.criteria < self._usual]
-        calls_left = SIMPLER_CALLS
-        for number, form in enumerate(simpler):
-            some = spread(texts, calls_left // (len(simpler) - number))
-            calls_left -= len(some)
-            answers = await self._answers(some, divided(self.parts, form.criteria)[0])
-            if not are_equal(self._columns(map(self._ratings, answers))):
-                return self._form(form, why)
-        forms = " and ".join(map(str, simpler))
-        return replace(usual, note=f"{why}, also with {forms}" if forms else why)
-
-    def _texts(self) -> list[Example]:
-        """Return texts with labels from the lowest to the highest."""
-        return spread(sorted(self.examples, key=lambda example: (self._label(example), example.id)), USUAL_CALLS)
-
-    async def _answers(
-        self, texts: Sequence[Example], parts: Sequence[Part], *, reasons: bool = True
-    ) -> list[JudgeAnswer[KeyedReply]]:
-        prompts = (judge_prompt(text, parts, self.assignment, reasons=reasons) for text in texts)
-        return await asyncio.gather(*(ask(self.judge, prompt, repair=False) for prompt in prompts))
-
-    def _ratings(self, answer: JudgeAnswer[KeyedReply]) -> Mapping[str, CriterionRating]:
-        return ratings_in(answer.value, self._asked) if answer.value else {}
-
-    def _columns(self, rated: Iterable[Mapping[str, CriterionRating]]) -> list[list[CriterionRating]]:
-        rows = list(rated)
-        return [[row[name] for row in rows if name in row] for name in self._asked]
-
-    def _label(self, example: Example) -> float:
-        return float(example.scores[self.assignment.aspect.name])
-
-    @property
-    def _asked(self) -> dict[str, Criterion]:
-        return {criterion.id: criterion for part in self.parts for criterion in part.criteria}
-
-    @property
-    def _usual(self) -> int:
-        return len(self._asked)
-
-    def _form(self, form: CallForm, why: str) -> UsableForm:
-        """Return a form with a note on why it is needed and on its price."""
-        calls = len(self.examples) * math.ceil(self.criteria / form.criteria)
-        first = divided(self.parts, form.criteria)[0]
-        prompt = judge_prompt(self.examples[0], first, self.assignment, reasons=form.reasons)
-        note = (
-            f"{why}; asked again in the form {form}, rating {len(self.examples)} texts by {self.criteria} criteria "
-            f"takes about {calls:,} calls and {calls * estimated_tokens(render(prompt)):,} prompt tokens"
-        )
-        return UsableForm(form, note=note)
-
-
-# Most criteria in a call: in longer replies reasons become formulas.
-MOST_ENTRIES = 20
-
-# By criterion, the rating of each text.
-Columns = Mapping[str, Sequence[Cell]]
+# Criteria in a call: in longer replies reasons become formulas.
+MAX_ENTRIES = 20
 
 
 async def rated_in_one_call(
@@ -583,7 +487,7 @@ async def rated_in_one_call(
     rivals: RivalLimits | None = None,
     on_progress: Progress = silent,
 ) -> Candidates:
-    """Return the candidates with their ratings from calls about at most `MOST_ENTRIES` criteria of a text.
+    """Return the candidates with their ratings from calls about at most `MAX_ENTRIES` criteria of a text.
 
     The first call is about the scores of the whole and the first criteria. By its ratings methods propose more, which
     are rated with the rest. The score of the whole that a rubric is compared with is asked for by itself, too.
@@ -595,19 +499,20 @@ async def rated_in_one_call(
     Raises:
         JudgeError: if no reply could be used.
     """
-    assignment = plans[0].training_input.assignment
-    first = _first_call(candidates)
-    on_progress(f"rating {len(candidates.examples)} texts by {len(first)} criteria in one call", 0.0)
-    known: Mapping[str, tuple[CriterionRating, ...]] = {}
+    assignment, examples = plans[0].training_input.assignment, candidates.examples
+    order = ("score", "hypothesis", "question")
+    joined = [candidates.candidates[place].criterion for place in candidates.joined]
+    first = [each.id for each in sorted(joined, key=lambda criterion: order.index(criterion.kind))[:MAX_ENTRIES]]
+    on_progress(f"rating {len(examples)} texts by {len(first)} criteria in one call", 0.0)
+    ratings: Mapping[str, tuple[CriterionRating, ...]] = {}
     if rivals is None:
-        usable = await usable_form(
-            candidates.examples, _joined(candidates, first), assignment, judge, len(candidates.joined)
-        )
-        known = usable.ratings
+        parts = [part for part in candidates.parts_with(first) if can_join(part)]
+        usable = await usable_form(examples, parts, assignment, judge, len(joined))
+        ratings = usable.ratings
         candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
         if usable.note:
             on_progress(usable.note, 0.0)
-    columns = await _rated(candidates, first, assignment, judge, rivals, known=known)
+    columns = await _rated(candidates, first, assignment, judge, rivals, known=ratings)
     if all(cell.score is None for column in columns.values() for cell in column):
         reason = next(cell.reason for column in columns.values() for cell in column)
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
@@ -620,33 +525,52 @@ async def rated_in_one_call(
         return await rated_in_one_call(noted, plans, judge=judge, generator=generator, on_progress=on_progress)
     candidates = await _extended(candidates, columns, plans, judge, generator)
     rest = [candidates.ids[place] for place in candidates.joined if candidates.ids[place] not in columns]
-    calls = chunks(rest, MOST_ENTRIES)
-    on_progress(f"rating {len(candidates.examples)} texts by {len(rest)} more criteria", 0.5)
+    calls = chunks(rest, MAX_ENTRIES)
+    on_progress(f"rating {len(examples)} texts by {len(rest)} more criteria", 0.5)
     for found in await asyncio.gather(*(_rated(candidates, names, assignment, judge, rivals) for names in calls)):
-        columns = {**columns, **found}
-    alone = await _alone(candidates, assignment, judge)
-    together = _with_columns(candidates.cells, candidates.ids, columns)
-    unjudged = {name: cells for name, cells in columns.items() if _is_unjudged(candidates, name)}
-    cells = _with_columns(candidates.cells, candidates.ids, {**unjudged, **alone})
-    labels = np.array([example.scores[assignment.aspect.name] for example in candidates.examples], dtype=float)
+        columns |= found
+    unjudged = {
+        name for place, name in enumerate(candidates.ids) if all(row[place] is UNJUDGED for row in candidates.cells)
+    }
+    # The score that the judge gives without a rubric, unless a method has asked for it already.
+    direct = [
+        each.criterion.id for each in candidates.candidates if each.method == DIRECT and each.criterion.id in unjudged
+    ]
+    alone = dict[str, list[Cell]]()
+    if direct:
+        bare = {"form": "score only"} if candidates.form and not candidates.form.reasons else {}
+        parts = [
+            each.model_copy(update={"settings": {**each.settings, **bare}}) for each in candidates.parts_with(direct)
+        ]
+        alone = _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
+    by_method = {name: cells for name, cells in columns.items() if name in unjudged} | alone
+    cells, together = (
+        tuple(
+            tuple(known[name][row] if name in known else cell for name, cell in zip(candidates.ids, own, strict=True))
+            for row, own in enumerate(candidates.cells)
+        )
+        for known in (by_method, columns)
+    )
+    if rivals:
+        sizes = (
+            len(call)
+            for names in (first, *calls)
+            for call in rival_calls(examples, candidates.parts_with(names), assignment, rivals)
+        )
+        rivals = RivalLimits(texts=max(2, *sizes))
+    labels = np.array([example.scores[assignment.aspect.name] for example in examples], dtype=float)
     return replace(
         candidates,
         candidates=tuple(
-            _with_evidence(each, columns[each.criterion.id], labels) if each.criterion.id in unjudged else each
+            _with_evidence(each, columns[name], labels)
+            if (name := each.criterion.id) in unjudged & columns.keys()
+            else each
             for each in candidates.candidates
         ),
         cells=cells,
         together=together,
-        rivals=_needed(candidates, [first, *calls], assignment, rivals),
+        rivals=rivals,
     )
-
-
-def _first_call(candidates: Candidates) -> list[str]:
-    """Return the ids of the scores of the whole, and of as many other criteria as fit, hypotheses first."""
-    order = ("score", "hypothesis", "question")
-    joined = [candidates.candidates[place].criterion for place in candidates.joined]
-    ranked: list[Criterion] = sorted(joined, key=lambda criterion: order.index(criterion.kind))
-    return [criterion.id for criterion in ranked[:MOST_ENTRIES]]
 
 
 async def _rated(
@@ -660,77 +584,48 @@ async def _rated(
 ) -> dict[str, list[Cell]]:
     """Return the ratings by the criteria with these names; by text, `known` has those that are there already."""
     texts = [example for example in candidates.examples if example.id not in known]
-    parts = _joined(candidates, names)
+    parts = [part for part in candidates.parts_with(names) if can_join(part)]
     new = await ratings_of_texts(texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form)
     rated = {**known, **{text.id: ratings for text, ratings in zip(texts, new, strict=True)}}
     return _columns([rated[example.id] for example in candidates.examples])
-
-
-def _joined(candidates: Candidates, names: Sequence[str]) -> list[Part]:
-    return [part for part in candidates.parts_with(names) if can_join(part)]
 
 
 def _columns(rated: Sequence[Sequence[CriterionRating]]) -> dict[str, list[Cell]]:
     return {column[0].criterion: [cell_of(each) for each in column] for column in zip(*rated, strict=True)}
 
 
-async def _alone(candidates: Candidates, assignment: Assignment, judge: Judge) -> dict[str, list[Cell]]:
-    """Return the score that the judge gives without a rubric, unless a method has asked for it already."""
-    names = [each.criterion.id for each in candidates.candidates if each.method == DIRECT]
-    asked = [name for name in names if _is_unjudged(candidates, name)]
-    if not asked:
-        return {}
-    bare = {"form": "score only"} if candidates.form and not candidates.form.reasons else {}
-    parts = [part.model_copy(update={"settings": {**part.settings, **bare}}) for part in candidates.parts_with(asked)]
-    return _columns(await ratings_of_texts(candidates.examples, parts, "by method", assignment, judge))
-
-
 async def _extended(
-    candidates: Candidates, columns: Columns, plans: Sequence[Plan], judge: Judge, generator: Judge
+    candidates: Candidates,
+    columns: Mapping[str, Sequence[Cell]],
+    plans: Sequence[Plan],
+    judge: Judge,
+    generator: Judge,
 ) -> Candidates:
-    ids = [example.id for example in candidates.examples]
+    """Return the candidates with the criteria after them that methods propose by the ratings of the first call."""
     ratings = {
-        text: {name: score for name, cells in columns.items() if (score := cells[row].score) is not None}
-        for row, text in enumerate(ids)
+        text.id: {name: score for name, cells in columns.items() if (score := cells[row].score) is not None}
+        for row, text in enumerate(candidates.examples)
     }
     for plan in plans:
-        if plan.method.extend and plan.method.rated_later(plan.settings):
-            (part,) = (each for each in candidates.parts_with(candidates.ids) if each.method == plan.method.name)
-            more, notes = await plan.method.extend(
-                part, ratings, plan.training_input, plan.settings, judge=judge, generator=generator
-            )
-            candidates = with_more(candidates, more)
-            own = tuple(f"{plan.method.name}: {note}" for note in notes)
-            candidates = replace(candidates, notes=(*candidates.notes, *own))
+        if not (plan.method.extend and plan.method.rated_later(plan.settings)):
+            continue
+        (part,) = (each for each in candidates.parts_with(candidates.ids) if each.method == plan.method.name)
+        more, notes = await plan.method.extend(
+            part, ratings, plan.training_input, plan.settings, judge=judge, generator=generator
+        )
+        more = rename_criteria(more, unique_names([*candidates.parts, more])[-1])
+        part = next(each for each in candidates.parts if each.method == more.method)
+        extended = part.model_copy(
+            update={"criteria": (*part.criteria, *more.criteria), "dropped": (*part.dropped, *more.dropped)}
+        )
+        candidates = replace(
+            candidates,
+            candidates=(*candidates.candidates, *(_candidate(more.method, each) for each in more.criteria)),
+            cells=tuple((*row, *[UNJUDGED] * len(more.criteria)) for row in candidates.cells),
+            parts=tuple(extended if each is part else each for each in candidates.parts),
+            notes=(*candidates.notes, *(f"{plan.method.name}: {note}" for note in notes)),
+        )
     return candidates
-
-
-def _is_unjudged(candidates: Candidates, name: str) -> bool:
-    place = candidates.ids.index(name)
-    return all(row[place] is UNJUDGED for row in candidates.cells)
-
-
-def _with_columns(
-    cells: Sequence[Sequence[Cell]], ids: Sequence[str], columns: Columns
-) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(
-        tuple(columns[name][row] if name in columns else cell for name, cell in zip(ids, own, strict=True))
-        for row, own in enumerate(cells)
-    )
-
-
-def _needed(
-    candidates: Candidates, calls: Sequence[Sequence[str]], assignment: Assignment, rivals: RivalLimits | None
-) -> RivalLimits | None:
-    """Return the size of the calls about several texts that learning made."""
-    if rivals is None:
-        return None
-    sizes = [
-        len(call)
-        for names in calls
-        for call in rival_calls(candidates.examples, candidates.parts_with(names), assignment, rivals)
-    ]
-    return RivalLimits(texts=max(2, *sizes))
 
 
 def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:

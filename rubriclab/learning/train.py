@@ -27,7 +27,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import (
-    MOST_ENTRIES,
+    MAX_ENTRIES,
     NOT_JUDGED,
     Candidates,
     EarlierRubric,
@@ -544,7 +544,7 @@ def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCa
         return calls
     texts = len(plans[0].training_input.examples)
     entries = calls.unrated or len(joining(plans))
-    each_text = math.ceil(entries / MOST_ENTRIES) + any(plan.method.name == DIRECT for plan in plans)
+    each_text = math.ceil(entries / MAX_ENTRIES) + any(plan.method.name == DIRECT for plan in plans)
     return replace(calls, judge=calls.judge + texts * each_text)
 
 

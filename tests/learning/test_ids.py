@@ -7,7 +7,7 @@ from holistic_scripts import whole
 from hypoeval_scripts import criterion
 from hypothesis import given, strategies as st
 
-from rubriclab.learning.candidates import all_criteria, renamed, unique_names
+from rubriclab.learning.candidates import all_criteria, rename_criteria, unique_names
 from rubriclab.models.rubric import (
     Criterion,
     DroppedCriterion,
@@ -29,7 +29,7 @@ def measure(name: str) -> Criterion:
 def test_ids_that_nobody_else_has_stay():
     parts = [part("hypoeval", criterion("h1")), part("checkeval", question("q1"), question("q2", seed="q1"))]
     assert unique_names(parts) == [{"h1": "h1"}, {"q1": "q1", "q2": "q2"}]
-    assert renamed(parts[1], {"q1": "q1", "q2": "q2"}) is parts[1]
+    assert rename_criteria(parts[1], {"q1": "q1", "q2": "q2"}) is parts[1]
 
 
 def test_a_taken_id_gets_the_name_of_its_method_before_it():
@@ -60,7 +60,7 @@ def test_a_renamed_part_speaks_of_its_criteria_by_their_new_names():
             (question("b2", seed="b1"), "says what a1-e1 says: a10 and xa1 are others."),
         ),
     )
-    after = renamed(before, {"a1": "checkeval.a1", "a1-e1": "a1-e1", "b1": "b1", "b2": "b2"})
+    after = rename_criteria(before, {"a1": "checkeval.a1", "a1-e1": "a1-e1", "b1": "b1", "b2": "b2"})
     assert [each.id for each in all_criteria(after)] == ["checkeval.a1", "a1-e1", "b1", "b2"]
     assert [each.question.seed for each in all_criteria(after) if each.question] == [
         None,
@@ -77,7 +77,7 @@ def test_a_renamed_part_speaks_of_its_criteria_by_their_new_names():
 
 def test_the_explanation_kept_is_named_in_the_reasons_too():
     before = part("seeval", whole(id="e2"), dropped=((whole(id="e1"), "e2 tracks the labels better"),))
-    (left,) = renamed(before, unique_names([before])[0]).dropped
+    (left,) = rename_criteria(before, unique_names([before])[0]).dropped
     assert (left.criterion.id, left.reason) == ("e1", "seeval tracks the labels better")
 
 
@@ -96,7 +96,7 @@ def test_no_name_is_ever_given_twice(first, second, third):
         )
         if names
     ]
-    named = [renamed(each, names) for each, names in zip(parts, unique_names(parts), strict=True)]
+    named = [rename_criteria(each, names) for each, names in zip(parts, unique_names(parts), strict=True)]
     ids = [each.id for part in named for each in all_criteria(part)]
     assert len(set(ids)) == len(ids)
     assert [each.statement for part in named for each in part.criteria] == [

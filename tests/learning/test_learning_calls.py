@@ -15,7 +15,7 @@ from single_call_scripts import sound
 
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.providers import estimated_tokens
-from rubriclab.learning.candidates import MOST_ENTRIES, Plan
+from rubriclab.learning.candidates import MAX_ENTRIES, Plan
 from rubriclab.learning.estimate import estimate_learning
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.train import learning_calls, train_joint
@@ -106,7 +106,7 @@ def test_a_call_is_about_at_most_twenty_criteria_and_each_is_asked_about_once_fo
         for prompt in asked(JointSettings())
         if prompt.name == "single_call/judge"
     ]
-    assert max(len(ids) for _, ids in shown) <= MOST_ENTRIES
+    assert max(len(ids) for _, ids in shown) <= MAX_ENTRIES
     often = Counter((output, name) for output, ids in shown for name in ids)
     assert set(often.values()) == {1}
     assert len(often) == len(TEXTS) * len({name for _, name in often})
