@@ -42,7 +42,7 @@ from rubriclab.judges.replies import (
     stated_status,
     text_limit,
 )
-from rubriclab.judges.stack import PATIENCE, AnswerCache, WaveTooSmall
+from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall
 from rubriclab.models.base import PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.answers import OpenBatch
@@ -443,13 +443,13 @@ class Batched(JudgeWrapper):
         while True:
             try:
                 return await self.judge.reply(prompt)
-            except WaveTooSmall:
+            except BatchTooSmall:
                 return await self._direct.reply(prompt)
             except JudgeUnavailable as error:
                 if attempt == self._attempts:
                     raise JudgeUnavailable(f"no reply in {self._attempts} batches: {error.message}") from error
                 _log.info("%s: no reply in batch %d: %s", self.name, attempt, error.message)
-                await asyncio.sleep(min(error.retry_after or 0.0, PATIENCE))
+                await asyncio.sleep(min(error.retry_after or 0.0, MAX_PAUSE))
             attempt += 1
 
 
@@ -471,7 +471,7 @@ class _WaitingPrompt:
             self.reply.set_exception(outcome)
 
 
-class Waves(JudgeWrapper):
+class BatchScheduler(JudgeWrapper):
     """A judge that answers the prompts of a wave by batches. Every answer is cached as soon as it is fetched.
 
     Args:
@@ -509,7 +509,7 @@ class Waves(JudgeWrapper):
         """Return the reply from the batch of the prompt's wave.
 
         Raises:
-            WaveTooSmall: if fewer prompts wait than a batch is worth.
+            BatchTooSmall: if fewer prompts wait than a batch is worth.
             PromptRejected, JudgeUnavailable: for this prompt.
             JudgeRefused, BatchCancelled, ProviderDown: these concern every prompt, also the next ones.
         """
@@ -561,7 +561,7 @@ class Waves(JudgeWrapper):
             if (answer := await self._in_store(self._answers.get, request.digest)) is not None:
                 rest.pop(request.digest).settle(read_back(answer))
         if len(rest) < AT_LEAST:
-            self._fail(rest.values(), WaveTooSmall())
+            self._fail(rest.values(), BatchTooSmall())
             return
         async for requests, lines in self._files(rest.values()):
             await self._send(requests, lines)
@@ -728,7 +728,7 @@ class Waves(JudgeWrapper):
                 return await request()
             except JudgeUnavailable as error:
                 last = error
-                wait = max(pause, min(error.retry_after or 0.0, PATIENCE))
+                wait = max(pause, min(error.retry_after or 0.0, MAX_PAUSE))
                 _log.info("%s; the next attempt follows in %.1f s", error.message, wait)
                 await asyncio.sleep(wait)
                 pause = min(GROWTH * pause, LONGEST * PAUSE)

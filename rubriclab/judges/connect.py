@@ -13,13 +13,12 @@ strings.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges.batch import Batched, BatchModel, Waves
-from rubriclab.judges.judge import Interruptible, Judge
+from rubriclab.judges.batch import Batched, BatchModel, BatchScheduler
+from rubriclab.judges.judge import Judge
 from rubriclab.judges.llm import JudgeOptions, LanguageModel, SchemaProbed
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.providers import key_variable
@@ -30,6 +29,7 @@ from rubriclab.judges.stack import (
     Budget,
     Budgeted,
     Cached,
+    Interruptible,
     Ledger,
     Limited,
     Limits,
@@ -37,7 +37,6 @@ from rubriclab.judges.stack import (
     LocalBudget,
     LocalLimits,
     Metered,
-    Recorder,
     Recording,
     Retried,
     open_replay,
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
     from rubriclab.store.answers import BatchTable
 
 EMBEDDED = "embedded"
+# The options that a language model takes as settings, besides the price.
+MODEL_OPTIONS = {"timeout", "structured", "api_base", "reasoning_tokens", "max_reply_bytes"}
 # Prompts in a row that may fail after all attempts, at least.
 BREAKER = 20
 
@@ -58,7 +59,7 @@ def connect(
     options: JudgeOptions,
     ledger: Ledger,
     answers: AnswerCache | None = None,
-    record: Path | Recorder | None = None,
+    record: Path | None = None,
     budget: Budget | None = None,
     limits: Limits | None = None,
     batches: BatchTable | None = None,
@@ -82,14 +83,14 @@ def connect(
     - `Recording`, around the cache: a recording includes cached replies;
     - `Metered`, which sees every reply that is used.
 
-    With `batch`, `Waves` in a `Budgeted` of its own stands beneath the cache, so that a wave reserves its cost at the
-    price of batches before it is sent; `Batched` chooses between it and single calls.
+    With `batch`, `BatchScheduler` in a `Budgeted` of its own stands beneath the cache, so that a
+    batch reserves its cost at the price of batches before it is sent; `Batched` chooses between it and single calls.
 
     Args:
         options: options of the calls.
         ledger: counts the replies.
         answers: the cache; `None` for none.
-        record: file to record to, or what writes replies down elsewhere.
+        record: file to record to.
         budget: shared by several judges of one command; by default one with the caps in `options`.
         limits: shared by several judges or processes; by default those in `options`, for this judge alone.
         batches: open batches; needed, like `answers`, to ask by batches.
@@ -103,13 +104,68 @@ def connect(
         PlugInError: for a plug-in that cannot be loaded or used.
         DataError: for a recording that cannot be read or written.
     """
-    shared = _Shared(
-        budget or LocalBudget(options.max_calls, options.max_cost),
-        limits or local_limits(options),
-        breaker or local_breaker(options),
-        metrics,
+    budget = budget or LocalBudget(options.max_calls, options.max_cost)
+    limits = limits or LocalLimits(
+        concurrency=options.concurrency,
+        requests_per_minute=options.requests_per_minute,
+        tokens_per_minute=options.tokens_per_minute,
     )
-    judge = _source(spec, options, answers, ledger, shared, key_from=key_from, batches=batches, notify=notify)
+    breaker = breaker or local_breaker(options)
+
+    def budgeted(judge: Judge, **price: Any) -> Judge:
+        if metrics:
+            judge = metrics.observed(judge)
+        return Budgeted(Interruptible(judge), budget, **price)
+
+    def retried(judge: Judge, attempts: int = options.attempts) -> Judge:
+        judge = Limited(judge, limits)
+        if not metrics:
+            return Retried(judge, attempts=attempts, breaker=breaker)
+        return Retried(metrics.queued(judge), attempts=attempts, breaker=breaker, on_retry=metrics.retries.inc)
+
+    points = judge_points().get(spec.partition(":")[0])
+    probed: SchemaProbed | None = None
+    judge: Judge
+    if options.batch and not makes_requests(spec):
+        notify(f"`batch`: left out, as the judge {spec} answers at once and costs nothing")
+    if spec == EMBEDDED:
+        from rubriclab.judges.embedded import EmbeddedJudge
+
+        judge = EmbeddedJudge()
+    elif spec.startswith(PREFIX):
+        judge = open_replay(spec)
+    elif points:
+        if options.batch:
+            raise SettingsError(
+                f"`batch`: {spec} is the judge of a plug-in, which has no batches.",
+                "Leave `batch` out, or name a language model.",
+            )
+        judge = retried(budgeted(plug_in_judge(points, spec, options), price=options.price))
+    else:
+        by_batch = options.batch and answers is not None and batches is not None
+        settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price}
+        others = (EMBEDDED, PREFIX.rstrip(":"), *judge_points())
+        model = (BatchModel if by_batch else LanguageModel)(spec, other_judges=others, key_from=key_from, **settings)
+        # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
+        capped = budget.max_cost is not None
+        single = budgeted(model, **({"price": model.highest_price, "tokens": model.most_tokens} if capped else {}))
+        if isinstance(model, BatchModel) and answers is not None and batches is not None:
+            scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
+            price: dict[str, Any] = {"price": model.batch_price, "tokens": model.most_tokens} if capped else {}
+            judge = Batched(Budgeted(scheduler, budget, **price), retried(single), attempts=options.attempts)
+        else:
+            # Some servers answer what they do not know with an error that usually passes.
+            judge = probed = SchemaProbed(retried(single), retried(single, min(options.attempts, 2)), model)
+    if answers is not None and makes_requests(spec):
+        judge = Cached(
+            judge,
+            answers,
+            retry_failed=options.retry_failed,
+            max_reply_bytes=options.max_reply_bytes,
+            damaged=ledger.damaged,
+        )
+    if probed:
+        probed.send = Metered(judge, ledger).reply
     return Metered(Recording(judge, record) if record else judge, ledger)
 
 
@@ -129,140 +185,6 @@ def account(spec: str) -> str:
     return name if name in judge_points() else key_variable(spec)
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """What several judges may share; see `connect`."""
-
-    budget: Budget
-    limits: Limits
-    breaker: Breaker
-    metrics: Metrics | None
-
-
-def _source(
-    spec: str,
-    options: JudgeOptions,
-    answers: AnswerCache | None,
-    ledger: Ledger,
-    shared: _Shared,
-    *,
-    key_from: str | None,
-    batches: BatchTable | None,
-    notify: Callable[[str], None],
-) -> Judge:
-    if options.batch and not makes_requests(spec):
-        notify(f"`batch`: left out, as the judge {spec} answers at once and costs nothing")
-    if spec == EMBEDDED:
-        from rubriclab.judges.embedded import EmbeddedJudge
-
-        return EmbeddedJudge()
-    if spec.startswith(PREFIX):
-        return open_replay(spec)
-    if options.batch and answers is not None and batches is not None:
-        judge = _batched(spec, options, shared, key_from=key_from, answers=answers, batches=batches, notify=notify)
-    else:
-        judge = _called(spec, options, shared, key_from)
-    probed = judge
-    if answers is not None:
-        judge = Cached(
-            judge,
-            answers,
-            retry_failed=options.retry_failed,
-            max_reply_bytes=options.max_reply_bytes,
-            damaged=ledger.damaged,
-        )
-    if isinstance(probed, SchemaProbed):
-        probed.send = Metered(judge, ledger).reply
-    return judge
-
-
-def _called(spec: str, options: JudgeOptions, shared: _Shared, key_from: str | None) -> Judge:
-    """Return a judge whose calls cost money and may fail, with limits, retries and the budget."""
-    name = spec.partition(":")[0]
-    if name in judge_points():
-        judge = plug_in_judge(judge_points()[name], spec, options)
-        budgeted = Budgeted(_sent(judge, shared), shared.budget, price=options.price)
-    else:
-        model = LanguageModel(spec, key_from=key_from, **_model_settings(options))
-        budgeted = _budgeted(model, shared)
-        # Some servers answer what they do not know with an error that usually passes.
-        few = options.model_copy(update={"attempts": min(options.attempts, 2)})
-        return SchemaProbed(_retried(budgeted, options, shared), _retried(budgeted, few, shared), model)
-    return _retried(budgeted, options, shared)
-
-
-def _budgeted(model: LanguageModel, shared: _Shared) -> Budgeted:
-    sent = _sent(model, shared)
-    # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
-    if shared.budget.max_cost is None:
-        return Budgeted(sent, shared.budget)
-    return Budgeted(sent, shared.budget, price=model.highest_price, tokens=model.most_tokens)
-
-
-def _sent(judge: Judge, shared: _Shared) -> Judge:
-    if shared.metrics:
-        from rubriclab.judges.metrics import Sent
-
-        judge = Sent(judge, shared.metrics)
-    return Interruptible(judge)
-
-
-def _retried(judge: Judge, options: JudgeOptions, shared: _Shared) -> Retried:
-    limited: Judge = Limited(judge, shared.limits)
-    if not shared.metrics:
-        return Retried(limited, attempts=options.attempts, breaker=shared.breaker)
-    from rubriclab.judges.metrics import Queued
-
-    limited, on_retry = Queued(limited, shared.metrics), shared.metrics.retries.inc
-    return Retried(limited, attempts=options.attempts, breaker=shared.breaker, on_retry=on_retry)
-
-
-def _batched(
-    spec: str,
-    options: JudgeOptions,
-    shared: _Shared,
-    *,
-    key_from: str | None,
-    answers: AnswerCache,
-    batches: BatchTable,
-    notify: Callable[[str], None],
-) -> Judge:
-    if spec.partition(":")[0] in judge_points():
-        raise SettingsError(
-            f"`batch`: {spec} is the judge of a plug-in, which has no batches.",
-            "Leave `batch` out, or name a language model.",
-        )
-    model = BatchModel(spec, key_from=key_from, **_model_settings(options))
-    waves = Waves(model, answers, batches, options.batch_size, notify)
-    by_waves = (
-        Budgeted(waves, shared.budget)
-        if shared.budget.max_cost is None
-        else Budgeted(waves, shared.budget, price=model.batch_price, tokens=model.most_tokens)
-    )
-    return Batched(by_waves, _retried(_budgeted(model, shared), options, shared), attempts=options.attempts)
-
-
 def local_breaker(options: JudgeOptions) -> LocalBreaker:
     """Return the breaker of one process; a full round of the requests in flight may fail."""
     return LocalBreaker(max(BREAKER, options.concurrency))
-
-
-def local_limits(options: JudgeOptions) -> LocalLimits:
-    """Return the limits in `options`, for one process."""
-    return LocalLimits(
-        concurrency=options.concurrency,
-        requests_per_minute=options.requests_per_minute,
-        tokens_per_minute=options.tokens_per_minute,
-    )
-
-
-def _model_settings(options: JudgeOptions) -> dict[str, Any]:
-    return {
-        "other_judges": (EMBEDDED, PREFIX.rstrip(":"), *judge_points()),
-        "timeout": options.timeout,
-        "structured": options.structured,
-        "price": options.price,
-        "api_base": options.api_base,
-        "reasoning_tokens": options.reasoning_tokens,
-        "max_reply_bytes": options.max_reply_bytes,
-    }

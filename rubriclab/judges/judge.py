@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import json
-import logging
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from rubriclab.errors import JudgeUnavailable, PromptRejected, ReplyTooLarge
+from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.json_objects import FoundObject, json_objects, without_reasoning
 from rubriclab.models.base import cached_by_size, digest
 from rubriclab.prompts import render
@@ -137,70 +135,6 @@ class JudgeWrapper:
         """Count a reply of which an entry was recognised by its name or its place instead of its id."""
         if isinstance(self.judge, JudgeWrapper):
             self.judge.count_reading()
-
-
-# Seconds that a cancelled request waits for its reply.
-GRACE = 2.0
-# The name of the tasks of requests. They are not to be cancelled by themselves: whoever waits for them does it.
-IN_FLIGHT = "request in flight"
-
-
-class ReplyAfterCancellation(asyncio.CancelledError):
-    """The request was cancelled, and its reply arrived soon after."""
-
-    def __init__(self, reply: Reply) -> None:
-        super().__init__()
-        self.reply = reply
-
-
-class Interruptible(JudgeWrapper):
-    """A judge whose requests, when they are cancelled, wait `GRACE` seconds for their replies."""
-
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply.
-
-        Raises:
-            ReplyAfterCancellation: instead of `CancelledError`, with a reply that arrived in time.
-        """
-        request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
-        try:
-            return await asyncio.shield(request)
-        except asyncio.CancelledError:
-            try:
-                await asyncio.wait([request], timeout=GRACE)
-            finally:
-                request.cancel()
-            await asyncio.wait([request])
-            if not request.cancelled() and request.exception() is None:
-                raise ReplyAfterCancellation(request.result()) from None
-            raise
-
-
-NO_REPLY = "the judge gave no reply"
-REJECTED = "the judge cannot answer about this text"
-
-_log = logging.getLogger(__name__)
-
-
-class Discreet(JudgeWrapper):
-    """A judge for callers who do not run it: what the provider says of a failed request goes to the log only."""
-
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply.
-
-        Raises:
-            JudgeUnavailable, PromptRejected: as the judge does, in words of ours.
-        """
-        try:
-            return await self.judge.reply(prompt)
-        except ReplyTooLarge:
-            raise
-        except PromptRejected as error:
-            _log.warning("%s: %s", self.name, error)
-            raise PromptRejected(REJECTED) from error
-        except JudgeUnavailable as error:
-            _log.warning("%s: %s", self.name, error)
-            raise JudgeUnavailable(NO_REPLY) from error
 
 
 Script = Callable[[Prompt[Any]], "str | Mapping[str, Any] | Reply"]

@@ -40,6 +40,14 @@ class Metrics(Collector):
         self.in_flight = Gauge("rubriclab_requests_in_flight", "Requests being answered.", registry=registry)
         self.waiting = Gauge("rubriclab_requests_waiting", "Requests that wait for a limit.", registry=registry)
 
+    def observed(self, judge: Judge) -> Judge:
+        """Return a judge, next to the provider, whose requests are counted and timed."""
+        return ObservedJudge(judge, self)
+
+    def queued(self, judge: Judge) -> Judge:
+        """Return a judge, around the limits, whose requests count as waiting until they are sent."""
+        return QueuedJudge(judge, self.waiting)
+
     def exposition(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)
@@ -71,26 +79,12 @@ class Metrics(Collector):
         yield unscored
 
 
-class _Measured(JudgeWrapper):
+class ObservedJudge(JudgeWrapper):
+    """A judge whose requests are counted and timed; it is next to the provider."""
+
     def __init__(self, judge: Judge, metrics: Metrics) -> None:
         super().__init__(judge)
         self._metrics = metrics
-
-
-class Queued(_Measured):
-    """A judge whose requests count as waiting until they are sent; it is wrapped around the limits."""
-
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply."""
-        self._metrics.waiting.inc()
-        try:
-            return await self.judge.reply(prompt)
-        finally:
-            self._metrics.waiting.dec()
-
-
-class Sent(_Measured):
-    """A judge whose requests are counted and timed; it is next to the provider."""
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply."""
@@ -113,6 +107,19 @@ class Sent(_Measured):
             self._metrics.waiting.inc()
             self._metrics.ended.labels(outcome).inc()
             self._metrics.seconds.observe(time.monotonic() - started)
+
+
+class QueuedJudge(JudgeWrapper):
+    """A judge whose requests count as waiting until they are sent; it is wrapped around the limits."""
+
+    def __init__(self, judge: Judge, waiting: Gauge) -> None:
+        super().__init__(judge)
+        self._waiting = waiting
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply."""
+        with self._waiting.track_inprogress():
+            return await self.judge.reply(prompt)
 
 
 def _counter(name: str, what: str, value: float) -> CounterMetricFamily:

@@ -1,4 +1,9 @@
-"""Retries with exponential backoff and jitter, and a circuit breaker for a provider that is down."""
+"""What stands between a method and a judge: each is a judge that wraps another one, here from the inside out.
+
+`Interruptible` waits a moment for the reply to a cancelled request; `Budgeted` counts a call when it is sent; `Limited`
+delays each attempt; `Retried` repeats it; `Cached` keeps each final reply; `Recording` writes replies to a file;
+`Metered` counts each reply that is used. `rubriclab.judges.connect` builds the stack.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,6 @@ from rubriclab.judges.judge import (
     Judge,
     JudgeWrapper,
     Reply,
-    ReplyAfterCancellation,
     Usage,
     messages_of,
     read,
@@ -49,185 +53,233 @@ from rubriclab.models.version import Effort
 from rubriclab.models.waits import log_wait
 from rubriclab.prompts.prompt import Prompt
 
-# Seconds: longer than any rate-limit window that providers publish per minute.
-PATIENCE = 300.0
+T = TypeVar("T")
+
+# Seconds that a cancelled request waits for its reply.
+GRACE = 2.0
+# The name of the tasks of requests. They are not to be cancelled by themselves: whoever waits for them does it.
+IN_FLIGHT = "request in flight"
 
 _log = logging.getLogger(__name__)
 
 
-class Breaker(Protocol):
-    """Counts the prompts in a row that failed after all attempts, also across processes."""
+class ReplyAfterCancellation(asyncio.CancelledError):
+    """The request was cancelled, and its reply arrived soon after."""
 
-    async def failed(self, judge: str, reason: str, /) -> None:
-        """Count a prompt that failed; `judge` and `reason` are for the message.
+    def __init__(self, reply: Reply) -> None:
+        super().__init__()
+        self.reply = reply
+
+
+class Interruptible(JudgeWrapper):
+    """A judge whose requests, when they are cancelled, wait `GRACE` seconds for their replies."""
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply.
 
         Raises:
-            ProviderDown: if too many in a row have failed.
+            ReplyAfterCancellation: instead of `CancelledError`, with a reply that arrived in time.
         """
-        ...
+        request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
+        try:
+            return await asyncio.shield(request)
+        except asyncio.CancelledError:
+            try:
+                await asyncio.wait([request], timeout=GRACE)
+            finally:
+                request.cancel()
+            await asyncio.wait([request])
+            if not request.cancelled() and request.exception() is None:
+                raise ReplyAfterCancellation(request.result()) from None
+            raise
 
-    def answered(self) -> None:
-        """Count a sign of life: a success, or a refusal of one prompt. Returns without waiting."""
-        ...
 
+class Budget(Protocol):
+    """Remaining calls and money, which several judges may share, also across processes.
 
-class LocalBreaker:
-    """The count of one process.
-
-    Attributes:
-        most: prompts in a row that may fail before the provider counts as down.
+    A request reserves one call and its highest possible cost, and settles when its reply arrives. What was sent and may
+    be billed, but brought no reply, counts as its reservation. If reservations alone reach a cap, further requests wait
+    for others to settle; the cap is reached only with nothing in flight. So every reply that was paid for has arrived
+    and been cached before `BudgetReached` is raised.
     """
 
-    def __init__(self, most: int = 20) -> None:
-        self.most = most
-        self._failed_in_a_row = 0
+    @property
+    def max_cost(self) -> float | None:
+        """The cap in US dollars; `None` for no cap, where reservations of cost are not needed."""
 
-    async def failed(self, judge: str, reason: str) -> None:
-        """Count a prompt that failed; see `Breaker`."""
-        self._failed_in_a_row += 1
-        # Requests that were in flight when the limit was reached fail after it, with the same message.
-        if self._failed_in_a_row >= self.most:
-            raise ProviderDown(
-                f"{self.most} prompts in a row got no reply from {judge}; the last one: {reason}",
-                "Run it again when the provider is back; cached answers are not requested again.",
-            )
+    async def reserve(self, cost: float, /) -> None:
+        """Reserve one call and `cost` US dollars, waiting for other requests to settle if that may make room.
 
-    def answered(self) -> None:
-        """Count a sign of life; see `Breaker`."""
-        self._failed_in_a_row = 0
+        Raises:
+            BudgetReached: if a cap is reached and nothing is in flight.
+        """
+
+    def settle(self, reserved: float, cost: float | None, /) -> None:
+        """Replace a reservation by the actual `cost` in US dollars; `None` if the request is certainly not billed.
+
+        Returns without waiting.
+        """
 
 
-class Retried(JudgeWrapper):
-    """A judge that repeats requests whose failure may be temporary.
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Caps on the requests and US dollars that the provider may bill; `None` for no cap."""
 
-    The pause after attempt n is uniform between half and all of `base * 2**(n - 1)` seconds, at most `longest`, and
-    never shorter than the provider asked for. If the provider asks for more than `PATIENCE`, the command ends.
+    max_calls: int | None
+    max_cost: float | None
+
+
+class LocalBudget:
+    """The `Budget` of one process, for judges in any of its threads and event loops; its caps are those of `Caps`.
 
     Attributes:
-        attempts: requests per prompt, the first one included.
-        breaker: ends the command if too many prompts in a row fail after all attempts.
-        on_retry: called before each further attempt at a prompt.
+        caps: in force for the next call.
+        calls, cost: settled so far.
+    """
+
+    def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        self.max_cost = max_cost
+        self.caps = Caps(max_calls, max_cost)
+        self.calls = 0
+        self.cost = 0.0
+        self._calls_in_flight = 0
+        self._cost_in_flight = 0.0
+        self._lock = threading.Lock()
+        # Not asyncio's futures, which belong to one event loop: another thread cannot wake their tasks.
+        self._waiting: list[Future[None]] = []
+
+    async def reserve(self, cost: float) -> None:
+        while True:
+            with self._lock:
+                reached = self._reached(cost)
+                if reached is None:
+                    self._calls_in_flight += 1
+                    self._cost_in_flight += cost
+                    return
+                if not self._calls_in_flight:
+                    break
+                settled: Future[None] = Future()
+                self._waiting.append(settled)
+            await asyncio.wrap_future(settled)
+        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, reached)
+        raise BudgetReached(
+            reached, "Run it again with a higher cap: answers so far are cached and not requested again."
+        )
+
+    def settle(self, reserved: float, cost: float | None) -> None:
+        with self._lock:
+            self._calls_in_flight -= 1
+            self._cost_in_flight = self._cost_in_flight - reserved if self._calls_in_flight else 0.0
+            if cost is not None:
+                self.calls += 1
+                self.cost += cost
+            waiting, self._waiting = self._waiting, []
+        for settled in waiting:
+            if settled.set_running_or_notify_cancel():
+                settled.set_result(None)
+
+    def _reached(self, cost: float) -> str | None:
+        """Return which cap one more call of at most `cost` might exceed."""
+        max_calls, max_cost = self.caps.max_calls, self.caps.max_cost
+        if max_calls is not None and self.calls + self._calls_in_flight >= max_calls:
+            return f"The cap of {max_calls} call{'' if max_calls == 1 else 's'} is reached."
+        if max_cost is not None and self.cost + self._cost_in_flight + cost > max_cost:
+            spent = f"{self.cost:.4g} are spent or may be billed."
+            return f"The next call might exceed the cap of {max_cost:g} US dollars; {spent}"
+        return None
+
+
+class BatchTooSmall(Exception):
+    """Too few prompts wait for a batch to be worth its time."""
+
+
+class Budgeted(JudgeWrapper):
+    """A judge whose calls count towards a budget.
+
+    A reply counts as the cost that it reports. A request without one, or whose reply reports no cost, counts as its
+    reservation, unless it certainly was not sent or is not billed.
+
+    Args:
+        price: the highest price in force; needed for a cap on cost only.
+        tokens: returns upper bounds of the prompt and completion tokens of a request.
+
+    Raises:
+        SettingsError: if the cost is capped and the price is unknown.
     """
 
     def __init__(
         self,
         judge: Judge,
+        budget: Budget,
         *,
-        attempts: int = 8,
-        base: float = 1.0,
-        longest: float = 60.0,
-        breaker: Breaker | None = None,
-        rng: random.Random | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        on_retry: Callable[[], None] | None = None,
+        price: Price | None = None,
+        tokens: Callable[[Prompt[Any]], tuple[int, int]] = lambda prompt: (
+            most_tokens(messages_of(prompt)),
+            prompt.max_tokens,
+        ),
     ) -> None:
+        if budget.max_cost is not None and price is None:
+            raise SettingsError(
+                f"The price of {judge.name} is unknown, so its cost cannot be capped.",
+                "Give it with `price=IN:OUT`, in US dollars per million prompt and completion tokens.",
+            )
         super().__init__(judge)
-        self._attempts = attempts
-        self._base = base
-        self._longest = longest
-        self._breaker = breaker or LocalBreaker()
-        self._rng = rng or random.Random()
-        self._sleep = sleep
-        self._on_retry = on_retry
+        self._budget = budget
+        self._price = price
+        self._tokens = tokens
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply of the first attempt that succeeds.
+        """Return the judge's reply, if the budget allows the call.
 
         Raises:
-            JudgeUnavailable: after the last attempt.
-            ReplyTooLarge: after the first one.
-            ProviderDown: if too many prompts in a row failed, or the provider asks for a pause longer than `PATIENCE`.
+            BudgetReached: before a request that might exceed a cap.
         """
-        attempt = 1
-        while True:
-            try:
-                reply = await self.judge.reply(prompt)
-            except JudgeUnavailable as error:
-                _end_if_cancelled(error)
-                self._check_patience(error)
-                if attempt == self._attempts:
-                    missing = JudgeUnavailable(f"no reply after {self._attempts} attempts: {error.message}")
-                    await self._give_up(error)
-                    raise missing from error
-                pause, cause = self._pause(attempt, error), error.message
-            except ReplyTooLarge as error:
-                await self._give_up(error)
-                raise
-            except PromptRejected as error:
-                if error.is_doubtful:
-                    await self._give_up(error)
-                else:
-                    self._breaker.answered()
-                raise
-            else:
-                if not reply.filtered:  # which says neither that the provider answers nor that it is down
-                    self._breaker.answered()
-                return reply
-            log_wait(_log, pause, f"the next attempt at {self.name}", f" after attempt {attempt} failed: {cause}")
-            await self._sleep(pause)
-            attempt += 1
-            if self._on_retry:
-                self._on_retry()
-
-    def _check_patience(self, error: JudgeUnavailable) -> None:
-        if error.retry_after and error.retry_after > PATIENCE:
-            raise ProviderDown(
-                f"{error.message} The provider asks for a pause of {error.retry_after:g} seconds.",
-                "Run it again later; cached answers are not requested again.",
-            ) from error
-
-    def _pause(self, attempt: int, error: JudgeUnavailable) -> float:
-        asked_for = error.retry_after or 0.0
-        pause: float = min(self._longest, self._base * 2.0 ** (attempt - 1))
-        return max(asked_for, pause * self._rng.uniform(0.5, 1.0))
-
-    async def _give_up(self, error: JudgeError) -> None:
-        """Count a prompt that failed.
-
-        Raises:
-            ProviderDown: if too many in a row have failed.
-        """
+        capped = self._budget.max_cost is not None
+        reserved = self._price.cost(*self._tokens(prompt)) if self._price and capped else 0.0
+        await self._budget.reserve(reserved)
+        cost: float | None = reserved
         try:
-            await self._breaker.failed(self.name, error.message)
-        except ProviderDown as down:
-            raise down from error
+            reply = await self.judge.reply(prompt)
+            cost = _cost(reply, reserved)
+        except ReplyAfterCancellation as late:
+            cost = _cost(late.reply, reserved)
+            raise
+        except BatchTooSmall:
+            cost = None
+            raise
+        except JudgeError as error:
+            cost = reserved if error.may_be_billed else None
+            raise
+        finally:
+            self._budget.settle(reserved, cost)
+        return reply
 
 
-def _end_if_cancelled(error: JudgeUnavailable) -> None:
-    """Raise CancelledError if the task was cancelled: litellm may report a cancellation as a failed connection."""
-    task = asyncio.current_task()
-    if task and task.cancelling():
-        raise asyncio.CancelledError from error
+def _cost(reply: Reply, reserved: float) -> float:
+    return reserved if reply.usage.cost_usd is None else reply.usage.cost_usd
 
 
 # Seconds' worth of the rate that may be sent at once: smooth, but negligible within a minute.
 BURST = 1.0
+# Seconds, longer than any window of a limit per minute. A provider that asks for a longer pause ends the command.
+MAX_PAUSE = 300.0
 
 
 class Bucket:
-    """A token bucket that may be overdrawn: requests are served in order, without a queue.
+    """A token bucket that may be overdrawn: requests are served in order, without a queue."""
 
-    `state` continues another bucket with the same rate: its level, and the time of that level.
-    """
-
-    def __init__(self, per_minute: float, clock: Callable[[], float], state: tuple[float, float] | None = None) -> None:
+    def __init__(self, per_minute: float, clock: Callable[[], float]) -> None:
         self._rate = per_minute / 60
         self._burst = max(1.0, BURST * self._rate)
         self._clock = clock
-        self._level, self._seen = state or (self._burst, clock())
-
-    @property
-    def state(self) -> tuple[float, float]:
-        """The level, and the time of that level in seconds."""
-        return self._level, self._seen
+        self._level, self._updated = self._burst, clock()
 
     def take(self, amount: float) -> float:
         """Take `amount` and return the seconds to wait until it is available."""
         now = self._clock()
-        refilled = min(self._burst, self._level + (now - self._seen) * self._rate)
-        self._level = max(self._level, refilled)  # amounts given back may exceed the burst
-        self._seen = now
-        self._level -= amount
+        refilled = min(self._burst, self._level + (now - self._updated) * self._rate)
+        self._level = max(self._level, refilled) - amount  # amounts given back may exceed the burst
+        self._updated = now
         return max(0.0, -self._level / self._rate)
 
     def give_back(self, amount: float) -> None:
@@ -244,14 +296,12 @@ class Limits(Protocol):
     @property
     def counts_tokens(self) -> bool:
         """Whether tokens are limited; if not, they need not be estimated."""
-        ...
 
     async def acquire(self, tokens: int, /) -> None:
         """Take a slot, and return as soon as a request of `tokens` estimated tokens may be sent.
 
         If this raises or is cancelled, no slot is taken.
         """
-        ...
 
     def release(self, expected: int, used: int | None, pause: float, /) -> None:
         """Give the slot back. Returns without waiting.
@@ -261,11 +311,10 @@ class Limits(Protocol):
             used: tokens of prompt and reply, which replace the estimate; `None` if they are unknown.
             pause: seconds for which the provider asked that nothing is sent.
         """
-        ...
 
 
 class LocalLimits:
-    """The limits of one process.
+    """The `Limits` of one process.
 
     Attributes:
         concurrency: requests in flight.
@@ -287,38 +336,28 @@ class LocalLimits:
         self._clock = clock
         self._sleep = sleep
         self._paused_until = clock()
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether tokens are limited."""
-        return self._tokens is not None
+        self.counts_tokens = self._tokens is not None
 
     async def acquire(self, tokens: int) -> None:
-        """Take a slot, and return as soon as a request may be sent; see `Limits`."""
         await self._slots.acquire()
         try:
-            await self._wait(tokens)
+            waits = [bucket.take(n) for bucket, n in ((self._requests, 1), (self._tokens, tokens)) if bucket]
+            if (wait := max(waits, default=0.0)) > 0:
+                log_wait(_log, wait, "the rate limit")
+                await self._sleep(wait)
+            while (pause := self._paused_until - self._clock()) > 0:
+                log_wait(_log, pause, "the end of a pause that the provider asked for")
+                await self._sleep(pause)
         except BaseException:
             self._slots.release()
             raise
 
     def release(self, expected: int, used: int | None, pause: float) -> None:
-        """Give the slot back; see `Limits`."""
         if pause:
             self._paused_until = max(self._paused_until, self._clock() + pause)
         if self._tokens and used is not None:
             self._tokens.give_back(expected - used)
         self._slots.release()
-
-    async def _wait(self, tokens: int) -> None:
-        waits = [self._requests.take(1)] if self._requests else []
-        waits += [self._tokens.take(tokens)] if self._tokens else []
-        if waits and (wait := max(waits)) > 0:
-            log_wait(_log, wait, "the rate limit")
-            await self._sleep(wait)
-        while (pause := self._paused_until - self._clock()) > 0:
-            log_wait(_log, pause, "the end of a pause that the provider asked for")
-            await self._sleep(pause)
 
 
 class Limited(JudgeWrapper):
@@ -349,8 +388,8 @@ class Limited(JudgeWrapper):
             reply = await self.judge.reply(prompt)
             used = (reply.usage.prompt_tokens + reply.usage.completion_tokens) or None
         except JudgeUnavailable as error:
-            asked_for = error.retry_after or 0.0
-            pause = asked_for if asked_for <= PATIENCE else 0.0  # a longer one ends the command
+            if error.retry_after and error.retry_after <= MAX_PAUSE:
+                pause = error.retry_after
             raise
         except JudgeRefused as error:
             self._refusal = error
@@ -360,194 +399,130 @@ class Limited(JudgeWrapper):
         return reply
 
 
-CONTINUE = "Run it again with a higher cap: answers so far are cached and not requested again."
+class Breaker(Protocol):
+    """Counts the prompts in a row that failed after all attempts, also across processes."""
 
-
-class Budget(Protocol):
-    """Remaining calls and money, which several judges may share, also across processes.
-
-    A request reserves one call and its highest possible cost, and settles when its reply arrives. What was sent and may
-    be billed, but brought no reply, counts as its reservation. If reservations alone reach a cap, further requests wait
-    for others to settle; the cap is reached only with nothing in flight. So every reply that was paid for has arrived
-    and been cached before `BudgetReached` is raised.
-    """
-
-    @property
-    def max_cost(self) -> float | None:
-        """The cap in US dollars; `None` for no cap, where reservations of cost are not needed."""
-        ...
-
-    async def reserve(self, cost: float, /) -> None:
-        """Reserve one call and `cost` US dollars, waiting for other requests to settle if that may make room.
+    async def failed(self, judge: str, reason: str, /) -> None:
+        """Count a prompt that failed; `judge` and `reason` are for the message.
 
         Raises:
-            BudgetReached: if a cap is reached and nothing is in flight.
+            ProviderDown: if too many in a row have failed.
         """
-        ...
 
-    def settle(self, reserved: float, cost: float | None, /) -> None:
-        """Replace a reservation by the actual `cost` in US dollars; `None` if the request is certainly not billed.
-
-        Returns without waiting.
-        """
-        ...
+    def answered(self) -> None:
+        """Count a sign of life: a success, or a refusal of one prompt. Returns without waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """Caps on the requests and US dollars that the provider may bill; `None` for no cap."""
-
-    max_calls: int | None
-    max_cost: float | None
-
-    def reached(self, calls: int, spent: float, reserved: float) -> str | None:
-        """Return which cap one more call might exceed.
-
-        Args:
-            calls: those made and in flight.
-            spent: US dollars of those made.
-            reserved: US dollars that those in flight and the next call cost at most.
-        """
-        if self.max_calls is not None and calls >= self.max_calls:
-            return f"The cap of {self.max_calls} call{'' if self.max_calls == 1 else 's'} is reached."
-        if self.max_cost is not None and spent + reserved > self.max_cost:
-            allowed = f"the cap of {self.max_cost:g} US dollars"
-            return f"The next call might exceed {allowed}; {spent:.4g} are spent or may be billed."
-        return None
-
-
-class LocalBudget:
-    """The budget of one process, for judges in any of its threads and event loops; its caps are those of `Caps`.
+class LocalBreaker:
+    """The `Breaker` of one process.
 
     Attributes:
-        caps: in force for the next call.
-        calls, cost: settled so far.
+        most: prompts in a row that may fail before the provider counts as down.
     """
 
-    def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        self.max_cost = max_cost
-        self.caps = Caps(max_calls, max_cost)
-        self.calls = 0
-        self.cost = 0.0
-        self._calls_in_flight = 0
-        self._cost_in_flight = 0.0
-        self._lock = threading.Lock()
-        # Not asyncio's futures, which belong to one event loop: another thread cannot wake their tasks.
-        self._waiting: list[Future[None]] = []
+    def __init__(self, most: int = 20) -> None:
+        self.most = most
+        self._failed_in_a_row = 0
 
-    async def reserve(self, cost: float) -> None:
-        """Reserve one call and `cost` US dollars; see `Budget`."""
-        while (settled := self._reserve(cost)) is not None:
-            await asyncio.wrap_future(settled)
+    async def failed(self, judge: str, reason: str) -> None:
+        self._failed_in_a_row += 1
+        # Requests that were in flight when the limit was reached fail after it, with the same message.
+        if self._failed_in_a_row >= self.most:
+            raise ProviderDown(
+                f"{self.most} prompts in a row got no reply from {judge}; the last one: {reason}",
+                "Run it again when the provider is back; cached answers are not requested again.",
+            )
 
-    def settle(self, reserved: float, cost: float | None) -> None:
-        """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
-        with self._lock:
-            self._calls_in_flight -= 1
-            self._cost_in_flight = self._cost_in_flight - reserved if self._calls_in_flight else 0.0
-            if cost is not None:
-                self.calls += 1
-                self.cost += cost
-            waiting, self._waiting = self._waiting, []
-        for settled in waiting:
-            if settled.set_running_or_notify_cancel():
-                settled.set_result(None)
-
-    def _reserve(self, cost: float) -> Future[None] | None:
-        """Reserve a call and its cost, or return what is done once another call has settled."""
-        with self._lock:
-            reached = self._reached(cost)
-            if reached is None:
-                self._calls_in_flight += 1
-                self._cost_in_flight += cost
-                return None
-            if self._calls_in_flight:
-                settled: Future[None] = Future()
-                self._waiting.append(settled)
-                return settled
-        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, reached)
-        raise BudgetReached(reached, CONTINUE)
-
-    def _reached(self, cost: float) -> str | None:
-        return self.caps.reached(self.calls + self._calls_in_flight, self.cost, self._cost_in_flight + cost)
+    def answered(self) -> None:
+        self._failed_in_a_row = 0
 
 
-class WaveTooSmall(Exception):
-    """Too few prompts wait for a batch to be worth its time."""
+class Retried(JudgeWrapper):
+    """A judge that repeats requests whose failure may be temporary.
 
+    The pause after attempt n is uniform between half and all of `base * 2**(n - 1)` seconds, at most `longest`, and
+    never shorter than the provider asked for. If the provider asks for more than `MAX_PAUSE`, the command ends.
 
-def _most_tokens(prompt: Prompt[Any]) -> tuple[int, int]:
-    return most_tokens(messages_of(prompt)), prompt.max_tokens
-
-
-class Budgeted(JudgeWrapper):
-    """A judge whose calls count towards a budget.
-
-    A reply counts as the cost that it reports. A request without one, or whose reply reports no cost, counts as its
-    reservation, unless it certainly was not sent or is not billed.
-
-    Args:
-        price: the highest price in force; needed for a cap on cost only.
-        tokens: returns upper bounds of the prompt and completion tokens of a request.
-
-    Raises:
-        SettingsError: if the cost is capped and the price is unknown.
+    Attributes:
+        attempts: requests per prompt, the first one included.
+        breaker: ends the command if too many prompts in a row fail after all attempts.
+        on_retry: called before each further attempt at a prompt.
     """
 
     def __init__(
         self,
         judge: Judge,
-        budget: Budget,
         *,
-        price: Price | None = None,
-        tokens: Callable[[Prompt[Any]], tuple[int, int]] = _most_tokens,
+        attempts: int = 8,
+        base: float = 1.0,
+        longest: float = 60.0,
+        breaker: Breaker | None = None,
+        rng: random.Random | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        on_retry: Callable[[], None] = lambda: None,
     ) -> None:
-        if budget.max_cost is not None and price is None:
-            raise SettingsError(
-                f"The price of {judge.name} is unknown, so its cost cannot be capped.",
-                "Give it with `price=IN:OUT`, in US dollars per million prompt and completion tokens.",
-            )
         super().__init__(judge)
-        self._budget = budget
-        self._price = price
-        self._tokens = tokens
+        self._attempts = attempts
+        self._base = base
+        self._longest = longest
+        self._breaker = breaker or LocalBreaker()
+        self._rng = rng or random.Random()
+        self._sleep = sleep
+        self._on_retry = on_retry
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, if the budget allows the call.
+        """Return the reply of the first attempt that succeeds.
 
         Raises:
-            BudgetReached: before a request that might exceed a cap.
+            JudgeUnavailable: after the last attempt.
+            ReplyTooLarge: after the first one.
+            ProviderDown: if too many prompts in a row failed, or the provider asks for a pause longer than `MAX_PAUSE`.
         """
-        reserved = self._worst_cost(prompt)
-        await self._budget.reserve(reserved)
-        cost: float | None = reserved
+        attempt = 1
+        while True:
+            try:
+                reply = await self.judge.reply(prompt)
+            except JudgeUnavailable as error:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    # litellm may report a cancellation as a failed connection.
+                    raise asyncio.CancelledError from error
+                wanted = error.retry_after or 0.0
+                if wanted > MAX_PAUSE:
+                    raise ProviderDown(
+                        f"{error.message} The provider asks for a pause of {wanted:g} seconds.",
+                        "Run it again later; cached answers are not requested again.",
+                    ) from error
+                if attempt == self._attempts:
+                    await self._give_up(error)
+                    missing = f"no reply after {self._attempts} attempts: {error.message}"
+                    raise JudgeUnavailable(missing) from error
+                backoff = min(self._longest, self._base * 2.0 ** (attempt - 1)) * self._rng.uniform(0.5, 1.0)
+                pause, cause = max(wanted, backoff), error.message
+            except PromptRejected as error:
+                if isinstance(error, ReplyTooLarge) or error.is_doubtful:
+                    await self._give_up(error)
+                else:
+                    self._breaker.answered()
+                raise
+            else:
+                if not reply.filtered:  # which says neither that the provider answers nor that it is down
+                    self._breaker.answered()
+                return reply
+            log_wait(_log, pause, f"the next attempt at {self.name}", f" after attempt {attempt} failed: {cause}")
+            await self._sleep(pause)
+            attempt += 1
+            self._on_retry()
+
+    async def _give_up(self, error: JudgeError) -> None:
+        """Count a prompt that failed.
+
+        Raises:
+            ProviderDown: if too many in a row have failed.
+        """
         try:
-            reply = await self.judge.reply(prompt)
-            cost = _cost(reply, reserved)
-        except ReplyAfterCancellation as late:
-            cost = _cost(late.reply, reserved)
-            raise
-        except WaveTooSmall:
-            cost = None
-            raise
-        except JudgeError as error:
-            cost = reserved if error.may_be_billed else None
-            raise
-        finally:
-            self._budget.settle(reserved, cost)
-        return reply
-
-    def _worst_cost(self, prompt: Prompt[Any]) -> float:
-        if self._price is None or self._budget.max_cost is None:
-            return 0.0
-        return self._price.cost(*self._tokens(prompt))
-
-
-def _cost(reply: Reply, reserved: float) -> float:
-    return reserved if reply.usage.cost_usd is None else reply.usage.cost_usd
-
-
-T = TypeVar("T")
+            await self._breaker.failed(self.name, error.message)
+        except ProviderDown as down:
+            raise down from error
 
 
 class AnswerCache(Protocol):
@@ -556,7 +531,6 @@ class AnswerCache(Protocol):
     @property
     def remote(self) -> bool:
         """Whether calls wait for a network; they are then made in a thread, and have to be safe to use from several."""
-        ...
 
     def get(self, digest: str, /) -> dict[str, Any] | None:
         """Return the answer cached under `digest`, or `None`.
@@ -564,11 +538,9 @@ class AnswerCache(Protocol):
         Raises:
             DamagedAnswer: if it is not as it was written.
         """
-        ...
 
     def put(self, digest: str, answer: dict[str, Any], /) -> bool:
         """Return whether `answer` (JSON types only) was cached; an answer that is there already stays."""
-        ...
 
     def check_writable(self) -> None:
         """Check that an answer could be cached.
@@ -576,27 +548,6 @@ class AnswerCache(Protocol):
         Raises:
             StoreError: otherwise.
         """
-        ...
-
-
-class MemoryAnswers:
-    """Answers cached as long as the process lives."""
-
-    remote = False
-
-    def __init__(self) -> None:
-        self._answers: dict[str, dict[str, Any]] = {}
-
-    def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the answer cached under `digest`, or `None`."""
-        return self._answers.get(digest)
-
-    def put(self, digest: str, answer: dict[str, Any]) -> bool:
-        """Return whether `answer` was cached; an answer that is there already stays."""
-        return self._answers.setdefault(digest, answer) is answer
-
-    def check_writable(self) -> None:
-        """Do nothing: an answer can always be cached."""
 
 
 class Cached(JudgeWrapper):
@@ -681,12 +632,11 @@ class Cached(JudgeWrapper):
         waiting = self._in_flight[digest] = asyncio.get_running_loop().create_future()
         try:
             reply = await self._request_once(digest, prompt)
+            waiting.set_result(reply)
+            return reply
         except Exception as error:
             waiting.set_result(error)
             raise
-        else:
-            waiting.set_result(reply)
-            return reply
         finally:
             waiting.cancel()
             del self._in_flight[digest]
@@ -700,19 +650,13 @@ class Cached(JudgeWrapper):
         except ReplyAfterCancellation as late:
             await self._put(digest, written(late.reply))
             raise
-        first = await self._put(digest, written(reply))
-        return reply if first else await self._first_reply(digest, reply)
-
-    async def _first_reply(self, digest: str, reply: Reply) -> Reply | None:
-        """Return the reply that another process cached first, with the usage of `reply`, which was paid for too.
-
-        `None` if that one is damaged.
-        """
+        if await self._put(digest, written(reply)):
+            return reply
         try:
-            cached = await self._read(digest)
+            first = await self._read(digest)  # what another process cached first; this reply was paid for too
         except DamagedAnswer:
             return None
-        return replace(cached, usage=reply.usage, cached=False) if cached else reply
+        return replace(first, usage=reply.usage, cached=False) if first else reply
 
     async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
         """Return whether `answer` was cached. It was paid for, so a cancellation waits until it is stored."""
@@ -737,10 +681,8 @@ class Cached(JudgeWrapper):
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
 PREFIX = "recorded:"
-
-
 # Bytes; far above the largest reply that is received, with its log-probabilities.
-LONGEST_LINE = 64_000_000
+MAX_LINE_BYTES = 64_000_000
 
 
 @dataclass(slots=True)
@@ -761,42 +703,31 @@ def read_recording(path: Path) -> RecordingContent:
         DataError: if the file cannot be read, is no regular file, is no recording, or is damaged elsewhere.
     """
     content = RecordingContent()
+    hint = "Record again to a new file, with `record=PATH`."
     try:
         check_regular(path)
         with path.open("rb") as file:
-            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
-                _read_line(content, path, number, line)
+            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1):
+                if len(line) > MAX_LINE_BYTES:
+                    fault = f"has more than {MAX_LINE_BYTES:,} bytes, which no recorded reply has."
+                    raise DataError(f"{path}, line {number} {fault}", hint)
+                try:
+                    if line.endswith(b"\n"):
+                        _add(content, orjson.loads(line), first=number == 1)
+                        content.end += len(line)
+                    elif number == 1 and not orjson.dumps(HEADER).startswith(line):
+                        raise ValueError(line)
+                    else:
+                        _log.warning("%s ends with an incomplete line, which is skipped", path)
+                except (ValueError, KeyError, TypeError):
+                    expected = "the header of a recording" if number == 1 else "a judge or a reply"
+                    got = repr(line[:80].decode("utf-8", "replace"))
+                    raise DataError(f"{path}, line {number}: expected {expected}, got {got}.", hint) from None
     except OSError as error:
         raise DataError(f"The recording {path} cannot be read: {error.strerror}.") from None
     except Unreadable as error:
         raise DataError(f"The recording {path} cannot be read: {error}.") from None
     return content
-
-
-def _read_line(content: RecordingContent, path: Path, number: int, line: bytes) -> None:
-    if len(line) > LONGEST_LINE:
-        raise DataError(
-            f"{path}, line {number} has more than {LONGEST_LINE:,} bytes, which no recorded reply has.",
-            "Record again to a new file, with `record=PATH`.",
-        )
-    if not line.endswith(b"\n"):
-        if number == 1 and not orjson.dumps(HEADER).startswith(line):
-            raise _damaged(path, 1, line)
-        _log.warning("%s ends with an incomplete line, which is skipped", path)
-        return
-    try:
-        _add(content, orjson.loads(line), first=number == 1)
-    except (ValueError, KeyError, TypeError):
-        raise _damaged(path, number, line) from None
-    content.end += len(line)
-
-
-def _damaged(path: Path, number: int, line: bytes) -> DataError:
-    expected = "the header of a recording" if number == 1 else "a judge or a reply"
-    return DataError(
-        f"{path}, line {number}: expected {expected}, got {line[:80].decode('utf-8', 'replace')!r}.",
-        "Record again to a new file, with `record=PATH`.",
-    )
 
 
 def _add(content: RecordingContent, row: dict[str, Any], *, first: bool) -> None:
@@ -807,26 +738,6 @@ def _add(content: RecordingContent, row: dict[str, Any], *, first: bool) -> None
         content.judges[row["judge"]] = dict(row["identity"])
     else:
         content.replies.setdefault(str(row["request"]), read_back(row["reply"]))
-
-
-class Recorder(Protocol):
-    """Writes judges and their replies down."""
-
-    def begin(self, name: str, identity: Mapping[str, Any], /) -> None:
-        """Record a judge, unless it is recorded already.
-
-        Raises:
-            DataError: if it is recorded with other settings, or the recording cannot be written.
-        """
-        ...
-
-    def add(self, digest: str, template: str, reply: Mapping[str, Any], /) -> None:
-        """Record the reply to the request with this digest, unless it is recorded already.
-
-        Raises:
-            DataError: if the recording cannot be written.
-        """
-        ...
 
 
 class RecordingFile:
@@ -852,7 +763,11 @@ class RecordingFile:
         self._recorded = set(content.replies)
 
     def begin(self, name: str, identity: Mapping[str, Any]) -> None:
-        """Record a judge, unless it is recorded already; see `Recorder`."""
+        """Record a judge, unless it is recorded already.
+
+        Raises:
+            DataError: if it is recorded with other settings, or the recording cannot be written.
+        """
         if name not in self._judges:
             self._judges[name] = dict(identity)
             self._append({"judge": name, "identity": dict(identity)})
@@ -864,7 +779,7 @@ class RecordingFile:
             )
 
     def add(self, digest: str, template: str, reply: Mapping[str, Any]) -> None:
-        """Record a reply, unless one to the same request is recorded already; see `Recorder`."""
+        """Record a reply, unless one to the same request is recorded already."""
         if digest not in self._recorded:
             self._recorded.add(digest)
             self._append({"request": digest, "template": template, "reply": reply})
@@ -883,24 +798,21 @@ class RecordingFile:
 
 
 class Recording(JudgeWrapper):
-    """A judge whose replies are also recorded as they arrive.
-
-    Args:
-        to: a file, see `RecordingFile`, or what writes replies down elsewhere.
+    """A judge whose replies are also recorded to a file as they arrive; see `RecordingFile`.
 
     Raises:
         DataError: if the file cannot be written, is another kind of file, or holds this judge with other settings.
     """
 
-    def __init__(self, judge: Judge, to: Path | Recorder) -> None:
+    def __init__(self, judge: Judge, path: Path) -> None:
         super().__init__(judge)
-        self._recorder = RecordingFile(to) if isinstance(to, Path) else to
-        self._recorder.begin(self.name, self.identity)
+        self._file = RecordingFile(path)
+        self._file.begin(self.name, self.identity)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply, once it is recorded."""
         reply = await self.judge.reply(prompt)
-        self._recorder.add(request_digest(self.judge.identity, prompt), prompt.name, written(reply))
+        self._file.add(request_digest(self.judge.identity, prompt), prompt.name, written(reply))
         return reply
 
 
@@ -919,7 +831,14 @@ class Replay:
             SettingsError: if it holds no such judge, or several and `judge` is omitted.
         """
         content = read_recording(path)
-        self.recorded_name = _chosen(content, path, judge)
+        names = sorted(content.judges)
+        self.recorded_name = names[0] if judge is None and len(names) == 1 else judge or ""
+        if self.recorded_name not in content.judges:
+            fault = "has more than one judge" if judge is None and names else f"has no judge {judge or ''}".rstrip()
+            raise SettingsError(
+                f"The recording {path} {fault}; it holds {', '.join(names) or 'none'}.",
+                f"Name one, as in {PREFIX}{path}#{names[0] if names else 'JUDGE'}.",
+            )
         self.name = f"{PREFIX}{path}" + (f"#{judge}" if judge else "")
         self.identity: Mapping[str, Any] = content.judges[self.recorded_name]
         self._replies = content.replies
@@ -954,19 +873,6 @@ def open_replay(spec: str) -> Replay:
     if separator and not Path(location).exists():
         return Replay(Path(path), judge)
     return Replay(Path(location))
-
-
-def _chosen(content: RecordingContent, path: Path, judge: str | None) -> str:
-    names = sorted(content.judges)
-    if judge is None and len(names) == 1:
-        return names[0]
-    if judge in content.judges:
-        return str(judge)
-    fault = "has more than one judge" if judge is None and names else f"has no judge {judge or ''}".rstrip()
-    raise SettingsError(
-        f"The recording {path} {fault}; it holds {', '.join(names) or 'none'}.",
-        f"Name one, as in {PREFIX}{path}#{names[0] if names else 'JUDGE'}.",
-    )
 
 
 # What can become of a text, for `Ledger.texts`.
@@ -1019,15 +925,15 @@ class Ledger:
 
     def take(self) -> Ledger:
         """Return the totals so far, and begin again from zero; judges keep this ledger and its sets."""
-        taken, empty = Ledger(), Ledger()
-        taken.add(self)
+        totals, empty = Ledger(), Ledger()
+        totals.add(self)
         for each in fields(self):
             own = getattr(self, each.name)
             if isinstance(own, set):
                 own.clear()
             else:
                 setattr(self, each.name, getattr(empty, each.name))
-        return taken
+        return totals
 
     def effort(self, seconds: float) -> Effort:
         """Return the totals, with the wall-clock time of the command in seconds."""
@@ -1056,18 +962,23 @@ class Metered(JudgeWrapper):
 
     def __init__(self, judge: Judge, ledger: Ledger) -> None:
         super().__init__(judge)
-        self._ledger = ledger
+        self.ledger = ledger
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply and count it."""
-        ledger = self._ledger
+        ledger = self.ledger
         ledger.repaired += prompt.repair is not None
         try:
             reply = await self.judge.reply(prompt)
         except (JudgeUnavailable, PromptRejected):
             ledger.failed += 1
             raise
-        self._count(reply)
+        ledger.model_versions.add(reply.model)
+        if reply.cached:
+            ledger.cached += 1
+        else:
+            ledger.calls += 1
+            ledger.usage += reply.usage
         ledger.stages[prompt.name] += 1
         ledger.stage_tokens[prompt.name] += reply.usage.prompt_tokens + reply.usage.completion_tokens
         if reply.filtered or (prompt.repair is not None and read(reply, prompt)[0] is None):
@@ -1076,25 +987,36 @@ class Metered(JudgeWrapper):
 
     def count_reading(self) -> None:
         """Count a reply that was read by names or by order."""
-        self._ledger.by_name_or_order += 1
-
-    def count_text(self, outcome: str) -> None:
-        """Count a text by what became of it; see `Ledger.texts`."""
-        self._ledger.texts[outcome] += 1
-
-    def _count(self, reply: Reply) -> None:
-        self._ledger.model_versions.add(reply.model)
-        if reply.cached:
-            self._ledger.cached += 1
-        else:
-            self._ledger.calls += 1
-            self._ledger.usage += reply.usage
+        self.ledger.by_name_or_order += 1
 
 
 def count_text(judge: Judge, outcome: str) -> None:
     """Count a text in the judge's ledger, if it has one, by what became of it; see `Ledger.texts`."""
     while isinstance(judge, JudgeWrapper):
         if isinstance(judge, Metered):
-            judge.count_text(outcome)
+            judge.ledger.texts[outcome] += 1
             return
         judge = judge.judge
+
+
+NO_REPLY = "the judge gave no reply"
+REJECTED = "the judge cannot answer about this text"
+
+
+class RedactingJudge(JudgeWrapper):
+    """A judge for callers who do not run it: what the provider says of a failed request goes to the log only."""
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply.
+
+        Raises:
+            JudgeUnavailable, PromptRejected: as the judge does, in words of ours.
+        """
+        try:
+            return await self.judge.reply(prompt)
+        except ReplyTooLarge:
+            raise
+        except (PromptRejected, JudgeUnavailable) as error:
+            _log.warning("%s: %s", self.name, error)
+            is_rejected = isinstance(error, PromptRejected)
+            raise (PromptRejected(REJECTED) if is_rejected else JudgeUnavailable(NO_REPLY)) from error

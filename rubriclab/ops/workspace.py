@@ -29,7 +29,7 @@ from rubriclab.judges.connect import EMBEDDED, account, connect, is_language_mod
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.llm import JudgeOptions, server_address
 from rubriclab.judges.providers import as_price
-from rubriclab.judges.stack import Breaker, Budget, Ledger, Limits, LocalBudget, Recorder, recorded_name
+from rubriclab.judges.stack import IN_FLIGHT, Breaker, Budget, Ledger, Limits, LocalBudget, recorded_name
 from rubriclab.methods.method import Progress, silent
 from rubriclab.models.characters import describe
 from rubriclab.models.rubric import Rubric
@@ -319,7 +319,7 @@ class Workspace:
     options: JudgeOptions = field(default_factory=JudgeOptions)
     notify: Notify = lambda _text: None
     progress: ProgressDisplay = no_progress
-    record: Path | Recorder | None = None
+    record: Path | None = None
     settings: SettingsTables = field(default_factory=dict)
     budget: Budget | None = None
     limits: Limits | None = None
@@ -617,8 +617,6 @@ async def end_other_tasks() -> None:
 
     What is being cancelled already may wait for its reply.
     """
-    from rubriclab.judges.judge import IN_FLIGHT
-
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         if not task.cancelling() and task.get_name() != IN_FLIGHT:

@@ -15,7 +15,7 @@ from server import RunningServer
 from starlette.exceptions import HTTPException
 
 from rubriclab.data.readers import read
-from rubriclab.judges import connect
+from rubriclab.judges.connect import connect
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.judges.stack import Ledger
 from rubriclab.learning.scoring import score_text

@@ -41,12 +41,13 @@ from hostile_server import (
     sending,
     silence,
 )
+from memory_answers import MemoryAnswers
 
 from rubriclab.errors import JudgeRefused, ProviderDown
-from rubriclab.judges import ask, connect
-from rubriclab.judges.judge import FILTERED, Judge
+from rubriclab.judges.connect import connect
+from rubriclab.judges.judge import FILTERED, Judge, ask
 from rubriclab.judges.llm import JudgeOptions, LanguageModel, close_connections
-from rubriclab.judges.stack import Ledger, MemoryAnswers
+from rubriclab.judges.stack import Ledger
 from rubriclab.methods.prompting import Rating
 from rubriclab.prompts.prompt import Prompt
 

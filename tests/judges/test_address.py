@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges import connect
+from rubriclab.judges.connect import connect
 from rubriclab.judges.llm import JudgeOptions, LanguageModel
 from rubriclab.judges.providers import check_address
 from rubriclab.judges.stack import Ledger

@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected
-from rubriclab.judges import ask
-from rubriclab.judges.judge import Reply
+from rubriclab.judges.judge import Reply, ask
 from rubriclab.prompts.prompt import Prompt
 
 

@@ -14,14 +14,16 @@ from typing import Any
 import pytest
 from batch_server import BatchServer
 from judge_questions import rate
+from memory_answers import MemoryAnswers
 
 from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, ProviderDown, SettingsError, StoreError
-from rubriclab.judges import ask, batch as batched, connect
+from rubriclab.judges import batch as batched
 from rubriclab.judges.batch import BatchModel
-from rubriclab.judges.judge import JudgeAnswer
+from rubriclab.judges.connect import connect
+from rubriclab.judges.judge import JudgeAnswer, ask
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.judges.providers import as_price, load_litellm
-from rubriclab.judges.stack import Ledger, MemoryAnswers
+from rubriclab.judges.stack import Ledger
 from rubriclab.ops.versions import BatchesOptions, batches
 from rubriclab.ops.workspace import JudgeChoice, Workspace
 from rubriclab.store.store import Store, open_store

@@ -7,20 +7,21 @@ from typing import Any
 
 import pytest
 from judge_questions import GOOD, ScriptedJudge, rate
+from memory_answers import MemoryAnswers
 from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import ask, connect
-from rubriclab.judges.judge import FILTERED, Interruptible, Reply, Usage, request_digest, written
+from rubriclab.judges.connect import connect
+from rubriclab.judges.judge import FILTERED, Reply, Usage, ask, request_digest, written
 from rubriclab.judges.llm import JudgeOptions, LanguageModel
 from rubriclab.judges.stack import (
     Budgeted,
     Cached,
+    Interruptible,
     Ledger,
     Limited,
     LocalBudget,
     LocalLimits,
-    MemoryAnswers,
     Retried,
 )
 
@@ -65,7 +66,7 @@ async def test_filtered_reply_is_kept_and_missing_with_its_reason(server: Runnin
 async def test_reply_that_arrives_soon_after_a_cancellation_is_kept(
     monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
-    monkeypatch.setattr("rubriclab.judges.judge.GRACE", 0.1)
+    monkeypatch.setattr("rubriclab.judges.stack.GRACE", 0.1)
     ended = False
 
     async def script(_prompt: Any) -> str:

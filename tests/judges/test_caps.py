@@ -24,16 +24,16 @@ from hostile_server import (
     silence,
 )
 from judge_questions import rate
+from memory_answers import MemoryAnswers
 
 from rubriclab.errors import BudgetReached, RubriclabError
-from rubriclab.judges import connect
+from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.llm import JudgeOptions, close_connections
 from rubriclab.judges.providers import Price
 from rubriclab.judges.stack import (
     Ledger,
     LocalBudget,
-    MemoryAnswers,
     Retried,
 )
 

@@ -6,13 +6,15 @@ import asyncio
 
 import pytest
 from judge_questions import rate
+from memory_answers import MemoryAnswers
 from server import RANDOM_FAULTS, RunningServer
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges import ask, connect
+from rubriclab.judges.connect import connect
+from rubriclab.judges.judge import ask
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.judges.providers import as_price
-from rubriclab.judges.stack import Ledger, LocalBudget, MemoryAnswers
+from rubriclab.judges.stack import Ledger, LocalBudget
 
 
 async def test_every_fault_is_survived_and_counted(server: RunningServer) -> None:

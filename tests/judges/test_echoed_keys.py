@@ -10,7 +10,7 @@ from hostile_server import Behaviour, HostileServer, Request, Send, completion, 
 from judge_questions import rate
 
 from rubriclab.errors import JudgeError, JudgeRefused
-from rubriclab.judges import connect
+from rubriclab.judges.connect import connect
 from rubriclab.judges.llm import JudgeOptions, close_connections
 from rubriclab.judges.stack import Ledger
 from rubriclab.store.store import open_store

@@ -130,8 +130,9 @@ def test_identity_holds_the_address_without_its_query(monkeypatch: pytest.Monkey
 
 def test_litellm_is_not_imported_until_it_is_needed() -> None:
     program = (
-        "import sys, rubriclab.judges as j; judge = j.LanguageModel('gpt-4o-mini'); judge.identity; "
-        "j.connect('gpt-4o-mini', options=j.JudgeOptions(), ledger=j.Ledger()); sys.exit('litellm' in sys.modules)"
+        "import sys; from rubriclab.judges import connect, llm, stack; llm.LanguageModel('gpt-4o-mini').identity; "
+        "connect.connect('gpt-4o-mini', options=llm.JudgeOptions(), ledger=stack.Ledger()); "
+        "sys.exit('litellm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 

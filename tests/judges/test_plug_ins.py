@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 from judge_questions import GOOD, rate
+from memory_answers import MemoryAnswers
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PlugInError, PromptRejected, SettingsError
-from rubriclab.judges import connect as connect_function
+from rubriclab.judges.connect import connect as connect_function
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.judges.providers import Price
-from rubriclab.judges.stack import Ledger, MemoryAnswers, Retried
+from rubriclab.judges.stack import Ledger, Retried
 from rubriclab.prompts.prompt import Prompt
 
 MODULE = __name__

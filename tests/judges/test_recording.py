@@ -12,16 +12,16 @@ from typing import Any
 import orjson
 import pytest
 from judge_questions import GOOD, ScriptedJudge, good, rate
+from memory_answers import MemoryAnswers
 from server import RunningServer
 
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
-from rubriclab.judges import connect
+from rubriclab.judges.connect import connect
 from rubriclab.judges.llm import JudgeOptions, LanguageModel
 from rubriclab.judges.stack import (
     HEADER,
-    LONGEST_LINE,
+    MAX_LINE_BYTES,
     Ledger,
-    MemoryAnswers,
     Recording,
     RecordingFile,
     Replay,
@@ -215,13 +215,13 @@ def test_a_line_without_end_is_refused_before_it_is_read_whole(tmp_path: Path) -
     path = tmp_path / "endless.jsonl"
     with path.open("wb") as file:
         file.write(orjson.dumps(HEADER) + b"\n")
-        file.truncate(10 * LONGEST_LINE)
+        file.truncate(10 * MAX_LINE_BYTES)
     tracemalloc.start()
     with pytest.raises(DataError, match=r"endless\.jsonl, line 2 has more than 64,000,000 bytes"):
         read_recording(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 3 * LONGEST_LINE
+    assert peak < 3 * MAX_LINE_BYTES
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from commands import PATIENCE
 from judge_questions import GOOD, ScriptedJudge, good, rate
+from memory_answers import MemoryAnswers
 
-from rubriclab.judges.stack import Cached, MemoryAnswers
+from rubriclab.judges.stack import Cached
 
 
 class Remote(MemoryAnswers):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from judge_questions import GOOD, ScriptedJudge, good, rate
+from memory_answers import MemoryAnswers
 
 from rubriclab.errors import ProviderDown, ReplyTooLarge
 from rubriclab.judges.judge import Reply, request_digest, written
@@ -13,7 +14,6 @@ from rubriclab.judges.stack import (
     Cached,
     LocalBreaker,
     LocalBudget,
-    MemoryAnswers,
     Retried,
 )
 from rubriclab.prompts.prompt import LONGEST_QUOTED

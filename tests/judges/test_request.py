@@ -51,7 +51,7 @@ def test_digest_is_the_same_in_another_process() -> None:
     program = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]); import rubriclab.prompts; "
         "sys.modules['rubriclab.prompts.render'].FOLDER = Path(sys.argv[1]) / 'templates'; "
-        "from judge_questions import rate; from rubriclab.judges import request_digest; "
+        "from judge_questions import rate; from rubriclab.judges.judge import request_digest; "
         "print(request_digest({'model': 'm'}, rate('some text')))"
     )
     command = [sys.executable, "-c", program, str(Path(__file__).parent)]

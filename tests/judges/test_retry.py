@@ -10,8 +10,7 @@ import pytest
 from judge_questions import GOOD, Clock, ScriptedJudge, rate
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, RubriclabError
-from rubriclab.judges import ask
-from rubriclab.judges.judge import Reply
+from rubriclab.judges.judge import Reply, ask
 from rubriclab.judges.stack import LocalBreaker, Retried
 
 

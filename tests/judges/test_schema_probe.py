@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from memory_answers import MemoryAnswers
 from server import RunningServer
 
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.llm import JudgeOptions, SchemaProbed
-from rubriclab.judges.stack import Ledger, MemoryAnswers
+from rubriclab.judges.stack import Ledger
 from rubriclab.methods.prompting import score_entry
 from rubriclab.prompts.prompt import AskedEntry, Prompt, keyed_reply
 from rubriclab.prompts.render import FOLDER

@@ -12,10 +12,9 @@ from typing import Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.connect import is_language_model
-from rubriclab.judges.judge import Discreet
 from rubriclab.judges.metrics import Metrics
 from rubriclab.judges.providers import load_litellm
-from rubriclab.judges.stack import Ledger
+from rubriclab.judges.stack import Ledger, RedactingJudge
 from rubriclab.ops.score import ScoreOptions, TextScorer
 from rubriclab.ops.workspace import (
     RubricLike,
@@ -66,7 +65,7 @@ async def serve_rubric(
     metrics = Metrics(ledger)
     with listen(host, options.port or None) as bound:
         opened = replace(settings, progress=no_progress, ledger=ledger, metrics=metrics)
-        scorer = await asyncio.to_thread(TextScorer, opened, rubric, ScoreOptions(judge=options.judge), Discreet)
+        scorer = await asyncio.to_thread(TextScorer, opened, rubric, ScoreOptions(judge=options.judge), RedactingJudge)
         work = ScoringWork(scorer, options)
         server: Server | None = None
         try:
