@@ -24,7 +24,14 @@ from rubriclab.errors import (
     RubriclabError,
     SettingsError,
 )
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, read_back, request_digest, written
+from rubriclab.judges.judge import (
+    Judge,
+    JudgeWrapper,
+    Reply,
+    read_back,
+    request_digest,
+    written,
+)
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.providers import (
     Price,

@@ -21,8 +21,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.judges.json_objects import without_reasoning
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, read, turns_of
+from rubriclab.judges.judge import (
+    Judge,
+    JudgeWrapper,
+    Reply,
+    Usage,
+    messages_of,
+    read,
+    turns_of,
+    without_reasoning,
+)
 from rubriclab.judges.providers import (
     Price,
     check_address,

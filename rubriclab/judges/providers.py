@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected, SettingsError
-from rubriclab.judges.json_objects import json_objects
+from rubriclab.judges.judge import json_objects
 from rubriclab.prompts.render import Message
 
 MASK = "***"

@@ -15,8 +15,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from rubriclab.errors import JudgeError, ReplyTooLarge
-from rubriclab.judges.json_objects import json_objects
-from rubriclab.judges.judge import Reply, Token
+from rubriclab.judges.judge import Reply, Token, json_objects
 from rubriclab.judges.providers import without_keys
 from rubriclab.prompts.prompt import Prompt
 

@@ -12,7 +12,14 @@ from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FILTERED, Reply, Usage, ask, request_digest, written
+from rubriclab.judges.judge import (
+    FILTERED,
+    Reply,
+    Usage,
+    ask,
+    request_digest,
+    written,
+)
 from rubriclab.judges.llm import JudgeOptions, LanguageModel
 from rubriclab.judges.stack import (
     Budgeted,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.judges.json_objects import DEEPEST, json_objects
+from rubriclab.judges.judge import DEEPEST, json_objects
 
 PIECES = ['{"a":', '{"a":1}', '"a"', '"a":1,"a":2', '\\"', "1e999", "NaN", "[", "]", "{}", "}{", '{"', "\\ud83d", "1.5"]
 MEGABYTE = 1_000_000
