@@ -238,7 +238,8 @@ def _question(answers: Sequence[Answer], rules: CellRules) -> AskedQuestion:
     words = Counter(_word(answer.value) for answer in usable if isinstance(answer.value, str))
     scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
     usual = {word for word in words if word in scored or is_level_word(word)}
-    once = {word for word in words if word not in usual and words[word] == 1 and _is_long(word)}
+    long = {word for word in words if len(word) >= _COMMENT or "\n" in word}
+    once = {word for word in long if word not in usual and words[word] == 1}
     remarks = frozenset() if "choice" in given else frozenset(once)
     levels = words.keys() - remarks
     few = len(levels) <= min(MOST_WORDS, sum(words[word] for word in levels) / 2)
@@ -251,10 +252,6 @@ def _question(answers: Sequence[Answer], rules: CellRules) -> AskedQuestion:
 
 def _word(text: str) -> str:
     return text.strip().casefold()
-
-
-def _is_long(text: str) -> bool:
-    return len(text) >= _COMMENT or "\n" in text
 
 
 Rows = Iterable[tuple[int, Any]]
@@ -285,7 +282,7 @@ def converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] | Non
     if format_name in ("CSV", "TSV", "Excel workbook"):
         return None
     if any(_is_question(row, name) for name in row):
-        return _from_argilla_1
+        return lambda where, rows: _from_data_set(where, ((line, _with_columns(each)) for line, each in rows))
     if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
         raise DataError(
             "These records of Argilla do not say which responses are drafts or discarded.",
@@ -426,14 +423,10 @@ def _is_question(row: Mapping[str, Any], name: Any) -> bool:
     return f"{name}-suggestion" in row and isinstance(row[name], list | None)
 
 
-def _from_argilla_1(where: str, rows: Rows) -> Export:
-    return _from_data_set(
-        where, ((line, _with_columns(row) if isinstance(row, Mapping) else row) for line, row in rows)
-    )
-
-
-def _with_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+def _with_columns(row: Any) -> Any:
     """Return a record of Argilla 1 with the columns of Argilla 2."""
+    if not isinstance(row, Mapping):
+        return row
     columns = dict(row)
     for name in [name for name in row if _is_question(row, name)]:
         responses = columns.pop(name) or []
@@ -516,7 +509,10 @@ def joined_ratings(
             fields = ratings[line]
             content = tuple(str(fields.value(name)) for name in key)
             if content not in texts:
-                texts[content] = _without_rating(fields)
+                cells = {name: cell for name, cell in row.items() if str(name).partition(".")[0] not in _OF_RATING}
+                # Mapped columns have to exist.
+                emptied = [col for name, col in mapping.columns.items() if name.partition(".")[0] in _OF_RATING]
+                texts[content] = {**cells, **dict.fromkeys(emptied), "annotations": {}, "reasons": {}}
                 rows.append((line, texts[content]))
             elif ids and "id" not in key:
                 texts[content][mapping.columns.get("id", "id")] = None
@@ -526,14 +522,6 @@ def joined_ratings(
                 rows.append((line, fault_of(error, where, line, fields)))
     count = f"{len(ratings) - len(left_out):,} ratings of {len(texts):,} texts"
     return rows, (count, *([f"ratings of other aspects left out: {others}"] if others else []))
-
-
-def _without_rating(fields: Fields) -> dict[str, Any]:
-    columns = fields.mapping.columns
-    # Mapped columns have to exist.
-    emptied = [column for name, column in columns.items() if name.partition(".")[0] in _OF_RATING]
-    kept = {name: cell for name, cell in fields.row.items() if str(name).partition(".")[0] not in _OF_RATING}
-    return {**kept, **dict.fromkeys(emptied), "annotations": {}, "reasons": {}}
 
 
 def _add(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:

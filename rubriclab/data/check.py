@@ -39,12 +39,12 @@ from rubriclab.models.text import (
     verdict_scale,
 )
 
-FEWEST_LABELS = 10
-FAULTS_SHOWN = 20
+MIN_LABELS = 10
+MAX_FAULTS_SHOWN = 20
 # Cells with the same word that one line reports together.
-FEWEST_ALIKE = 3
+MIN_ALIKE = 3
 # With more different numbers outside the scale, they are not values for missing scores.
-MOST_OUTSIDE = 3
+MAX_OUTSIDE = 3
 COMPARED_SCALE = Scale(low=0, high=1, whole=False)
 
 
@@ -104,10 +104,15 @@ def training_examples(
             notes.append(f"{span} taken from the labels; give the scale if the raters used another")
         else:
             notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
-    if not labels_needed and (len(labels) < FEWEST_LABELS or len(set(labels)) == 1):
-        return Training((), used_scale, (_without_labels(labels, aspect), *notes))
-    _check_labels(examples, labels, aspect)
-    return Training(chosen, used_scale, (*_about_labels(examples, chosen, aspect), *notes, *_grouping(chosen)))
+    if len(labels) < MIN_LABELS or len(set(labels)) == 1:
+        if labels_needed:
+            raise _unusable(examples, labels, aspect)
+        why = f"rows with a score for {aspect!r}: {len(labels)}, and learning from labels needs at least {MIN_LABELS}"
+        if len(labels) >= MIN_LABELS:
+            why = f"all {len(labels)} scores for {aspect!r} are {show(labels[0])}"
+        note = f"the rubric is made without labels, and its agreement with people is unknown: {why}"
+        return Training((), used_scale, (note, *notes))
+    return Training(chosen, used_scale, (*_label_notes(examples, chosen, aspect), *notes, *_group_notes(chosen)))
 
 
 def _sound(
@@ -208,16 +213,6 @@ def _stop_at(faults: list[RowError], words: Sequence[str]) -> None:
     )
 
 
-def _without_labels(labels: list[float], aspect: str) -> str:
-    if len(set(labels)) == 1 and len(labels) >= FEWEST_LABELS:
-        why = f"all {len(labels)} scores for {aspect!r} are {show(labels[0])}"
-    else:
-        why = (
-            f"rows with a score for {aspect!r}: {len(labels)}, and learning from labels needs at least {FEWEST_LABELS}"
-        )
-    return f"the rubric is made without labels, and its agreement with people is unknown: {why}"
-
-
 def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Rows | None) -> None:
     """Raise an error that proposes scores for words, or columns of the last row, if there is no label."""
     if labels:
@@ -240,18 +235,17 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
     )
 
 
-def _check_labels(examples: tuple[Example, ...], labels: list[float], aspect: str) -> None:
-    if len(labels) < FEWEST_LABELS:
-        raise DataError(
+def _unusable(examples: tuple[Example, ...], labels: list[float], aspect: str) -> DataError:
+    if len(labels) < MIN_LABELS:
+        return DataError(
             f"Texts with a score for {aspect!r}: {len(labels)} of {len(examples)}; learning needs at least "
-            f"{FEWEST_LABELS}.",
+            f"{MIN_LABELS}.",
             "Thirty are a good start.",
         )
-    if len(set(labels)) == 1:
-        raise DataError(
-            f"All {len(labels)} scores for {aspect!r} are {show(labels[0])}; learning needs different scores.",
-            "Add texts that the raters thought better or worse.",
-        )
+    return DataError(
+        f"All {len(labels)} scores for {aspect!r} are {show(labels[0])}; learning needs different scores.",
+        "Add texts that the raters thought better or worse.",
+    )
 
 
 def scored_aspects(examples: Iterable[Example]) -> str:
@@ -261,14 +255,14 @@ def scored_aspects(examples: Iterable[Example]) -> str:
     return f"there are scores for {named}" if named else "they have no scores at all"
 
 
-def _about_labels(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspect: str) -> Iterator[str]:
+def _label_notes(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspect: str) -> Iterator[str]:
     if unlabelled := len(examples) - len(chosen):
         yield f"rows without a score for {aspect!r} are left out: {unlabelled} of {len(examples)}"
     if derived := sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples):
         yield f"labels that are means of annotations, since the text has no score for {aspect!r}: {derived}"
 
 
-def _grouping(chosen: tuple[Example, ...]) -> Iterator[str]:
+def _group_notes(chosen: tuple[Example, ...]) -> Iterator[str]:
     groups = {example.group for example in chosen}
     if len(groups) == 1:
         yield (
@@ -302,23 +296,20 @@ def without_invalid_ratings(
     placed: Sequence[NumberedExample], aspect: str, scale: Scale | None
 ) -> tuple[list[NumberedExample], int]:
     """Return the rows without the scores of named raters that are outside the scale, and the number of these scores."""
-    kept = [replace(row, example=_with_valid_ratings(row.example, aspect, scale)) for row in placed]
-    pairs = zip(placed, kept, strict=True)
-    return kept, sum(
-        len(named_annotations(a.example, aspect)) - len(named_annotations(b.example, aspect)) for a, b in pairs
-    )
-
-
-def _with_valid_ratings(example: Example, aspect: str, scale: Scale | None) -> Example:
-    named = named_annotations(example, aspect)
-    valid = {rater: score for rater, score in named.items() if _is_valid(score, scale)}
-    if len(valid) == len(named):
-        return example
-    annotations = {name: scores for name, scores in example.annotations.items() if name != aspect}
-    raters = {name: names for name, names in example.raters.items() if name != aspect}
-    if valid:
-        annotations[aspect], raters[aspect] = tuple(valid.values()), tuple(valid)
-    return replace(example, annotations=annotations, raters=raters)
+    rows, left_out = list[NumberedExample](), 0
+    for row in placed:
+        named = named_annotations(row.example, aspect)
+        valid = {rater: score for rater, score in named.items() if _is_valid(score, scale)}
+        left_out += len(named) - len(valid)
+        example = row.example
+        if len(valid) < len(named):
+            annotations = {name: scores for name, scores in row.example.annotations.items() if name != aspect}
+            raters = {name: names for name, names in row.example.raters.items() if name != aspect}
+            if valid:
+                annotations[aspect], raters[aspect] = tuple(valid.values()), tuple(valid)
+            example = replace(example, annotations=annotations, raters=raters)
+        rows.append(replace(row, example=example))
+    return rows, left_out
 
 
 def _is_valid(score: float, scale: Scale | None) -> bool:
@@ -370,7 +361,7 @@ def fault_hints(faults: Sequence[RowError], words: Sequence[str] = ()) -> list[s
     faulty = [fault.word for fault in faults if fault.word]
     proposal = proposed_level_scores([*words, *faulty]) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
-    if outside and len(outside) <= MOST_OUTSIDE:
+    if outside and len(outside) <= MAX_OUTSIDE:
         means = "stands for a missing value" if len(outside) == 1 else "stand for missing values"
         hints.append(f"if {' and '.join(outside)} {means}, add `missing={','.join(outside)}`")
     return hints
@@ -384,7 +375,7 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
     lines: dict[str, None] = {}
     for fault in faults:
         alike = words[(fault.word or "").casefold()]
-        if not fault.word or len(alike) < FEWEST_ALIKE:
+        if not fault.word or len(alike) < MIN_ALIKE:
             lines[str(fault)] = None
             continue
         first, columns = alike[0], list(dict.fromkeys(each.column or each.field for each in alike))
@@ -399,5 +390,5 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
 
 def first_of(faults: Sequence[str]) -> list[str]:
     """Return the first faults, and the number of further ones."""
-    more = len(faults) - FAULTS_SHOWN
-    return [*faults[:FAULTS_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+    more = len(faults) - MAX_FAULTS_SHOWN
+    return [*faults[:MAX_FAULTS_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]

@@ -125,20 +125,16 @@ def parse_mapping(text: str) -> FieldMap:
                 "quotation marks, as in 'id=Nr.,\"output=Text, final\"'.",
             )
         if name in columns:
+            table, _, rest = name.partition(".")
+            aspect = rest.partition(".")[0] or "ASPECT"
             raise SettingsError(
-                f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}.", _several_raters(name)
+                f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}.",
+                f"Give each rater a name: annotations.{aspect}.anna=COLUMN,annotations.{aspect}.ben=COLUMN."
+                if table == "annotations"
+                else None,
             )
         columns[name] = column
     return FieldMap(columns)
-
-
-def _several_raters(name: str) -> str | None:
-    """Return how to map the columns of several raters; `None` for other fields than annotations."""
-    table, _, aspect = name.partition(".")
-    if table != "annotations":
-        return None
-    aspect = aspect.partition(".")[0] or "ASPECT"
-    return f"Give each rater a name: annotations.{aspect}.anna=COLUMN,annotations.{aspect}.ben=COLUMN."
 
 
 def mapping_text(columns: Mapping[str, str]) -> str:
@@ -288,19 +284,14 @@ def _compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
-    lengths = {
-        column: _mean_length(values)
-        for column, values in cells.items()
-        if column not in mapped.values() and _are_wordy(values)
-    }
-    column = max(lengths, key=lambda name: lengths[name], default=None)
-    return column if column is not None and lengths[column] >= _TEXT else None
-
-
-def _are_wordy(cells: Sequence[Any]) -> bool:
-    """Return whether texts are mostly of letters, unlike dates and numbers."""
-    characters = "".join("".join(cell.split()) for cell in cells if isinstance(cell, str))
-    return sum(map(str.isalpha, characters)) > len(characters) / 2
+    """Return the column with the longest texts that are mostly of letters, unlike dates and numbers."""
+    lengths: dict[str, float] = {}
+    for column, values in cells.items():
+        characters = "".join("".join(cell.split()) for cell in values if isinstance(cell, str))
+        if column not in mapped.values() and sum(map(str.isalpha, characters)) > len(characters) / 2:
+            lengths[column] = _mean_length(values)
+    longest = max(lengths, key=lambda name: lengths[name], default=None)
+    return longest if longest is not None and lengths[longest] >= _TEXT else None
 
 
 def _mean_length(cells: Sequence[Any]) -> float:

@@ -200,7 +200,7 @@ def cached_by_size(
 # Larger than any pack: 30 demonstrations of 1,000,000 characters have about 30 MB.
 MOST_BYTES = 64_000_000
 # Nested objects and lists; the deepest field of a pack is at level 12.
-DEEPEST = 64
+MAX_DEPTH = 64
 LONGEST_REASON = 200
 MOST_TOML_BYTES = 1_000_000
 
@@ -270,10 +270,19 @@ def parse_json(text: str) -> Any:
 
     Raises:
         Unreadable: if it is no JSON, names a key twice in one object, holds a number that is not finite or a lone
-            surrogate, or nests objects and lists deeper than `DEEPEST`.
+            surrogate, or nests objects and lists deeper than `MAX_DEPTH`.
     """
+
+    def refuse(name: str) -> NoReturn:
+        raise ValueError(f"{name} is not JSON")
+
+    def finite(written: str) -> float:
+        if math.isinf(number := float(written)):
+            raise ValueError(f"the number {written[:40]} is too large")
+        return number
+
     try:
-        value = json.loads(text, object_pairs_hook=_each_key_once, parse_constant=_no_constant, parse_float=_finite)
+        value = json.loads(text, object_pairs_hook=_each_key_once, parse_constant=refuse, parse_float=finite)
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
@@ -309,29 +318,24 @@ def _check_parts(value: Any) -> None:
     """Refuse deep nesting and lone surrogates, level by level, since recursion would fail."""
     level, depth = [value], 0
     while level:
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise _too_deep()
-        level = [part for value in level for part in _parts(value)]
-        depth += 1
-
-
-def _parts(value: Any) -> list[Any]:
-    if isinstance(value, str):
-        _check_unicode(value)
-    if isinstance(value, dict):
-        return [*value, *value.values()]
-    return value if isinstance(value, list) else []
-
-
-def _check_unicode(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise Unreadable("a text in it has a lone surrogate, which is half a character") from None
+        depth, parts = depth + 1, list[Any]()
+        for part in level:
+            if isinstance(part, str):
+                try:
+                    part.encode()
+                except UnicodeEncodeError:
+                    raise Unreadable("a text in it has a lone surrogate, which is half a character") from None
+            elif isinstance(part, dict):
+                parts += [*part, *part.values()]
+            elif isinstance(part, list):
+                parts += part
+        level = parts
 
 
 def _too_deep() -> Unreadable:
-    return Unreadable(f"its objects and lists are nested more than {DEEPEST} levels deep")
+    return Unreadable(f"its objects and lists are nested more than {MAX_DEPTH} levels deep")
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -341,17 +345,6 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f"the key {twice[:40]!r} is repeated in one object")
     return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"the number {text[:40]} is too large")
-    return number
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -369,7 +362,11 @@ def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
         UserError: if neither the installed package nor a checkout around it has the folder.
     """
     folder, *inner = parts
-    for place in _places(folder, package):
+    places = [package / "_content" / folder]
+    # Beside an installed package a folder of this name is somebody else's, so a checkout must show itself.
+    if (package.parent / "pyproject.toml").is_file():
+        places.append(package.parent / _IN_CHECKOUT.get(folder, folder))
+    for place in places:
         if place.is_dir():
             return place.joinpath(*inner)
     raise UserError(
@@ -377,10 +374,3 @@ def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
         f"nor a checkout's own {folder!r} exists.",
         "Reinstall rubriclab, or run it from a complete checkout.",
     )
-
-
-def _places(folder: str, package: Path) -> tuple[Path, ...]:
-    installed, checkout = package / "_content" / folder, package.parent
-    # Beside an installed package a folder of this name is somebody else's, so a checkout must show itself.
-    is_checkout = (checkout / "pyproject.toml").is_file()
-    return (installed, checkout / _IN_CHECKOUT.get(folder, folder)) if is_checkout else (installed,)

@@ -180,7 +180,7 @@ class History:
 
 
 # One item in so many is shown twice.
-REPEATED = 10
+REPEAT_EVERY = 10
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,12 @@ def deal(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
     groups come in random order, and the texts of a group one after the other: a rating then compares a text with its
     rivals.
     """
-    draw = _drawing(rater)
+
+    def draw(*parts: str) -> int:
+        """Return a random number that depends on the rater and the parts only."""
+        content = "\0".join((rater, *parts)).encode("utf-8", "surrogatepass")
+        return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
+
     groups = {group: draw("group", group) for group in {text.example.group for text in texts}}
 
     def rank(text: TextToJudge) -> tuple[int, str, int]:
@@ -217,21 +222,9 @@ def deal(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
     return tuple(_with_repeats([Item(text.key) for text in sorted(texts, key=rank)], draw))
 
 
-Draw = Callable[..., int]
-
-
-def _drawing(rater: str) -> Draw:
-    def draw(*parts: str) -> int:
-        """Return a random number that depends on the rater and the parts only."""
-        content = "\0".join((rater, *parts)).encode("utf-8", "surrogatepass")
-        return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
-
-    return draw
-
-
-def _with_repeats(items: Sequence[Item], draw: Draw) -> Iterator[Item]:
+def _with_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[Item]:
     """Yield the items; one of the first half of each ten comes again among the next ten, or at the end."""
-    blocks = [items[start : start + REPEATED] for start in range(0, len(items), REPEATED)]
+    blocks = [items[start : start + REPEAT_EVERY] for start in range(0, len(items), REPEAT_EVERY)]
     due: Item | None = None
     for block in blocks:
         after = draw("place", block[0].text) % len(block)
@@ -239,16 +232,12 @@ def _with_repeats(items: Sequence[Item], draw: Draw) -> Iterator[Item]:
             yield item
             if due and place == after:
                 yield due
-        due = _repeated(block, draw)
+        due = None
+        if len(block) >= REPEAT_EVERY / 2:
+            chosen = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
+            due = Item(chosen.text, again=True)
     if due:
         yield due
-
-
-def _repeated(block: Sequence[Item], draw: Draw) -> Item | None:
-    if len(block) < REPEATED / 2:
-        return None
-    chosen = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
-    return Item(chosen.text, again=True)
 
 
 # Fewer judgments say little about how long the others will take.

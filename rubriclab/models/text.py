@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
@@ -61,7 +62,7 @@ _INNER_WORD = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 _REACH_BEFORE, _REACH_AFTER = 16, 120
-_CASED_SHARE, _TOO_FEW_TO_TELL = 0.01, 20
+_MIN_CASED_SHARE, _MIN_INNER_WORDS = 0.01, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,30 +111,19 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 
     What lies between the spans is white space, or pieces without any letter or digit, which are no sentences.
     """
-    return tuple(
-        _trimmed(text, start, end) for start, end in _pieces(text) if _LETTER_OR_DIGIT.search(text, start, end)
-    )
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    piece = text[start:end]
-    return end - len(piece.lstrip()), start + len(piece.rstrip())
-
-
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    cased, start = _is_cased(text), 0
-    for match in _END.finditer(text):
-        if _is_end(text, start, match, cased):
-            yield start, match.end()
-            start = match.end()
-    yield start, len(text)
-
-
-def _is_cased(text: str) -> bool:
-    """Return whether capitals stand inside sentences, so that a small letter tells that the sentence goes on."""
+    # If capitals stand inside sentences, a small letter tells that the sentence goes on.
     inner = _INNER_WORD.findall(text)
     capitals = sum(letter.isupper() for letter in inner)
-    return capitals > _CASED_SHARE * len(inner) or (len(inner) < _TOO_FEW_TO_TELL and not text.islower())
+    cased = capitals > _MIN_CASED_SHARE * len(inner) or (len(inner) < _MIN_INNER_WORDS and not text.islower())
+    ends = [0]
+    for match in _END.finditer(text):
+        if _is_end(text, ends[-1], match, cased):
+            ends.append(match.end())
+    return tuple(
+        (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip()))
+        for start, end in pairwise([*ends, len(text)])
+        if _LETTER_OR_DIGIT.search(text, start, end)
+    )
 
 
 def _is_end(text: str, start: int, match: re.Match[str], cased: bool) -> bool:

@@ -114,12 +114,7 @@ def check_name(name: str) -> str:
     Raises:
         StoreError: if it is not.
     """
-    if not isinstance(name, str) or not _WORD.fullmatch(name):
-        raise StoreError(
-            f"{name!r} cannot be the name of a rubric.",
-            "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
-        )
-    return name
+    return _checked_word(name, "the name of a rubric")
 
 
 def check_tag(tag: str) -> str:
@@ -128,12 +123,7 @@ def check_tag(tag: str) -> str:
     Raises:
         StoreError: if it is not, or if it could be taken for a number (`1.0`) or for a version's place (`latest`).
     """
-    if not isinstance(tag, str) or not _WORD.fullmatch(tag):
-        raise StoreError(
-            f"{tag!r} cannot be a tag.",
-            "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
-        )
-    if tag in _PLACES:
+    if _checked_word(tag, "a tag") in _PLACES:
         raise StoreError(
             f"{tag!r} cannot be a tag: it says which version is meant, and a tag does not move by itself.",
             "Choose a tag such as stable; NAME alone is the newest version.",
@@ -144,6 +134,15 @@ def check_tag(tag: str) -> str:
             "Choose a word, such as stable; NAME@NUMBER is a version.",
         )
     return tag
+
+
+def _checked_word(word: str, what: str) -> str:
+    if not isinstance(word, str) or not _WORD.fullmatch(word):
+        raise StoreError(
+            f"{word!r} cannot be {what}.",
+            "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
+        )
+    return word
 
 
 Outcome = Literal["better", "inconclusive", "not better"]
@@ -518,22 +517,18 @@ def nearest_texts(
     spread = np.array([term.spread for term in terms])
     mine = np.array([ratings[term.criterion] for term in terms], dtype=float)
     theirs = record.matrix[:, [columns[term.criterion] for term in terms]]
-    distances = _distances((theirs - mine) / spread, np.array([abs(term.weight) for term in terms]))
+    differences, sizes = (theirs - mine) / spread, np.array([abs(term.weight) for term in terms])
+    shared = np.where(np.isnan(differences), 0.0, sizes)
+    weight = shared.sum(axis=1)
+    squares = (shared * np.square(np.nan_to_num(differences))).sum(axis=1)
+    enough = weight > MOST_MISSING * sizes.sum()
+    distances = np.where(enough, np.sqrt(squares / np.where(enough, weight, 1.0)), np.inf)
     order = sorted(range(len(distances)), key=lambda place: (distances[place], record.texts[place].id))
     return tuple(
         Neighbour(record.texts[place], float(distances[place]))
         for place in order[:most]
         if math.isfinite(distances[place])
     )
-
-
-def _distances(differences: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Return the distance of each text, shape (texts,); infinite if too little of the weight is shared."""
-    shared = np.where(np.isnan(differences), 0.0, sizes)
-    weight = shared.sum(axis=1)
-    squares = (shared * np.square(np.nan_to_num(differences))).sum(axis=1)
-    enough = weight > MOST_MISSING * sizes.sum()
-    return np.where(enough, np.sqrt(squares / np.where(enough, weight, 1.0)), np.inf)
 
 
 class TrainingAgreement(FrozenModel):

@@ -63,7 +63,12 @@ def read_pack(text: str, where: str) -> Pack:
         PackError: if it is no pack, has another format, has a missing, unknown or invalid field or one beyond the
             limits of `rubriclab.models.base`, does not match its digests, or is unusable for scoring.
     """
-    raw = _parse(text, where)
+    try:
+        raw = parse_json(text)
+    except Unreadable as error:
+        raise PackError(f"{where} is no pack: {error}.", _EXPORT) from None
+    if not isinstance(raw, dict):
+        raise PackError(f"{where} is no pack: expected a JSON object, found {type(raw).__name__}.", _EXPORT)
     if raw.get("format") != FORMAT:
         raise PackError(
             f"{where}: format: expected {FORMAT!r}, got {describe(raw.get('format'))}.",
@@ -81,8 +86,14 @@ def read_pack(text: str, where: str) -> Pack:
         raise PackError(f"{where}: {faults(error)}.", _EXPORT) from None
     except StoreError as error:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
-    _check_digest(where, pack, "digest", "rubric")
-    _check_digest(where, pack, "provenance_digest", "provenance")
+    for field, content in (("digest", "rubric"), ("provenance_digest", "provenance")):
+        actual, expected = getattr(pack, content).digest, getattr(pack, field)
+        if actual != expected:
+            raise PackError(
+                f"{where}: {field}: the {content} was changed after it was exported: its digest is {actual}, "
+                f"not {expected}.",
+                _EXPORT,
+            )
     # A moment has several forms.
     if path := _difference(pack.model_dump(mode="json") | {"created": None}, raw | {"created": None}):
         raise PackError(f"{where}: {path}: not as rubriclab writes it.", "Fields may be neither added nor left out.")
@@ -100,26 +111,6 @@ def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """
     origin = PackOrigin(f"{pack.name}@{pack.number}", pack.created)
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=origin)
-
-
-def _parse(text: str, where: str) -> dict[str, Any]:
-    try:
-        raw = parse_json(text)
-    except Unreadable as error:
-        raise PackError(f"{where} is no pack: {error}.", _EXPORT) from None
-    if not isinstance(raw, dict):
-        raise PackError(f"{where} is no pack: expected a JSON object, found {type(raw).__name__}.", _EXPORT)
-    return raw
-
-
-def _check_digest(where: str, pack: Pack, field: str, content: Literal["rubric", "provenance"]) -> None:
-    model = getattr(pack, content)
-    if model.digest != getattr(pack, field):
-        raise PackError(
-            f"{where}: {field}: the {content} was changed after it was exported: its digest is {model.digest}, "
-            f"not {getattr(pack, field)}.",
-            _EXPORT,
-        )
 
 
 def _difference(read: JsonValue, written: JsonValue, path: str = "") -> str | None:
@@ -165,42 +156,36 @@ def _provenance_faults(provenance: Provenance) -> Iterator[str]:
         if judge is not None and is_blank(judge):
             yield f"provenance.{field}: expected the name of a judge, got {describe(judge)}"
     for field in ("judge_address", "generator_address"):
-        yield from _address_faults(getattr(provenance, field), f"provenance.{field}")
+        address, path = getattr(provenance, field), f"provenance.{field}"
+        if address is None:
+            continue
+        if not address.isprintable() or " " in address:
+            yield f"{path}: expected an address without spaces and control characters, got {describe(address)}"
+        try:
+            check_address(address, path)
+        except SettingsError as error:
+            yield error.message.removesuffix(".")
     for field in ("judge_from", "generator_from"):
         reference = getattr(provenance, field)
         if reference is not None and not names_a_version(reference):
             yield f"provenance.{field}: expected NAME@NUMBER, got {describe(reference)}"
 
 
-def _address_faults(address: str | None, path: str) -> Iterator[str]:
-    if address is None:
-        return
-    if not address.isprintable() or " " in address:
-        yield f"{path}: expected an address without spaces and control characters, got {describe(address)}"
-    try:
-        check_address(address, path)
-    except SettingsError as error:
-        yield error.message.removesuffix(".")
-
-
 def _settings_faults(method: str, values: Mapping[str, Any], path: str) -> Iterator[str]:
-    model = _settings_model(method)
-    if model is None:
+    from rubriclab.learning.fitting import JointSettings
+    from rubriclab.methods.catalogue import METHODS
+
+    if method == JOINT:
+        model: type[BaseModel] = JointSettings
+    elif method in METHODS:
+        model = METHODS[method].settings
+    else:
         yield f"provenance.settings: unknown name {describe(method)}, expected a method or 'joint'"
         return
     try:
         model.model_validate(dict(values))
     except ValidationError as error:
         yield first_fault(error, path)
-
-
-def _settings_model(method: str) -> type[BaseModel] | None:
-    from rubriclab.learning.fitting import JointSettings
-    from rubriclab.methods.catalogue import METHODS
-
-    if method == JOINT:
-        return JointSettings
-    return METHODS[method].settings if method in METHODS else None
 
 
 def _part_faults(part: Part, scale: Scale, path: str) -> Iterator[str]:
