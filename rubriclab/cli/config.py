@@ -29,7 +29,7 @@ from rubriclab.cli.places import PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.catalogue import has_settings, settings_names
 from rubriclab.models.base import (
-    MOST_TOML_BYTES,
+    MAX_TOML_BYTES,
     Unreadable,
     parse_toml,
     read_file,
@@ -122,7 +122,7 @@ def load_config(path: Path | None) -> Config | None:
             f"Name it to use it: --config {file}; or remove the link.",
         )
     try:
-        return Config(file, path is not None, read_file(file, MOST_TOML_BYTES))
+        return Config(file, path is not None, read_file(file, MAX_TOML_BYTES))
     except Unreadable as error:
         raise _unusable(file, error) from None
 

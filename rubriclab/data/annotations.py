@@ -40,7 +40,7 @@ from rubriclab.data.mapping import (
 from rubriclab.data.rows import FieldError, Fields, RowError, fault_of, mapped_aspects, other_aspect
 from rubriclab.errors import DataError
 from rubriclab.models.cells import (
-    MOST_WORDS,
+    MAX_LEVEL_WORDS,
     TYPED,
     CellRules,
     is_level_word,
@@ -242,7 +242,7 @@ def _question(answers: Sequence[Answer], rules: CellRules) -> AskedQuestion:
     once = {word for word in long if word not in usual and words[word] == 1}
     remarks = frozenset() if "choice" in given else frozenset(once)
     levels = words.keys() - remarks
-    few = len(levels) <= min(MOST_WORDS, sum(words[word] for word in levels) / 2)
+    few = len(levels) <= min(MAX_LEVEL_WORDS, sum(words[word] for word in levels) / 2)
     if "score" in given or words.total() < len(usable) or (levels and levels <= usual and len(remarks) <= len(levels)):
         return AskedQuestion("score", remarks)
     if "choice" not in given and (len(remarks) > len(levels) or not few):
@@ -557,7 +557,7 @@ COMPARING = ("preferred", "over", "ranking")
 _RANKED = "a list of at least two ids, best first, with ties in nested lists"
 _YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
 # With fewer scores, the scale gives a better center and spread than their mean and deviation.
-FEWEST_SCORES = 10
+MIN_SCORES = 10
 # By default the spread is such that one text in twenty would lie beyond the ends of the scale.
 SPREADS_ON_SCALE = 4
 
@@ -763,7 +763,7 @@ def _estimates(
 
 def _informative(scored: Mapping[str, float]) -> bool:
     """Return whether the scores suffice to estimate center and spread."""
-    return len(scored) >= FEWEST_SCORES and len(set(scored.values())) > 1
+    return len(scored) >= MIN_SCORES and len(set(scored.values())) > 1
 
 
 def _fit_notes(

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
-from rubriclab.data.mapping import DEFAULTS, LONGEST_ROW, ReadingOptions
+from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, ReadingOptions
 from rubriclab.data.rows import EXACT_DECIMAL, RowError
-from rubriclab.data.text_files import RECORDS_SEARCHED, Numbered, broken_off, check_header, joined_header, too_long
+from rubriclab.data.text_files import MAX_RECORDS_SEARCHED, Numbered, broken_off, check_header, joined_header, too_long
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.cells import CellError
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
     Sizes = npt.NDArray[np.int64]
 
-MOST_ROWS = 1024
+MAX_BATCH_ROWS = 1024
 # Bytes that count for a value besides those of its text, as a Python value and in a row group.
 VALUE_BYTES = 16
-LEAST_BYTES = 4
+MIN_VALUE_BYTES = 4
 # How many times as large as in the file a column of a row group may be, once it has more bytes than a row may have.
 # Texts are packed to a third or a fifth.
 MAX_UNPACKED_RATIO = 100
 # The encoding that stores of a text only how it differs from the one before. pyarrow cannot read it as a dictionary.
-DIFFERENCES = "DELTA_BYTE_ARRAY"
+DELTA_ENCODING = "DELTA_BYTE_ARRAY"
 
 
-def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
+def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> Numbered:
     """Yield the rows of a Parquet file, counted from 1.
 
     A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
@@ -93,7 +93,7 @@ def _packed_columns(path: Path) -> list[str]:
     with ParquetFile(path) as file:
         columns = [column for group in _groups(file.metadata) for column in _columns(group)]
     texts = {column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"}
-    return sorted(texts - {column.path_in_schema for column in columns if DIFFERENCES in column.encodings})
+    return sorted(texts - {column.path_in_schema for column in columns if DELTA_ENCODING in column.encodings})
 
 
 def _groups(metadata: Any) -> list[Any]:
@@ -110,12 +110,12 @@ def _batch_size(path: Path, metadata: Any, longest: int) -> int:
     Raises:
         DataError: if a column has too many values in one row group, or unpacks to too many bytes.
     """
-    most = MOST_ROWS
+    most = MAX_BATCH_ROWS
     for group in _groups(metadata):
         most = min(most, int(longest / max(group.total_byte_size / max(group.num_rows, 1), 1)))
         for column in _columns(group):
             _check_size(path, column, group.num_rows, longest)
-            if DIFFERENCES in column.encodings:
+            if DELTA_ENCODING in column.encodings:
                 # Each text may be as long as all that is stored of the column.
                 most = min(most, longest // max(column.total_uncompressed_size, 1))
     return max(1, most)
@@ -124,10 +124,10 @@ def _batch_size(path: Path, metadata: Any, longest: int) -> int:
 def _check_size(path: Path, column: Any, rows: int, longest: int) -> None:
     unpacked, values = column.total_uncompressed_size, column.num_values
     where = f"{path}: the column {column.path_in_schema!r}"
-    if values * LEAST_BYTES > longest and values > rows:
+    if values * MIN_VALUE_BYTES > longest and values > rows:
         raise DataError(
-            f"{where} has {values:,} values in {rows:,} rows, more than {longest // LEAST_BYTES:,}.",
-            f"Write smaller row groups, or raise the limit: `max_line_bytes={values * LEAST_BYTES}`.",
+            f"{where} has {values:,} values in {rows:,} rows, more than {longest // MIN_VALUE_BYTES:,}.",
+            f"Write smaller row groups, or raise the limit: `max_line_bytes={values * MIN_VALUE_BYTES}`.",
         )
     if unpacked > max(longest, MAX_UNPACKED_RATIO * column.total_compressed_size):
         raise DataError(
@@ -205,15 +205,15 @@ EXTRA = "install it with: pip install 'rubriclab[xlsx]'"
 MAX_UNPACKED_BYTES = 2**29
 # Cells of a sheet up to the last used row and column, including empty ones: a small file can use two cells a million
 # rows apart, and all cells between them are held in memory.
-MOST_CELLS = 5_000_000
+MAX_CELLS = 5_000_000
 # What a damaged archive or a damaged part raises.
-DAMAGED = (
+DAMAGE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError),
     *(expat.ExpatError, StopIteration),
 )
 _BLOCK = 2**20
 # The error of a formula that no spreadsheet has calculated, as in a workbook that a program wrote.
-UNSAVED = "#formula without a stored result"
+UNCALCULATED = "#formula without a stored result"
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _MAIN = "xl/workbook.xml"
@@ -223,7 +223,7 @@ _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
 
 # Hidden rows and columns that a message names.
-MOST_NAMED = 5
+MAX_NAMED = 5
 # Errors by row and column, and the numbers of hidden rows and columns.
 _Cells = tuple[dict[tuple[int, int], str], dict[str, set[int]]]
 # First and last row and column, counted from 0.
@@ -283,7 +283,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
             merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
     except (DataError, SettingsError):
         raise
-    except (calamine.CalamineError, OSError, ValueError, *DAMAGED) as error:
+    except (calamine.CalamineError, OSError, ValueError, *DAMAGE_ERRORS) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read: {reason}.", "Check that it is a complete Excel workbook.") from None
     below = list(enumerate(cells, start=1))[options.skip_rows :]
@@ -292,7 +292,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
         if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.longest:
             raise too_long(str(path), f"row {number}", options.longest)
     where = f"{path}, sheet {name!r}"
-    check_header(where, filled[:RECORDS_SEARCHED], options)
+    check_header(where, filled[:MAX_RECORDS_SEARCHED], options)
     columns = joined_header(where, [row for _, row in filled[: options.header_rows]])
     table = filled[options.header_rows :]
     hidden_rows = [number for number, _ in table if number in hidden["row"]]
@@ -312,8 +312,8 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
 
 
 def _listed(names: Sequence[Any]) -> str:
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(map(repr, names[:MOST_NAMED]))}{more}"
+    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    return f"{', '.join(map(repr, names[:MAX_NAMED]))}{more}"
 
 
 def _value(cell: Any) -> Any:
@@ -344,7 +344,7 @@ def _chosen(path: Path, names: Sequence[str], sheet: str | int | None, hidden: S
 def _fill_merged(cells: list[list[Any]], ranges: Sequence[Range]) -> int:
     """Give the cells of each merged range its value, and return the number of these cells."""
     width = len(cells[0]) if cells else 0
-    filled, left_to_visit = 0, MOST_CELLS
+    filled, left_to_visit = 0, MAX_CELLS
     for (top, left), (bottom, right) in ranges:
         if top >= len(cells) or left >= width or not _is_filled(cells[top][left]):
             continue
@@ -373,7 +373,7 @@ def _check_format(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             names, unpacked = set(archive.namelist()), sum(part.file_size for part in archive.infolist())
-    except DAMAGED as error:
+    except DAMAGE_ERRORS as error:
         raise DataError(
             f"{path} is not an Excel workbook, or is damaged: {str(error).rstrip('.')}.", "Save it as .xlsx again."
         ) from None
@@ -386,7 +386,7 @@ def _check_format(path: Path) -> None:
 
 
 def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
-    """Return the errors in a sheet, such as `#DIV/0!` or `UNSAVED`, and its hidden rows and columns (`row`, `col`).
+    """Return a sheet's errors, such as `#DIV/0!` or `UNCALCULATED`, and its hidden rows and columns (`row`, `col`).
 
     Errors are given by row and column from 1; python-calamine reads them as empty.
 
@@ -413,15 +413,15 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
             unsaved = True
         elif event in ("v", "is"):
             rows, columns = max(rows, row), max(columns, column)
-            if rows * columns > MOST_CELLS:
+            if rows * columns > MAX_CELLS:
                 raise DataError(
                     f"{path}: the used area of the sheet {sheet!r} has {rows:,} rows and {columns:,} columns; at most "
-                    f"{MOST_CELLS:,} cells are read.",
+                    f"{MAX_CELLS:,} cells are read.",
                     "Delete cells far away from the table, or save the table as CSV.",
                 )
         elif event == "/c" and unsaved and kind != "str":
             # The result of type "str" may be an empty text.
-            errors[row, column] = UNSAVED
+            errors[row, column] = UNCALCULATED
         elif event == "/v" and kind == "e":
             errors[row, column] = text
             unsaved = False
@@ -435,7 +435,7 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
         if event == "/v" and text:
             unsaved = False
         if event in hidden and attributes.get("hidden") in _TRUE:
-            last = min(int(attributes.get("max", row)), MOST_CELLS)
+            last = min(int(attributes.get("max", row)), MAX_CELLS)
             hidden[event].update(range(int(attributes.get("min", row)), last + 1))
     return errors, hidden
 

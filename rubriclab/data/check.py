@@ -22,9 +22,9 @@ from rubriclab.data.mapping import (
     proposed_mapping,
 )
 from rubriclab.data.readers import Rows
-from rubriclab.data.rows import LONGEST_REASON, RowError
+from rubriclab.data.rows import MAX_REASON, RowError
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.cells import MOST_WORDS, WordScore, proposed_level_scores
+from rubriclab.models.cells import MAX_LEVEL_WORDS, WordScore, proposed_level_scores
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.text import (
     Example,
@@ -220,7 +220,7 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
     row = rows.row if rows else None
     if words := rows.source.choices.get(aspect) if rows else None:
         raise DataError(
-            f"The answers to {aspect!r} are words without scores: {', '.join(map(repr, words[:MOST_WORDS]))}.",
+            f"The answers to {aspect!r} are words without scores: {', '.join(map(repr, words[:MAX_LEVEL_WORDS]))}.",
             f"If they are levels, give their scores: {proposed_level_scores(words) or '`level_scores`'}.",
         )
     proposed = proposed_mapping([row], aspect) if isinstance(row, Mapping) else {}
@@ -347,8 +347,8 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
             got = show(number) if math.isfinite(number) else describe(number)
             yield row.fault(name, got, expected, got if math.isfinite(number) else None)
     for reason in named_reasons(example, aspect).values():
-        if not isinstance(reason, str) or len(reason) > LONGEST_REASON:
-            yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {LONGEST_REASON:,} characters")
+        if not isinstance(reason, str) or len(reason) > MAX_REASON:
+            yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {MAX_REASON:,} characters")
 
 
 def fault_hints(faults: Sequence[RowError], words: Sequence[str] = ()) -> list[str]:

@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field
 from rubriclab.base_options import Options
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.cells import (
-    MOST_WORDS,
+    MAX_LEVEL_WORDS,
     VERDICT_WORDS,
     CellRules,
     is_level_word,
@@ -33,7 +33,7 @@ TABLES = ("scores", "annotations", "reasons")
 COMPARISON_FIELDS = ("preferred", "over", "tie", "ranking", "aspect", "rater")
 FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, *COMPARISON_FIELDS)
 
-KNOWN = (
+FIELD_LIST = (
     f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT and "
     "reasons.ASPECT.RATER"
 )
@@ -65,14 +65,14 @@ _FORM = re.compile(r"(.+?)\s*\[.+\]", re.DOTALL)
 _RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gutachter)[-]?\w+")
 _TEXTS = ("output", "source", "context", "reference")
 # Minimum similarity (0 to 100) of two names that are considered the same.
-_SAME = 88
+_MIN_SIMILARITY = 88
 # Minimum characters of the last word of a compound, and words that say too little as one.
-_SHORTEST_HEAD = 5
+_MIN_HEAD_LENGTH = 5
 _GENERIC = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters of texts that are considered more than names.
-_TEXT = 25
+_MIN_TEXT_LENGTH = 25
 # The highest rating in columns of numbers whose names say nothing.
-MOST_RATED = 10
+MAX_RATING = 10
 _RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
 
 
@@ -98,7 +98,7 @@ class FieldMap:
         for name in self.columns:
             table, dot, aspect = name.partition(".")
             if name not in FIELDS and not (dot and table in TABLES and aspect.strip()):
-                raise SettingsError(f"There is no field {name!r} to map; the fields are {KNOWN}.")
+                raise SettingsError(f"There is no field {name!r} to map; the fields are {FIELD_LIST}.")
 
     def aspects(self, table: str) -> dict[str, str]:
         """Return the columns mapped to single aspects of a table such as `scores`, or to an aspect's raters."""
@@ -238,7 +238,7 @@ def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the columns of long texts that are named like an output and a number, letter or name: `Answer A`."""
     names = _NAMES["output"].split()
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
-    long = [column for column, values in cells.items() if _mean_length(values) >= _TEXT]
+    long = [column for column, values in cells.items() if _mean_length(values) >= _MIN_TEXT_LENGTH]
     return [column for column in long if _plain(column).split("-")[0] in names and "-" in _plain(column)]
 
 
@@ -269,7 +269,7 @@ def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
     from rapidfuzz import fuzz
 
     scored = [
-        (fuzz.ratio(_plain(column), name) >= _SAME, -place, column)
+        (fuzz.ratio(_plain(column), name) >= _MIN_SIMILARITY, -place, column)
         for place, name in enumerate(names)
         for column in columns
     ]
@@ -279,7 +279,7 @@ def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 def _compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
     """Return the first column whose last word is one of `names`, as in `customer question` or `Kundenfrage`."""
-    heads = [name for name in names if len(name) >= _SHORTEST_HEAD and name not in _GENERIC]
+    heads = [name for name in names if len(name) >= _MIN_HEAD_LENGTH and name not in _GENERIC]
     return next((column for column in columns if _plain(column).endswith(tuple(heads))), None) if heads else None
 
 
@@ -291,7 +291,7 @@ def _longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> s
         if column not in mapped.values() and sum(map(str.isalpha, characters)) > len(characters) / 2:
             lengths[column] = _mean_length(values)
     longest = max(lengths, key=lambda name: lengths[name], default=None)
-    return longest if longest is not None and lengths[longest] >= _TEXT else None
+    return longest if longest is not None and lengths[longest] >= _MIN_TEXT_LENGTH else None
 
 
 def _mean_length(cells: Sequence[Any]) -> float:
@@ -308,10 +308,10 @@ def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set
         column: [str(cell).strip().casefold() for cell in values if isinstance(cell, str | bool)]
         for column, values in cells.items()
     }
-    words = {column: {text for text in found if 0 < len(text) < _TEXT} for column, found in texts.items()}
+    words = {column: {text for text in found if 0 < len(text) < _MIN_TEXT_LENGTH} for column, found in texts.items()}
     named = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
-    few = {column: found for column, found in words.items() if (column not in named) < len(found) <= MOST_WORDS}
-    many = [column for column in few if len(cells[column]) > MOST_WORDS]
+    few = {column: found for column, found in words.items() if (column not in named) < len(found) <= MAX_LEVEL_WORDS}
+    many = [column for column in few if len(cells[column]) > MAX_LEVEL_WORDS]
     pairs = [(one, two) for one in many for two in many if one != two]
     alike = {one for one, two in pairs if 2 * len(few[one] & few[two]) >= len(few[one] | few[two])}
     usual = {column for column, found in few.items() if all(w in VERDICT_WORDS or is_level_word(w) for w in found)}
@@ -333,15 +333,15 @@ def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool
     if any(map(_MEASURED.fullmatch, _plain(column).split("-"))):
         return True
     numbers = _numbers(cells)
-    differ = len(numbers) > MOST_RATED and len(set(numbers)) > len(numbers) / 2
-    beyond = sum(not 0 <= number <= MOST_RATED for number in numbers) > 0.1 * len(numbers)
+    differ = len(numbers) > MAX_RATING and len(set(numbers)) > len(numbers) / 2
+    beyond = sum(not 0 <= number <= MAX_RATING for number in numbers) > 0.1 * len(numbers)
     return (differ or beyond) and not is_score_name(column)
 
 
 def _is_similar(column: str, aspect: str) -> bool:
     from rapidfuzz import fuzz
 
-    return bool(fuzz.partial_ratio(_plain(aspect), _plain(column)) >= _SAME)
+    return bool(fuzz.partial_ratio(_plain(aspect), _plain(column)) >= _MIN_SIMILARITY)
 
 
 def _numbers(cells: Iterable[Any]) -> list[float]:
@@ -379,7 +379,7 @@ def _rater(column: str, aspect: str) -> str:
 
 
 # Bytes of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
-LONGEST_ROW = 64_000_000
+MAX_ROW_BYTES = 64_000_000
 UTF_8: Final = "utf-8"
 _ENCODING_NAMES = {
     UTF_8: "UTF-8",
@@ -487,7 +487,7 @@ class ReadingOptions(Options):
     @property
     def longest(self) -> int:
         """The most bytes of a row."""
-        return self.max_line_bytes or LONGEST_ROW
+        return self.max_line_bytes or MAX_ROW_BYTES
 
     def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:
         """Return how the cells of a row are read.

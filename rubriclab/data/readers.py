@@ -65,9 +65,9 @@ from rubriclab.models.text import Example
 
 # How much the median of a column's numbers without a mark may exceed that of its decimals, and how much it must exceed
 # it to show that these are thousands. In between, it shows nothing.
-NEAR, FAR = 10, 100
+MAX_NEAR_RATIO, MIN_FAR_RATIO = 10, 100
 # Characters; longer texts are not numbers, and are not cached.
-LONGEST_NUMBER = 40
+MAX_NUMBER_LENGTH = 40
 _RULES: dict[Mark, CellRules] = {"point": CellRules(typed=False), "comma": CellRules(typed=False, decimal_comma=True)}
 
 
@@ -107,7 +107,7 @@ class _Column:
     unsure: tuple[int, str, Mapping[Mark, float]] | None = None
 
     def add(self, line: int, cell: Any) -> None:
-        readings = _readings(cell) if not isinstance(cell, str) or len(cell) <= LONGEST_NUMBER else {}
+        readings = _readings(cell) if not isinstance(cell, str) or len(cell) <= MAX_NUMBER_LENGTH else {}
         self.one_number &= "comma" in readings
         if len(readings) == 1:
             self.certain |= readings.keys()
@@ -124,7 +124,7 @@ class _Column:
             return None
         ((mark, decimals),) = self.decimals.items()
         times = median(self.plain.elements()) / median(decimals.elements())
-        return mark if times <= NEAR else _OTHER[mark] if times >= FAR else None
+        return mark if times <= MAX_NEAR_RATIO else _OTHER[mark] if times >= MIN_FAR_RATIO else None
 
 
 _OTHER: dict[Mark, Mark] = {"point": "comma", "comma": "point"}

@@ -39,7 +39,7 @@ from rubriclab.data.mapping import (
     proposed_mapping,
 )
 from rubriclab.errors import DataError
-from rubriclab.models.base import LONGEST_NAME, digest
+from rubriclab.models.base import MAX_NAME_LENGTH, digest
 from rubriclab.models.cells import (
     CANNOT_ASSESS,
     TYPED,
@@ -48,15 +48,15 @@ from rubriclab.models.cells import (
     CellRules,
     WordScore,
 )
-from rubriclab.models.characters import EXACT_WHOLE, describe, is_blank
+from rubriclab.models.characters import MAX_EXACT_INTEGER, describe, is_blank
 from rubriclab.models.text import Example
 
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
 # floats beyond 2**53 have lost digits.
 EXACT_DECIMAL = 2**53
 # Characters of a rater's reason: some sentences. A longer text is usually a wrong column.
-LONGEST_REASON = 2_000
-COLUMNS_NAMED = 12
+MAX_REASON = 2_000
+MAX_COLUMNS_NAMED = 12
 
 _A_TEXT = "a non-empty text"
 # Placeholders for an absent text (such as Topical-Chat's `_nofact`), in lower case without surrounding marks.
@@ -134,13 +134,13 @@ class Fields:
 
     def as_name(self, name: str, value: Any) -> str | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            exact = EXACT_WHOLE if isinstance(value, int) else EXACT_DECIMAL
+            exact = MAX_EXACT_INTEGER if isinstance(value, int) else EXACT_DECIMAL
             if not (abs(value) < exact and value == int(value)):
                 raise FieldError(name, describe(value), "a text, or a whole number that needs no rounding")
             return str(int(value))
         text = self.as_text(name, value)
-        if text and len(text) > LONGEST_NAME:
-            raise FieldError(name, f"a text of {len(text):,} characters", f"at most {LONGEST_NAME:,} characters")
+        if text and len(text) > MAX_NAME_LENGTH:
+            raise FieldError(name, f"a text of {len(text):,} characters", f"at most {MAX_NAME_LENGTH:,} characters")
         return text
 
     def table(self, name: str) -> list[tuple[str, Any]]:
@@ -208,8 +208,8 @@ class Fields:
         ):
             raise FieldError(name, describe(cell), "a reason in words")
         text = cell.strip()
-        if len(text) > LONGEST_REASON:
-            raise FieldError(name, f"a text of {len(text):,} characters", f"at most {LONGEST_REASON:,} characters")
+        if len(text) > MAX_REASON:
+            raise FieldError(name, f"a text of {len(text):,} characters", f"at most {MAX_REASON:,} characters")
         return None if is_blank(text) else in_unicode(name, text)
 
     def is_list(self, cell: Any) -> bool:
@@ -222,8 +222,8 @@ class Fields:
         return self.rules.is_missing(cell)
 
     def columns(self) -> str:
-        named = [repr(str(column)) for column in self.row][:COLUMNS_NAMED]
-        more = ", ..." if len(self.row) > COLUMNS_NAMED else ""
+        named = [repr(str(column)) for column in self.row][:MAX_COLUMNS_NAMED]
+        more = ", ..." if len(self.row) > MAX_COLUMNS_NAMED else ""
         return f"; the columns are {', '.join(named)}{more}" if named else ""
 
 
@@ -465,8 +465,8 @@ def _add(
         rater = str(name).strip()
         if is_blank(rater):
             raise FieldError(place, "a rater without a name", "names such as 'anna'")
-        if len(rater) > LONGEST_NAME:
-            raise FieldError(place, f"a rater's name of {len(rater):,} characters", f"at most {LONGEST_NAME:,}")
+        if len(rater) > MAX_NAME_LENGTH:
+            raise FieldError(place, f"a rater's name of {len(rater):,} characters", f"at most {MAX_NAME_LENGTH:,}")
         try:
             value = read(f"{place}.{rater}", cell)
         except FieldError as fault:

@@ -24,7 +24,7 @@ from typing import IO, Any, cast
 
 import orjson
 
-from rubriclab.data.mapping import FIELDS, LONGEST_ROW, UTF_8, ReadingOptions
+from rubriclab.data.mapping import FIELDS, MAX_ROW_BYTES, UTF_8, ReadingOptions
 from rubriclab.data.rows import RowError
 from rubriclab.data.write import unescaped
 from rubriclab.errors import DataError
@@ -48,8 +48,8 @@ _NOT_UTF_8 = {
 # Bytes of memory per line besides its characters: a CSV record may consist of millions of empty lines.
 LINE_OVERHEAD = 200
 # Bytes that are used to detect encoding, delimiter and decimal mark, and bytes of them that are read at once.
-SAMPLE = 2**24
-BLOCK = 2**16
+SAMPLE_BYTES = 2**24
+BLOCK_BYTES = 2**16
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: UTF_8,
     codecs.BOM_UTF16_LE: "utf-16",
@@ -61,7 +61,7 @@ _MIN_ZEROS, _MAX_ZEROS = 0.4, 0.05
 _MAX_ACCENTED = 0.4
 
 
-def lines_of(path: Path, longest: int = LONGEST_ROW, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
+def lines_of(path: Path, longest: int = MAX_ROW_BYTES, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
     """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts.
 
     Only one line is in memory. `newline` is the end of a line.
@@ -80,7 +80,7 @@ def lines_of(path: Path, longest: int = LONGEST_ROW, encoding: str = UTF_8, newl
 
 def opened(path: Path) -> IO[bytes]:
     """Open a file for reading, decompressed if its name ends in `.gz`."""
-    return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb", buffering=BLOCK)
+    return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb", buffering=BLOCK_BYTES)
 
 
 def sample_of(path: Path) -> tuple[bytes, bool]:
@@ -93,10 +93,10 @@ def sample_of(path: Path) -> tuple[bytes, bool]:
     if not path.is_file():
         return b"", False
     with suppress(OSError, EOFError, zlib.error), opened(path) as stream:
-        while size < SAMPLE and (part := stream.read(min(BLOCK, SAMPLE - size))):
+        while size < SAMPLE_BYTES and (part := stream.read(min(BLOCK_BYTES, SAMPLE_BYTES - size))):
             parts.append(part)
             size += len(part)
-    return b"".join(parts), size < SAMPLE
+    return b"".join(parts), size < SAMPLE_BYTES
 
 
 def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
@@ -308,18 +308,18 @@ def _rows(document: Any) -> list[Any]:
 
 
 # Characters; a longer cell is considered an unclosed quote.
-LONGEST_CELL = 2**24
+MAX_CELL_LENGTH = 2**24
 # Excel reads and writes a first line that names the delimiter.
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")
 # Characters and records that are used to detect the delimiter.
-SNIFFED = 2**16
-RECORDS_SNIFFED = 200
+MAX_SNIFFED_CHARACTERS = 2**16
+MAX_SNIFFED_RECORDS = 200
 # Share of records with the same number of cells from which the first line is taken for a title.
-SHARE_BELOW_TITLE = 0.8
+MIN_SHARE_BELOW_TITLE = 0.8
 # Records that are searched for the header.
-RECORDS_SEARCHED = 20
+MAX_RECORDS_SEARCHED = 20
 # Share of the most cells of any row that a header has at least.
-FILLED = 0.6
+MIN_FILLED = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,15 +348,15 @@ def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skippe
     """
     if match := _SEPARATOR_LINE.match(text):
         return Dialect(match[1], header_rows, named=True, skipped=skipped)
-    lines = text[:SNIFFED].splitlines(keepends=True)[skipped:]
-    if len(lines) > 1 and not (complete and len(text) <= SNIFFED):
+    lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skipped:]
+    if len(lines) > 1 and not (complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
     marks = dict.fromkeys((usual, ",", ";", "\t", "|"))
     return Dialect(max(marks, key=lambda mark: _fit(lines, mark, header_rows)), header_rows, skipped=skipped)
 
 
 def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]:
-    records = islice(csv.reader(iter(lines), delimiter=mark), RECORDS_SNIFFED)
+    records = islice(csv.reader(iter(lines), delimiter=mark), MAX_SNIFFED_RECORDS)
     try:
         cells = [len(record) for record in records if any(cell.strip() for cell in record)][header_rows - 1 :]
     except csv.Error:
@@ -365,18 +365,18 @@ def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]
         return 0, 0
     usual = cells[0] if cells[0] > 1 else max(cells, key=cells.count)
     share = cells.count(usual) / len(cells)
-    if usual < 2 or (cells[0] < 2 and share < SHARE_BELOW_TITLE):
+    if usual < 2 or (cells[0] < 2 and share < MIN_SHARE_BELOW_TITLE):
         return 0, 0
     return round(share, 1), usual
 
 
-def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect: Dialect = Dialect()) -> Numbered:
+def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> Numbered:
     """Yield the rows of a text file with a header, as texts by column; blank lines and unnamed columns are skipped.
 
     Raises:
         DataError: if the header cannot be used, or a record over several lines takes more than `longest` bytes.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
     source = numbered(where, lines)
     for _ in range(max(dialect.skipped, int(dialect.named))):
         next(source, None)
@@ -408,8 +408,8 @@ def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, lis
     """Return the first records of a text file with their lines, from the header on."""
     above = max(dialect.skipped, int(dialect.named))
     source = ((number, line.encode("utf-8", "surrogateescape")) for number, line in enumerate(lines, start=1))
-    records = _records("", islice(source, above, None), LONGEST_ROW, dialect.delimiter)
-    found = islice(records, RECORDS_SEARCHED)
+    records = _records("", islice(source, above, None), MAX_ROW_BYTES, dialect.delimiter)
+    found = islice(records, MAX_RECORDS_SEARCHED)
     return [(number, cells) for number, cells in found if not isinstance(cells, RowError)]
 
 
@@ -498,7 +498,9 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
     title, most = contents[0], max(map(len, contents))
     is_field = bool(title) and title[0] in {*FIELDS, *options.mapping.columns.values()}
     if len(title) == 1 and most > 1 and not is_field and not _is_empty(rows[0][1][0]):
-        number = next(number for (number, _), found in zip(rows, contents, strict=True) if len(found) >= FILLED * most)
+        number = next(
+            number for (number, _), found in zip(rows, contents, strict=True) if len(found) >= MIN_FILLED * most
+        )
         raise DataError(
             f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;",
             f"leave out the rows above it: `skip_rows={number - 1}`.",

@@ -37,13 +37,13 @@ from rubriclab.models.base import is_database
 TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 # Limits of the Excel format.
-MOST_EXCEL_ROWS = 1_048_576
-MOST_EXCEL_COLUMNS = 16_384
+MAX_EXCEL_ROWS = 1_048_576
+MAX_EXCEL_COLUMNS = 16_384
 _BATCH = 1000
 
 
 # UTF-16 units in a cell of the Excel format.
-LONGEST_EXCEL_CELL = 32_767
+MAX_EXCEL_CELL_LENGTH = 32_767
 # Blanks, control characters, and those that are not shown, up to the tag characters.
 _IGNORED = (
     r"\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -270,7 +270,7 @@ def _write_excel(
     import xlsxwriter
     from xlsxwriter.exceptions import XlsxWriterException
 
-    if len(columns) > MOST_EXCEL_COLUMNS:
+    if len(columns) > MAX_EXCEL_COLUMNS:
         raise DataError(f"{path}: {len(columns):,} columns are more than Excel allows.", "Write .csv or .parquet.")
     book = xlsxwriter.Workbook(path, {"constant_memory": True, "strings_to_urls": False})
     try:
@@ -287,14 +287,14 @@ def _write_excel(
 def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> None:
     header = dict(zip(columns, columns, strict=True))
     for number, row in enumerate(chain([header], rows)):
-        if number >= MOST_EXCEL_ROWS:
+        if number >= MAX_EXCEL_ROWS:
             raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
         for place, column in enumerate(columns):
             cell = row.get(column)
-            if isinstance(cell, str) and excel_length(cell) > LONGEST_EXCEL_CELL:
+            if isinstance(cell, str) and excel_length(cell) > MAX_EXCEL_CELL_LENGTH:
                 raise DataError(
                     f"{path}: row {number + 1}, column {column!r} has {excel_length(cell):,} UTF-16 units; a cell of "
-                    f"Excel holds {LONGEST_EXCEL_CELL:,}.",
+                    f"Excel holds {MAX_EXCEL_CELL_LENGTH:,}.",
                     "Write .csv or .parquet; answers of the judge are cached.",
                 )
             if isinstance(cell, bool):
@@ -344,14 +344,14 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def write_text_cell(sheet: Any, row: int, place: int, text: str) -> None:
-    """Write a text of at most `LONGEST_EXCEL_CELL` UTF-16 units to a cell of an xlsxwriter sheet, as text.
+    """Write a text of at most `MAX_EXCEL_CELL_LENGTH` UTF-16 units to a cell of an xlsxwriter sheet, as text.
 
     The writer takes a string between `<r>` and `</r>` for a rich string of its own and copies it as XML into the file,
     formulas included: such a text is given to it as a rich string with the text in it.
     """
     if text.startswith("<r>") and text.endswith("</r>"):
         text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'
-        sheet.xls_strmax = 6 * LONGEST_EXCEL_CELL
+        sheet.xls_strmax = 6 * MAX_EXCEL_CELL_LENGTH
     if sheet.write_string(row, place, text) != 0:
         raise ValueError(f"expected a text that fits into a cell, got {excel_length(text)} UTF-16 units")
 

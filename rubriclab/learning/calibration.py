@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.models.aggregation import LEAST, Calibration, Conformal
+from rubriclab.models.aggregation import MIN_SPREAD, Calibration, Conformal
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.intervals import DIGITS, enough_errors, error_bounds
@@ -44,7 +44,7 @@ def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMET
     across = float(np.square(raw - middle).sum())
     up = float(np.square(labels - labels.mean()).sum())
     along = float((raw - middle) @ (labels - labels.mean()))
-    if along <= 0 or up <= 0 or across <= n * LEAST**2:
+    if along <= 0 or up <= 0 or across <= n * MIN_SPREAD**2:
         return linear_map(0.0, middle, float(labels.mean()))
     fit = min(along**2 / (across * up), 1.0)
     return linear_map(along / across * _shrinkage(fit, n, parameters), middle, float(labels.mean()))
@@ -63,7 +63,7 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
     least, most = 1 / (n - passes + 2), (passes + 1) / (passes + 2)
     targets = least + labels * (most - least)
     middle, spread = float(raw.mean()), float(raw.std())
-    fit = float(np.corrcoef(raw, labels)[0, 1]) if spread > LEAST and np.ptp(labels) > 0 else 0.0
+    fit = float(np.corrcoef(raw, labels)[0, 1]) if spread > MIN_SPREAD and np.ptp(labels) > 0 else 0.0
     z, slope = np.zeros(n), 0.0
     if fit > 0:
         # The maximum-likelihood slope of a regression with an intercept, by Newton's method.

@@ -41,7 +41,7 @@ from rubriclab.learning.weighting import (
     within_rounding,
 )
 from rubriclab.methods.prompting import Whole
-from rubriclab.models.aggregation import MOST_MISSING, Ask, Calibration, RivalLimits
+from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLimits
 from rubriclab.models.text import Scale
 from rubriclab.stats.agreement import Level, agreement_value
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
@@ -401,7 +401,7 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
         return np.full(len(values), np.nan)
     missing = np.isnan(values) @ np.abs(weights)
     sums: FloatArray = standardised(values, centers, spreads) @ weights
-    return np.where(missing >= MOST_MISSING - 1e-9, np.nan, sums)
+    return np.where(missing >= MAX_MISSING - 1e-9, np.nan, sums)
 
 
 def _usable_columns(

@@ -42,10 +42,10 @@ from rubriclab.models.text import Example, Scale, named_annotations
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
-    MATTERS,
-    MATTERS_IN_BRIER,
-    MATTERS_IN_ERROR,
-    MOST_LABELS,
+    MAX_LABELS,
+    MIN_BRIER_EFFECT,
+    MIN_EFFECT,
+    MIN_ERROR_EFFECT,
     WORST_FIRST,
     EvaluatorAgreement,
     GateVerdict,
@@ -227,8 +227,8 @@ class EvaluatorComparison:
         """Return whether a rubric agrees better than another evaluator."""
         both = [rubric.scores, other.scores]
         difference, gain, texts = self.difference(*both), self.less_error(rubric, other), self._texts(both)
-        outcome = outcome_of(difference, MATTERS)
-        matters = MATTERS_IN_BRIER if self.of_verdicts else MATTERS_IN_ERROR * self.table.scale.width
+        outcome = outcome_of(difference, MIN_EFFECT)
+        matters = MIN_BRIER_EFFECT if self.of_verdicts else MIN_ERROR_EFFECT * self.table.scale.width
         undecided = outcome == "inconclusive"
         return GateVerdict(
             against=other.name,
@@ -295,7 +295,7 @@ def more_labels(difference: Interval, labels: int, clusters: int) -> MoreLabels 
     """
     if difference.value is None or difference.low is None or difference.high is None or clusters < MIN_GROUPS:
         return None
-    more = np.arange(STEP, MOST_LABELS + 1, STEP, dtype=np.float64)
+    more = np.arange(STEP, MAX_LABELS + 1, STEP, dtype=np.float64)
     chances = decision_chances(difference.value, (difference.high - difference.low) / 2, labels, clusters, more)
     even, likely = ([int(number) for number in more[chances >= least]] for least in (EVEN, LIKELY))
     return MoreLabels(even=even[0] if even else None, likely=likely[0] if likely else None)
@@ -318,9 +318,9 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
     middle = share * value + (1 - share) * posterior * value / error**2
     spread = (1 - share) * np.sqrt(posterior + error**2 * labels / more)
     reach = stdtrit(clusters * total / labels - 1, upper) * error * np.sqrt(share)
-    better, worse = 1 - ndtr((reach - middle) / spread), ndtr((MATTERS - reach - middle) / spread)
+    better, worse = 1 - ndtr((reach - middle) / spread), ndtr((MIN_EFFECT - reach - middle) / spread)
     # Where both can hold, one of them always does.
-    return np.asarray(np.where(2 * reach < MATTERS, 1.0, better + worse).mean(axis=0))
+    return np.asarray(np.where(2 * reach < MIN_EFFECT, 1.0, better + worse).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

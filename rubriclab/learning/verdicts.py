@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.fitting import Recall
-from rubriclab.models.text import MOST_LEVELS, Scale
+from rubriclab.models.text import MAX_LEVELS, Scale
 from rubriclab.models.version import ReliabilityBin, VerdictAgreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, estimate, units, wilson
@@ -222,7 +222,7 @@ def level_agreement(
         scores: NaN where missing.
     """
     levels = np.arange(scale.low, scale.high + 1)
-    if not (scale.whole and 3 <= len(levels) <= MOST_LEVELS):
+    if not (scale.whole and 3 <= len(levels) <= MAX_LEVELS):
         return None
     known = ~np.isnan(scores)
     judged, said = (

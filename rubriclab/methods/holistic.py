@@ -41,7 +41,7 @@ from rubriclab.methods.prompting import (
     gathered,
     rating,
 )
-from rubriclab.models.base import LONGEST_WORDING
+from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
 from rubriclab.models.text import (
@@ -519,8 +519,8 @@ class Steps(BaseModel):
 
     @model_validator(mode="after")
     def _storable(self) -> Self:
-        if (length := len(self.numbered())) > LONGEST_WORDING:
-            raise ValueError(f"at most {LONGEST_WORDING:,} characters were expected in all steps; got {length:,}")
+        if (length := len(self.numbered())) > MAX_WORDING_LENGTH:
+            raise ValueError(f"at most {MAX_WORDING_LENGTH:,} characters were expected in all steps; got {length:,}")
         return self
 
     def numbered(self) -> str:

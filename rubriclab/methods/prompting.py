@@ -31,7 +31,7 @@ from rubriclab.judges.judge import (
     read,
 )
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING, digest
+from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.cells import CANNOT_ASSESS
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
@@ -208,11 +208,11 @@ def _on_scale(score: float, info: ValidationInfo) -> float:
 
 
 # The reason for dropping a criterion is stored with some words around it.
-LONGEST_REASON = LONGEST_WORDING - 5 * LONGEST_NAME
+LONGEST_REASON = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 
 # What a rubric stores of a reply: names of traits or sub-dimensions, longer wordings, and reasons.
-NewName = Annotated[Words, at_most(LONGEST_NAME)]
-Wording = Annotated[Words, at_most(LONGEST_WORDING)]
+NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
+Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
 Reason = Annotated[str, at_most(LONGEST_REASON)]
 
 # pydantic would accept `true` as 1 and "0_4" as 4.

@@ -49,7 +49,7 @@ from rubriclab.methods.prompting import (
     numbered_reasons,
     shown_once,
 )
-from rubriclab.models.base import LONGEST_WORDING
+from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Assignment, Example
@@ -95,7 +95,7 @@ def _worded(text: str) -> str:
     return text.strip()
 
 
-Words = Annotated[str, AfterValidator(_worded), at_most(LONGEST_WORDING)]
+Words = Annotated[str, AfterValidator(_worded), at_most(MAX_WORDING_LENGTH)]
 
 
 class Explanation(BaseModel):

@@ -22,16 +22,16 @@ from rubriclab.stats.intervals import error_bounds, rounded_number
 
 # Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
 # would overflow.
-LEAST = 1e-12
+MIN_SPREAD = 1e-12
 # How far a rounded weight may be outside its bounds.
 ROUNDING = 1e-6
 # How far the sizes of rounded weights may be from a sum of 1.
 TOLERANCE = 0.01
 
 # A step of the raw value too small to matter.
-STEP = 1e-6
+MIN_STEP = 1e-6
 # With half of the weight missing or more it would be the score of another rubric.
-MOST_MISSING = 0.5
+MAX_MISSING = 0.5
 
 Ask = Literal["by method", "in one call"]
 
@@ -58,7 +58,7 @@ class Term(FrozenModel):
     criterion: str
     weight: float = Field(ge=-1, le=1, allow_inf_nan=False)
     center: Bounded
-    spread: Bounded = Field(ge=LEAST)
+    spread: Bounded = Field(ge=MIN_SPREAD)
     low: Bounded
     high: Bounded
     selected: float = Field(ge=0, le=1)
@@ -87,7 +87,7 @@ class Calibration(FrozenModel):
     def _a_map(self) -> Self:
         if len(self.x) != len(self.y) or len(self.x) < (1 if self.kind == "isotonic" else 2):
             raise ValueError("a calibration needs as many x values as y values: two, or at least one if it is isotonic")
-        if any(b - a < LEAST for a, b in zip(self.x, self.x[1:], strict=False)):
+        if any(b - a < MIN_SPREAD for a, b in zip(self.x, self.x[1:], strict=False)):
             raise ValueError("the x values of a calibration must be in ascending order, each once")
         return self
 
@@ -227,7 +227,7 @@ class AggregatedScore:
 def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
     """Return one text's score with its interval, and each criterion's contribution to it.
 
-    There is no score where `MOST_MISSING` or more of the weight of what can be asked of the text is missing, nor where
+    There is no score where `MAX_MISSING` or more of the weight of what can be asked of the text is missing, nor where
     nothing can be asked of it. What cannot be asked is no failure: it counts as average, and the score stands if the
     rest is there.
 
@@ -283,7 +283,7 @@ def _too_little(aggregation: Aggregation, scores: Mapping[str, float | None], z:
     asked = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in scores)
     there = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in z)
     # The tolerance is for weights that add up to half but for the last bits.
-    return not z or asked - there >= MOST_MISSING * asked - 1e-9
+    return not z or asked - there >= MAX_MISSING * asked - 1e-9
 
 
 def _clipped(value: float, scale: Scale) -> float:
@@ -292,7 +292,7 @@ def _clipped(value: float, scale: Scale) -> float:
 
 def _slope(calibration: Calibration, raw: float, scale: Scale) -> float:
     """Points of the scale for each unit of raw value, on the way from an average text to this one."""
-    way = raw if abs(raw) > STEP else STEP
+    way = raw if abs(raw) > MIN_STEP else MIN_STEP
     return (_clipped(calibration(way), scale) - _clipped(calibration(0.0), scale)) / way
 
 

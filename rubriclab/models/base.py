@@ -29,9 +29,9 @@ from rubriclab.models.characters import one_line
 from rubriclab.pydantic_errors import path_of
 
 # Bound of numbers in scoring, so that products and quotients of a few of them are finite.
-LARGEST = 1e12
+MAX_SCORING_NUMBER = 1e12
 Count = Annotated[int, Field(ge=0)]
-Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+Bounded = Annotated[float, Field(ge=-MAX_SCORING_NUMBER, le=MAX_SCORING_NUMBER, allow_inf_nan=False)]
 
 
 def _with_time_in_utc(moment: datetime) -> datetime:
@@ -52,34 +52,34 @@ class FrozenModel(BaseModel):
 
 
 # Characters of all texts that are not listed below, such as ids, names, groups and systems.
-LONGEST_NAME = 1_000
+MAX_NAME_LENGTH = 1_000
 # Characters of statements, levels, definitions and reasons.
-LONGEST_WORDING = 50_000
+MAX_WORDING_LENGTH = 50_000
 # Characters of a demonstration.
-LONGEST_TEXT = 1_000_000
+MAX_TEXT_LENGTH = 1_000_000
 # Entries of a list: ids of training texts, held-out errors.
-MOST_ENTRIES = 1_000_000
-MOST_CRITERIA = 1_000
-MOST_DROPPED = 10_000
+MAX_ENTRIES = 1_000_000
+MAX_CRITERIA = 1_000
+MAX_DROPPED = 10_000
 # Size of a number: scores, weights, spreads, counts, seeds.
-LARGEST_NUMBER = 1e15
+MAX_NUMBER = 1e15
 
-_LONGEST: Mapping[str, int] = {
-    "statement": LONGEST_WORDING,
-    "description": LONGEST_WORDING,
-    "definition": LONGEST_WORDING,
-    "reason": LONGEST_WORDING,
-    "dimensions": LONGEST_WORDING,
-    "steps": LONGEST_WORDING,
-    "before": LONGEST_WORDING,
-    "after": LONGEST_WORDING,
-    "because": LONGEST_WORDING,
-    "note": LONGEST_WORDING,
-    "output": LONGEST_TEXT,
-    "source": LONGEST_TEXT,
-    "context": LONGEST_TEXT,
+_MAX_LENGTHS: Mapping[str, int] = {
+    "statement": MAX_WORDING_LENGTH,
+    "description": MAX_WORDING_LENGTH,
+    "definition": MAX_WORDING_LENGTH,
+    "reason": MAX_WORDING_LENGTH,
+    "dimensions": MAX_WORDING_LENGTH,
+    "steps": MAX_WORDING_LENGTH,
+    "before": MAX_WORDING_LENGTH,
+    "after": MAX_WORDING_LENGTH,
+    "because": MAX_WORDING_LENGTH,
+    "note": MAX_WORDING_LENGTH,
+    "output": MAX_TEXT_LENGTH,
+    "source": MAX_TEXT_LENGTH,
+    "context": MAX_TEXT_LENGTH,
 }
-_MOST: Mapping[str, int] = {"criteria": MOST_CRITERIA, "dropped": MOST_DROPPED}
+_MAX_LIST_LENGTHS: Mapping[str, int] = {"criteria": MAX_CRITERIA, "dropped": MAX_DROPPED}
 
 
 def first_bounds_fault(content: Any, root: str = "") -> str | None:
@@ -96,7 +96,7 @@ def _excesses(value: Any, place: tuple[int | str, ...], field: str, root: str) -
     elif isinstance(value, Mapping):
         for name, part in value.items():
             # Entries of a mapping by sub-dimension have the limit of the mapping.
-            owner = field if field in _LONGEST else str(name)
+            owner = field if field in _MAX_LENGTHS else str(name)
             yield from _excesses(str(name), (*place, name), "", root)
             yield from _excesses(part, (*place, name), owner, root)
     elif isinstance(value, list | tuple):
@@ -106,14 +106,14 @@ def _excesses(value: Any, place: tuple[int | str, ...], field: str, root: str) -
 
 def _excess(value: Any, field: str) -> str | None:
     if isinstance(value, str):
-        most = _LONGEST.get(field, LONGEST_NAME)
+        most = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH)
         return f"expected at most {most:,} characters, got {len(value):,}" if len(value) > most else None
     if isinstance(value, list | tuple):
-        most = _MOST.get(field, MOST_ENTRIES)
+        most = _MAX_LIST_LENGTHS.get(field, MAX_ENTRIES)
         return f"expected a list of at most {most:,}, got {len(value):,}" if len(value) > most else None
     # Negated, so that NaN is refused.
-    if isinstance(value, int | float) and not abs(value) <= LARGEST_NUMBER:
-        return f"expected a number between {-LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}"
+    if isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
+        return f"expected a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
     return None
 
 
@@ -198,18 +198,18 @@ def cached_by_size(
 
 
 # Larger than any pack: 30 demonstrations of 1,000,000 characters have about 30 MB.
-MOST_BYTES = 64_000_000
+MAX_BYTES = 64_000_000
 # Nested objects and lists; the deepest field of a pack is at level 12.
 MAX_DEPTH = 64
-LONGEST_REASON = 200
-MOST_TOML_BYTES = 1_000_000
+MAX_PARSER_MESSAGE = 200
+MAX_TOML_BYTES = 1_000_000
 
 
 class Unreadable(ValueError):
     """A file that cannot be read or parsed. The message is the reason, without the file's name."""
 
 
-def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
+def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return the content of a file.
 
     Raises:
@@ -244,7 +244,7 @@ def is_database(path: Path) -> bool:
         return False
 
 
-def read_stdin(most: int = MOST_BYTES) -> bytes:
+def read_stdin(most: int = MAX_BYTES) -> bytes:
     """Return the content of standard input.
 
     Raises:
@@ -286,7 +286,7 @@ def parse_json(text: str) -> Any:
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
-        raise Unreadable(f"it is not JSON: {one_line(str(error))[:LONGEST_REASON]}") from None
+        raise Unreadable(f"it is not JSON: {one_line(str(error))[:MAX_PARSER_MESSAGE]}") from None
     _check_parts(value)
     return value
 
@@ -303,7 +303,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
-        raise Unreadable(f"it is not valid TOML: {one_line(str(error))[:LONGEST_REASON]}") from None
+        raise Unreadable(f"it is not valid TOML: {one_line(str(error))[:MAX_PARSER_MESSAGE]}") from None
     _check_parts(value)
     return value
 

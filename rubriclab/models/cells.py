@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from rubriclab.models.characters import comma_list, is_blank
 
 # With more different words than this, the words of a column are not levels of a scale.
-MOST_WORDS = 12
+MAX_LEVEL_WORDS = 12
 # Numbers with a decimal point, also with thousands as in 1,250.5; commas and points are exchanged for a decimal comma.
 _NUMBER = re.compile(r"[+-]?((\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _EXCHANGED = str.maketrans(",.", ".,")
@@ -146,7 +146,7 @@ UNTYPED: Final = CellRules(typed=False)
 def proposed_level_scores(given: Iterable[str]) -> str | None:
     """Return options for words among scores: scores for levels, the worst first, and missing values."""
     words = list(dict.fromkeys(word.strip().casefold() for word in given))
-    if not words or len(words) > MOST_WORDS:
+    if not words or len(words) > MAX_LEVEL_WORDS:
         return None
     missing = [word for word in words if word.strip(".-/ ") in MISSING_WORDS]
     levels = sorted((word for word in words if word not in missing), key=lambda word: (_RANK.get(word, 0), word))

@@ -15,9 +15,9 @@ from typing import Any
 
 # Unicode categories of invisible characters: white space, controls, format characters (zero width), and marks, which
 # need a base letter (variation selectors are among them).
-_UNSEEN = frozenset({"Cc", "Cf", "Mc", "Me", "Mn", "Zl", "Zp", "Zs"})
+_INVISIBLE = frozenset({"Cc", "Cf", "Mc", "Me", "Mn", "Zl", "Zp", "Zs"})
 # Hangul fillers and the braille blank: letters or symbols by category, but shown as a space.
-_EMPTY = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 # Control characters, unusual line separators, marks that change the writing direction, and lone surrogates and
 # noncharacters, which no file can hold. Right-to-left letters and their marks are kept.
@@ -26,7 +26,9 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud8
 
 def is_blank(text: str) -> bool:
     """Return whether `text` is empty or has only invisible characters."""
-    return not any((character not in _EMPTY and unicodedata.category(character) not in _UNSEEN) for character in text)
+    return not any(
+        (character not in _BLANK and unicodedata.category(character) not in _INVISIBLE) for character in text
+    )
 
 
 def plain(text: str) -> str:
@@ -54,7 +56,7 @@ def comma_values(text: str) -> list[str]:
 
 PREVIEW = 40
 # JSON readers turn whole numbers of more bits into floats.
-EXACT_WHOLE = 2**64
+MAX_EXACT_INTEGER = 2**64
 
 
 def describe(value: Any) -> str:
@@ -73,7 +75,7 @@ def describe(value: Any) -> str:
 
 
 def _describe_number(number: int | float | Decimal) -> str:
-    if isinstance(number, int) and abs(number) >= EXACT_WHOLE:
+    if isinstance(number, int) and abs(number) >= MAX_EXACT_INTEGER:
         return "a whole number of more than 64 bits"
     return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(number).lower(), str(number))
 

@@ -28,10 +28,10 @@ from rubriclab.models.text import (
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
-LONGEST_NAME = 60
-LONGEST_REASON = 2000
+MAX_RATER_NAME_LENGTH = 60
+MAX_JUDGMENT_REASON_LENGTH = 2000
 # A day: a page that stays open longer says nothing about how long a rating takes.
-MOST_SECONDS = 86_400
+MAX_SECONDS = 86_400
 
 Kind = Literal["rating", "cannot judge", "skipped", "withdrawal"]
 # The key of a text, and whether it is shown for the second time.
@@ -86,14 +86,14 @@ class HumanJudgment(FrozenModel):
     id: str = Field(min_length=1, max_length=100)
     question: str
     aspect: str
-    rater: str = Field(min_length=1, max_length=LONGEST_NAME)
+    rater: str = Field(min_length=1, max_length=MAX_RATER_NAME_LENGTH)
     kind: Kind
     text: str
     again: bool = False
     value: Bounded | None = None
-    reason: str = Field(default="", max_length=LONGEST_REASON)
+    reason: str = Field(default="", max_length=MAX_JUDGMENT_REASON_LENGTH)
     withdraws: str | None = None
-    seconds: float = Field(default=0.0, ge=0, le=MOST_SECONDS)
+    seconds: float = Field(default=0.0, ge=0, le=MAX_SECONDS)
     created: Moment
 
     @model_validator(mode="after")
@@ -119,10 +119,10 @@ def rater_name(name: object) -> str:
     if not isinstance(name, str) or is_blank(name):
         raise SettingsError(f"A rater needs a name; got {describe(name)}.", "Give `rater=anna`.")
     stripped = name.strip()
-    if len(stripped) > LONGEST_NAME or one_line(stripped) != stripped:
+    if len(stripped) > MAX_RATER_NAME_LENGTH or one_line(stripped) != stripped:
         raise SettingsError(
-            f"The rater's name {one_line(stripped)[:LONGEST_NAME]!r} cannot be used.",
-            f"Give one of at most {LONGEST_NAME} characters on one line, without control characters.",
+            f"The rater's name {one_line(stripped)[:MAX_RATER_NAME_LENGTH]!r} cannot be used.",
+            f"Give one of at most {MAX_RATER_NAME_LENGTH} characters on one line, without control characters.",
         )
     return stripped
 
@@ -241,7 +241,7 @@ def _with_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[I
 
 
 # Fewer judgments say little about how long the others will take.
-FEWEST_TIMED = 3
+MIN_TIMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ def progress_of(items: Sequence[Item], given: Mapping[ItemId, HumanJudgment]) ->
     done = [judgment for judgment in found if judgment.kind != "skipped"]
     left = len(items) - len(done)
     timed = [judgment.seconds for judgment in done if judgment.seconds > 0]
-    seconds = statistics.median(timed) * left if len(timed) >= FEWEST_TIMED else None
+    seconds = statistics.median(timed) * left if len(timed) >= MIN_TIMED else None
     return RaterProgress(len(done), len(found) - len(done), len(items), seconds, consistency_of(given))
 
 

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 from rubriclab.display import Displayed
 from rubriclab.models.aggregation import Aggregation
 from rubriclab.models.base import (
-    LARGEST,
+    MAX_SCORING_NUMBER,
     Bounded,
     Count,
     FrozenModel,
@@ -24,7 +24,7 @@ from rubriclab.models.text import Aspect, Material, Scale, Units, Words
 FORMAT: Literal[1] = 1
 
 # A smaller weight would have no effect beside others.
-LEAST_WEIGHT = 1e-12
+MIN_WEIGHT = 1e-12
 
 
 CriterionKind = Literal["hypothesis", "question", "score", "trait", "feature"]
@@ -129,7 +129,7 @@ class Criterion(FrozenModel):
     trait: str = Field(min_length=1)
     statement: str = Field(min_length=1)
     levels: tuple[Level, ...] = ()
-    weight: float = Field(default=1.0, ge=LEAST_WEIGHT, le=LARGEST, allow_inf_nan=False)
+    weight: float = Field(default=1.0, ge=MIN_WEIGHT, le=MAX_SCORING_NUMBER, allow_inf_nan=False)
     evidence: Evidence
     question: Question | None = None
     demonstrations: tuple[Demonstration, ...] = ()

@@ -31,7 +31,7 @@ def word_set(text: str) -> frozenset[str]:
 # No sentence ends with these, whatever follows.
 _NEVER_LAST = word_set("mr mrs ms messrs dr prof e.g i.e vs cf viz")
 # A sentence ends with these, with initials and with shortened words such as "U.S." only where an opening follows.
-_SELDOM_LAST = word_set(
+_RARELY_LAST = word_set(
     "sen rep gov gen st sgt capt cpt lt col maj cmdr adm det rev hon pres sr jr inc co corp ltd bros dept est ave blvd "
     "rd mt ft etc al approx esp"
 )
@@ -153,7 +153,7 @@ def _is_shortened(text: str, start: int, dot: int, following: re.Match[str], *, 
     if before in _NEVER_LAST or (number and before in _NUMBERED):
         return True
     is_initial = len(before) == 1 and before != "i"
-    return (is_initial or "." in before or before in _SELDOM_LAST) and (goes_on or word not in _OPENINGS)
+    return (is_initial or "." in before or before in _RARELY_LAST) and (goes_on or word not in _OPENINGS)
 
 
 # `response` and `triple` are the whole text: what answers a dialogue, and what is read with its source and reference.
@@ -179,11 +179,11 @@ class Units(FrozenModel):
 
 
 # A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
-MOST_LEVELS = 7
+MAX_LEVELS = 7
 ANCHORS = 5
 # Limits of the ends and of the width; beyond them, differences between scores overflow or vanish.
-LARGEST_END = 1e9
-LEAST_WIDTH = 1e-6
+MAX_END = 1e9
+MIN_WIDTH = 1e-6
 
 
 class Scale(BaseModel):
@@ -205,9 +205,9 @@ class Scale(BaseModel):
     def _ordered(self) -> Self:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"a scale needs two finite numbers, the lower first; got {self.low} and {self.high}")
-        if max(abs(self.low), abs(self.high)) > LARGEST_END or self.width < LEAST_WIDTH:
+        if max(abs(self.low), abs(self.high)) > MAX_END or self.width < MIN_WIDTH:
             raise ValueError(
-                f"a scale has ends of at most {LARGEST_END:,.0f} in size, at least {LEAST_WIDTH:g} apart; "
+                f"a scale has ends of at most {MAX_END:,.0f} in size, at least {MIN_WIDTH:g} apart; "
                 f"got {self.low:g} and {self.high:g}"
             )
         if self.whole and not _whole_ends(self.low, self.high):
@@ -243,7 +243,7 @@ class Scale(BaseModel):
         A judge repeats them as shown: 0.3, not 0.30000000000000004.
         """
         steps = self.width
-        if self.low.is_integer() and steps.is_integer() and 2 <= steps < MOST_LEVELS:
+        if self.low.is_integer() and steps.is_integer() and 2 <= steps < MAX_LEVELS:
             return tuple(self.low + step for step in range(int(steps) + 1))
         if self.whole and steps == 1:
             return (self.low, self.high)

@@ -156,9 +156,9 @@ CONNECTIVES = word_set(
 )
 
 # The words of `spaced_words`: finding copied runs is quadratic in the worst case.
-SEARCHED_WORDS = 5_000
+MAX_SEARCHED_WORDS = 5_000
 # Letters; longer words are not stemmed and cached.
-LONGEST_STEMMED = 40
+MAX_STEMMED_LENGTH = 40
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
 # What tokenisers of the Penn Treebank's school put for brackets.
@@ -200,7 +200,7 @@ def stem(word: str) -> str:
 def content_stems(words: Sequence[str]) -> tuple[str, ...]:
     """Return the stems of the words that are not function words."""
     content = (word for word in words if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()))
-    return tuple(stem(word) if len(word) <= LONGEST_STEMMED else word for word in content)
+    return tuple(stem(word) if len(word) <= MAX_STEMMED_LENGTH else word for word in content)
 
 
 def share(part: float, whole: float) -> float:
@@ -252,7 +252,7 @@ class Text:
     @cached_property
     def spaced_words(self) -> str:
         """The first words with a space around each, so that runs of words can be searched for."""
-        return f" {' '.join(self.words[:SEARCHED_WORDS])} "
+        return f" {' '.join(self.words[:MAX_SEARCHED_WORDS])} "
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -342,7 +342,7 @@ class Features(Mapping[str, float]):
 
 def copied_runs(text: Text, source: Text) -> list[int]:
     """Return the lengths of the longest copies from each word on, as in Grusky et al. (2018, figure 2)."""
-    words, haystack = text.words[:SEARCHED_WORDS], source.spaced_words
+    words, haystack = text.words[:MAX_SEARCHED_WORDS], source.spaced_words
     lengths, start = [], 0
     while start < len(words):
         end, run = start + 1, f" {words[start]} "
@@ -410,10 +410,10 @@ _BESIDE_SOURCE: Mapping[str, Callable[[Features], float]] = {
         sum(word in both.text.content_counts for word, _ in both.source.content_counts.most_common(10)),
         min(10, len(both.source.content_counts)),
     ),
-    "copied_share": lambda both: sum(both.runs) / min(len(both.text.words), SEARCHED_WORDS),
+    "copied_share": lambda both: sum(both.runs) / min(len(both.text.words), MAX_SEARCHED_WORDS),
     "longest_copy": lambda both: float(max(both.runs, default=0)),
     # A short run is the seam of a text pasted together.
-    "splices": lambda both: 100 * sum(run <= 4 for run in both.runs) / min(len(both.text.words), SEARCHED_WORDS),
+    "splices": lambda both: 100 * sum(run <= 4 for run in both.runs) / min(len(both.text.words), MAX_SEARCHED_WORDS),
     "length_to_source": lambda both: math.log(len(both.text.words) / len(both.source.words)),
     "unsupported_numbers": lambda both: (
         100 * sum(number not in both.source.numbers for number in both.text.numbers) / len(both.text.words)

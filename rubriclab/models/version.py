@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from rubriclab.display import Displayed
 from rubriclab.errors import StoreError
-from rubriclab.models.aggregation import MOST_MISSING, Aggregation
+from rubriclab.models.aggregation import MAX_MISSING, Aggregation
 from rubriclab.models.base import Count, FrozenModel, canonical, digest
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
@@ -150,13 +150,13 @@ WORST_FIRST: tuple[Outcome, ...] = ("not better", "inconclusive", "better")
 
 # The difference in correlation that would matter: about what going from 30 labels to 100 adds to a rubric (measured:
 # 0.04 with one component of partial least squares, 0.06 with the five best criteria). Less is not worth a call a text.
-MATTERS = 0.05
+MIN_EFFECT = 0.05
 
 # The reduction of the mean absolute error that would matter, as a share of the scale's width: 0.2 points from 1 to 5.
-MATTERS_IN_ERROR = 0.05
+MIN_ERROR_EFFECT = 0.05
 
 # The same of the Brier score, as a share of a coin's, which is 0.25.
-MATTERS_IN_BRIER = MATTERS_IN_ERROR / 4
+MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
 
 # The same judge asked for one score by the plain question: as it comes, and on the raters' scale by the same labels.
 DIRECT = "direct"
@@ -166,7 +166,7 @@ CALIBRATED = "direct, calibrated"
 WHOLE = "whole"
 
 # The largest number of further labels that is named: estimates of larger ones were too uncertain.
-MOST_LABELS = 300
+MAX_LABELS = 300
 
 
 class Measures(NamedTuple):
@@ -220,8 +220,8 @@ class MoreLabels(FrozenModel):
     """How many more labels would decide.
 
     Attributes:
-        even: with an even chance; `None` above `MOST_LABELS`.
-        likely: in four of five cases; `None` above `MOST_LABELS`.
+        even: with an even chance; `None` above `MAX_LABELS`.
+        likely: in four of five cases; `None` above `MAX_LABELS`.
     """
 
     even: Count | None
@@ -521,7 +521,7 @@ def nearest_texts(
     shared = np.where(np.isnan(differences), 0.0, sizes)
     weight = shared.sum(axis=1)
     squares = (shared * np.square(np.nan_to_num(differences))).sum(axis=1)
-    enough = weight > MOST_MISSING * sizes.sum()
+    enough = weight > MAX_MISSING * sizes.sum()
     distances = np.where(enough, np.sqrt(squares / np.where(enough, weight, 1.0)), np.inf)
     order = sorted(range(len(distances)), key=lambda place: (distances[place], record.texts[place].id))
     return tuple(

@@ -6,8 +6,8 @@ import logging
 import time
 
 # Seconds of a wait from which it is told of, and between two warnings about the same kind of wait.
-LONG = 5.0
-AGAIN = 600.0
+LONG_WAIT = 5.0
+REPEAT_AFTER = 600.0
 
 _told: dict[str, float] = {}
 
@@ -21,7 +21,7 @@ def log_wait(log: logging.Logger, seconds: float, reason: str, detail: str = "")
         detail: what else there is to say about this wait.
     """
     now = time.monotonic()
-    long = seconds >= LONG and now - _told.get(reason, -AGAIN) >= AGAIN
+    long = seconds >= LONG_WAIT and now - _told.get(reason, -REPEAT_AFTER) >= REPEAT_AFTER
     if long:
         _told[reason] = now
     log.log(logging.WARNING if long else logging.INFO, "waiting %.1f s for %s%s", seconds, reason, detail)

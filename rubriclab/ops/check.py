@@ -17,7 +17,7 @@ from pydantic import Field
 
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults
 from rubriclab.data.check import (
-    FEWEST_LABELS,
+    MIN_LABELS,
     NumberedExample,
     fault_hints,
     fault_lines,
@@ -415,7 +415,7 @@ class _Reading:
         name = str(data) if isinstance(data, str | Path) else ""
         given = given_options(self.options)
         labels = next((each.labels for each in aspects if each.aspect == chosen), 0)
-        if chosen and labels + len(self.compared) >= FEWEST_LABELS:
+        if chosen and labels + len(self.compared) >= MIN_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}

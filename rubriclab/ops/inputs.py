@@ -21,7 +21,7 @@ from rubriclab.data.mapping import (
     proposed_mapping,
 )
 from rubriclab.data.readers import Rows, from_rows, read
-from rubriclab.data.rows import COLUMNS_NAMED, RowError
+from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example, Scale, ShownField
 from rubriclab.models.version import Version
@@ -279,8 +279,8 @@ def _advice(row: Any, mapping: FieldMap, missing: Sequence[ShownField]) -> str:
 def _columns(row: Any) -> str:
     if not isinstance(row, Mapping):
         return ""
-    named = [repr(str(column)) for column in row][:COLUMNS_NAMED]
-    return f"The columns are {', '.join(named)}{', ...' if len(row) > COLUMNS_NAMED else ''}. "
+    named = [repr(str(column)) for column in row][:MAX_COLUMNS_NAMED]
+    return f"The columns are {', '.join(named)}{', ...' if len(row) > MAX_COLUMNS_NAMED else ''}. "
 
 
 def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:

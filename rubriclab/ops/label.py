@@ -26,8 +26,8 @@ from rubriclab.learning.matrix import centers_and_spreads, standardised
 from rubriclab.learning.scoring import score_stream
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.judgment import (
-    LONGEST_REASON,
-    MOST_SECONDS,
+    MAX_JUDGMENT_REASON_LENGTH,
+    MAX_SECONDS,
     History,
     HumanJudgment,
     Item,
@@ -164,7 +164,7 @@ class Submission(FrozenModel):
     item: str
     kind: Literal["rating", "cannot judge", "skipped"]
     value: float | None = None
-    reason: str = Field(default="", max_length=LONGEST_REASON)
+    reason: str = Field(default="", max_length=MAX_JUDGMENT_REASON_LENGTH)
     seconds: float = Field(default=0.0, ge=0)
     among_skipped: bool = False
 
@@ -266,7 +266,7 @@ class Labeling:
             again=item.again,
             value=self._value(submission),
             reason=submission.reason.strip(),
-            seconds=min(submission.seconds, MOST_SECONDS),
+            seconds=min(submission.seconds, MAX_SECONDS),
             created=datetime.now(UTC),
         )
         with self._lock:

@@ -38,7 +38,7 @@ from rubriclab.methods.sources import (
     write_findings,
 )
 from rubriclab.models.base import (
-    LONGEST_WORDING,
+    MAX_WORDING_LENGTH,
     Unreadable,
     content_path,
     read_file,
@@ -243,7 +243,7 @@ class QuotedFinding(BaseModel):
 class QuotedFindings(BaseModel):
     """The findings of some pages, after what they report about raters; there may be none."""
 
-    reasoning: Annotated[str, at_most(LONGEST_WORDING)]
+    reasoning: Annotated[str, at_most(MAX_WORDING_LENGTH)]
     findings: list[QuotedFinding]
 
 

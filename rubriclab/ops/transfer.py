@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 from pydantic import Field
 
-from rubriclab.data.check import FEWEST_LABELS
+from rubriclab.data.check import MIN_LABELS
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import (
@@ -342,10 +342,10 @@ def _usable_labels(
         notify(f"left out: {count(len(rated) - len(on_scale), 'label')} outside of {scale.describe()}")
     if len({text.id for text in on_scale}) < len(on_scale):
         raise DataError(f"{name}: some labelled texts share an id.", "Give each text its own id.")
-    if len(on_scale) < FEWEST_LABELS or len({text.scores[aspect] for text in on_scale}) == 1:
+    if len(on_scale) < MIN_LABELS or len({text.scores[aspect] for text in on_scale}) == 1:
         notify(
             f"{name}: {len(on_scale)} usable labels for {aspect!r} are too few to measure agreement (at least "
-            f"{FEWEST_LABELS}, not all equal); the texts are compared without labels"
+            f"{MIN_LABELS}, not all equal); the texts are compared without labels"
         )
         return ()
     return on_scale

@@ -9,8 +9,8 @@ from rubriclab.judges.connect import EMBEDDED
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
-    MATTERS,
-    MOST_LABELS,
+    MAX_LABELS,
+    MIN_EFFECT,
     VERDICTS,
     EvaluatorAgreement,
     Outcome,
@@ -196,11 +196,11 @@ def more_labels(validation: Validation) -> str:
         return "Label more texts from new sources: these cannot tell the errors apart"
     if deciding.more_labels is None or deciding.more_labels.even is None:
         return (
-            f"A decision would take more than {MOST_LABELS} more labels: treat the rubric and what it is compared with "
+            f"A decision would take more than {MAX_LABELS} more labels: treat the rubric and what it is compared with "
             "as equal, or try another judge or definition"
         )
     even, likely = deciding.more_labels.even, deciding.more_labels.likely
-    labels = f"about {even}" if even == likely else f"about {even} to {likely or f'more than {MOST_LABELS}'}"
+    labels = f"about {even}" if even == likely else f"about {even} to {likely or f'more than {MAX_LABELS}'}"
     chances = "the lower number decides with an even chance, the upper one in four of five cases"
     return f"Label {labels} more texts from new sources ({chances})"
 
@@ -228,7 +228,7 @@ def _without_rubric(validation: Validation) -> Iterator[str]:
         yield f"Consider the same judge without a rubric, which agrees better: {cheap}"
         return
     shown = (
-        f"a gain of {MATTERS} or more is ruled out" if found.outcome == "not better" else "these labels show no gain"
+        f"a gain of {MIN_EFFECT} or more is ruled out" if found.outcome == "not better" else "these labels show no gain"
     )
     yield (
         "Keep the rubric if you need its criteria and reasons, not for its agreement: compared with the same judge "

@@ -14,9 +14,9 @@ from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.models.aggregation import Term
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.version import (
-    MATTERS,
-    MATTERS_IN_BRIER,
-    MATTERS_IN_ERROR,
+    MIN_BRIER_EFFECT,
+    MIN_EFFECT,
+    MIN_ERROR_EFFECT,
     VERDICTS,
     WHOLE,
     EvaluatorAgreement,
@@ -152,10 +152,10 @@ def _comparisons(validation: Validation) -> Section:
         for each in validation.verdicts
     ]
     order = measures.order if of_verdicts else "correlation"
-    least = f"{MATTERS_IN_BRIER}" if of_verdicts else f"{describe.percent(MATTERS_IN_ERROR)} of the scale"
+    least = f"{MIN_BRIER_EFFECT}" if of_verdicts else f"{describe.percent(MIN_ERROR_EFFECT)} of the scale"
     beside = (
         f"{measures.order}: the rubric's less the other's; error: the other's {measures.error} less the rubric's"
-        f"{', in points' if measures.unit else ''}. Less than {MATTERS} in {order} or {least} in error does not "
+        f"{', in points' if measures.unit else ''}. Less than {MIN_EFFECT} in {order} or {least} in error does not "
         "matter. Comparisons without an outcome decide nothing."
     )
     shown = table(("", measures.order, "", "error", ""), rows, numeric=numeric)

@@ -17,9 +17,9 @@ from rubriclab.stats.intervals import Interval
 
 # Two criteria of one kind with at least this similarity (0 to 100) are one criterion that changed. Ids are not
 # compared, since every learning run assigns new ones.
-ALIKE = 75.0
+MIN_SIMILARITY = 75.0
 # Characters of each text that are compared: the time is quadratic in them.
-COMPARED = 10_000
+MAX_COMPARED_CHARACTERS = 10_000
 
 HELD_OUT, FITTED = ("heldout_pearson", "heldout_spearman"), ("spearman", "pearson", "kendall")
 HELD_OUT_VERDICTS = ("heldout_auroc", "heldout_brier")
@@ -217,7 +217,7 @@ def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list
     ]
     pairs: list[tuple[int, int, float]] = []
     for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
-        if similarity >= ALIKE and not any(i == pair[0] or j == pair[1] for pair in pairs):
+        if similarity >= MIN_SIMILARITY and not any(i == pair[0] or j == pair[1] for pair in pairs):
             pairs.append((i, j, similarity))
     return [
         CriterionChange(old[i], new[j], similarity, _changes(_wording(old[i]), _wording(new[j])))
@@ -227,7 +227,7 @@ def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list
 
 def _words(criterion: Criterion) -> str:
     words = (criterion.trait, criterion.statement, *(level.description for level in criterion.levels))
-    return " ".join(text[:COMPARED] for text in words)
+    return " ".join(text[:MAX_COMPARED_CHARACTERS] for text in words)
 
 
 def _wording(criterion: Criterion) -> dict[str, JsonValue]:

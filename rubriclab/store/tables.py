@@ -44,7 +44,7 @@ from sqlalchemy.sql.dml import UpdateBase
 from sqlmodel import Field, SQLModel
 
 from rubriclab.errors import StoreError, StoreUnavailable
-from rubriclab.models.waits import LONG, log_wait
+from rubriclab.models.waits import LONG_WAIT, log_wait
 
 _log = logging.getLogger(__name__)
 
@@ -264,20 +264,20 @@ def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    """Begin a transaction; a wait for another process that writes is logged once it takes `LONG` seconds."""
+    """Begin a transaction; a wait for another process that writes is logged once it takes `LONG_WAIT` seconds."""
     options = connection.get_execution_options()
     if not options.get("writes"):
         if not options.get("autocommit"):
             connection.exec_driver_sql("BEGIN DEFERRED")
         return
     try:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * LONG:.0f}")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * LONG_WAIT:.0f}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     except OperationalError as error:
         if "locked" not in str(error.orig):
             raise
-        log_wait(_log, LONG, "another process that writes to the store", f" {shown(connection.engine.url)}")
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * (TIMEOUT - LONG):.0f}")
+        log_wait(_log, LONG_WAIT, "another process that writes to the store", f" {shown(connection.engine.url)}")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * (TIMEOUT - LONG_WAIT):.0f}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 

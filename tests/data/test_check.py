@@ -89,7 +89,7 @@ def test_one_text_in_two_rows_is_told_apart_from_one_id_for_two_texts():
 def test_an_aspect_that_nobody_rated_is_answered_with_those_that_somebody_did():
     error = stopped(rows(), aspect="fluency")
     assert "'coherence' (12)" in str(error)
-    assert "mapping={'scores.fluency': 'COLUMN'}" in str(error)
+    assert "`mapping=scores.fluency=COLUMN`" in str(error)
     assert "no scores at all" in str(stopped(rows(scores=None)))
 
 
@@ -145,7 +145,7 @@ def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_nee
 
 
 def test_without_labels_or_a_scale_nothing_can_be_made():
-    with pytest.raises(SettingsError, match="scale='LOW:HIGH'"):
+    with pytest.raises(SettingsError, match="`scale=LOW:HIGH`"):
         unneeded(rows(scores={}))
 
 

@@ -17,9 +17,9 @@ import rubriclab as rl
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import ReadingOptions, parse_mapping
 from rubriclab.data.readers import from_rows, read
-from rubriclab.data.rows import LONGEST_REASON, RowError, example_of, without_placeholder
+from rubriclab.data.rows import MAX_REASON, RowError, example_of, without_placeholder
 from rubriclab.errors import DataError
-from rubriclab.models.base import LONGEST_NAME
+from rubriclab.models.base import MAX_NAME_LENGTH
 from rubriclab.models.cells import TYPED, UNTYPED, WordScore
 from rubriclab.models.text import (
     Example,
@@ -328,10 +328,10 @@ def test_a_row_without_reasons_is_the_same_as_one_that_has_no_such_field(reasons
         ({"coherence": ["a", "b"]}, "reasons.coherence", "a reason in words"),
         ({"coherence": {"anna": True}}, "reasons.coherence.anna", "a reason in words"),
         ({"coherence": {" ": "x"}}, "reasons.coherence", "names such as 'anna'"),
-        ({"coherence": {"x" * (LONGEST_NAME + 1): "y"}}, "reasons.coherence", f"at most {LONGEST_NAME:,}"),
+        ({"coherence": {"x" * (MAX_NAME_LENGTH + 1): "y"}}, "reasons.coherence", f"at most {MAX_NAME_LENGTH:,}"),
         ({"coherence": {"anna": "a", " anna": "b"}}, "reasons.coherence", "one entry from each rater"),
         ({"coherence": "\ud800"}, "reasons.coherence", "text in UTF-8"),
-        ({"coherence": "x" * 100_000}, "reasons.coherence", f"at most {LONGEST_REASON:,} characters"),
+        ({"coherence": "x" * 100_000}, "reasons.coherence", f"at most {MAX_REASON:,} characters"),
         ("It wanders.", "reasons", "an object with a value for each aspect"),
     ],
 )

@@ -92,7 +92,7 @@ def test_what_is_neither_utf_8_nor_western_european_text_needs_its_encoding(tmp_
     assert encoding_of("f", "Größe".encode() + b"\xff", complete=True) == "utf-8"
     assert encoding_of("f", "Größ".encode()[:-1], complete=False) == "utf-8"
     russian = written(tmp_path / "r.csv", "output\nПривет мир\n", "cp1251")
-    with pytest.raises(DataError, match="Name its encoding, such as encoding='cp1251'"):
+    with pytest.raises(DataError, match="Name its encoding, such as `encoding=cp1251`"):
         read(russian)
     assert texts(russian, encoding="cp1251")[0].output == "Привет мир"
 
@@ -153,7 +153,7 @@ def test_a_named_delimiter_encoding_and_decimal_mark_are_not_guessed(tmp_path: P
     for values in ({"delimiter": "ab"}, {"encoding": "klingon"}, {"header_rows": 0}, {"level_scores": "good"}):
         with pytest.raises(SettingsError, match=next(iter(values))):
             read(path, **values)
-    with pytest.raises(SettingsError, match=r"sheet does not apply to .*t\.csv"):
+    with pytest.raises(SettingsError, match=r"`sheet` does not apply to .*t\.csv"):
         read(path, sheet=2)
 
 
@@ -191,7 +191,7 @@ def test_words_of_several_parts_without_scores_are_proposed_whole(tmp_path: Path
     path = written(tmp_path / "t.csv", "\n".join([f"output,{column}", *(f"text {word},{word}" for word in words)]))
     with pytest.raises(DataError) as caught:
         training_examples(read(path), "q")
-    assert f"level_scores='{LIKERT}'" in str(caught.value)
+    assert f"`level_scores={LIKERT}`" in str(caught.value)
     assert "skip_faulty" in str(caught.value)
 
 
@@ -324,7 +324,7 @@ def test_a_score_that_may_be_a_decimal_or_a_thousand_is_an_error_if_nothing_deci
     mapping = "scores.x=rating"
     with pytest.raises(DataError) as caught:
         read(path, mapping=mapping)
-    for said in (":2: the score '1", "column 'rating'", "1250 with", "1.25 with", "decimal='point' or decimal='comma'"):
+    for said in (":2: the score '1", "column 'rating'", "1250 with", "1.25 with", "`decimal=point` or `decimal=comma`"):
         assert said in str(caught.value)
     first = {decimal: scores_of(path, mapping=mapping, decimal=decimal)[0] for decimal in ("point", "comma")}
     comma = "," in cells[0]
@@ -357,7 +357,7 @@ def test_a_first_sheet_without_rows_names_the_others(tmp_path: Path) -> None:
         book.add_worksheet("Notes").write(0, 0, "Read me")
         book.add_worksheet("Ratings").write(0, 0, "output")
     with pytest.raises(
-        DataError, match=r"the sheet 'Notes' has no rows; the other sheets are 'Ratings'.*sheet='Ratings'"
+        DataError, match=r"the sheet 'Notes' has no rows; the other sheets are 'Ratings'.*sheet=Ratings"
     ):
         list(read(tmp_path / "t.xlsx"))
 
@@ -428,5 +428,5 @@ def test_cells_with_an_error_are_faults_and_can_be_declared_missing(tmp_path: Pa
     assert isinstance(first, Example)
     assert isinstance(third, Example)
     assert (first.scores, third.source, third.scores) == ({}, None, {"x": 3})
-    with pytest.raises(DataError, match=re.escape("missing='#div/0!'")):
+    with pytest.raises(DataError, match=re.escape("`missing=#div/0!`")):
         training_examples(read(path, sheet="Ratings"), "x")

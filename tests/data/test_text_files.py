@@ -14,7 +14,7 @@ from pyarrow import parquet
 from rubriclab.data.binary_files import parquet_rows
 from rubriclab.data.readers import read
 from rubriclab.data.rows import RowError
-from rubriclab.data.text_files import LONGEST_CELL, delimited_rows, json_lines
+from rubriclab.data.text_files import MAX_CELL_LENGTH, delimited_rows, json_lines
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example
 
@@ -172,7 +172,7 @@ def test_an_open_quote_is_noticed_before_it_has_swallowed_the_whole_stream():
 
     rows = delimited_rows("t.csv", lines())
     assert isinstance(next(rows)[1], RowError)
-    assert taken <= LONGEST_CELL / 10_000 + 1
+    assert taken <= MAX_CELL_LENGTH / 10_000 + 1
     assert next(rows) == (3, {"id": "2", "output": "x" * 10_000})
 
 
@@ -188,7 +188,7 @@ def test_a_csv_cell_that_is_not_utf_8_is_a_fault_of_its_field(tmp_path):
     [
         ("id,output,id\n1,A,2\n", "'id' twice"),
         ('id,"output\n1,A\n', "broken CSV row"),
-        ("id,summary\n1,A\n", "'output': 'summary'"),
+        ("id,summary\n1,A\n", "`mapping=output=summary`"),
         ("id,output\n", "has no rows"),
         ("\n\n", "has no rows"),
         ("", "has no rows"),

@@ -18,7 +18,7 @@ from rubriclab.learning.gate import (
     validation,
 )
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.models.version import MATTERS, Validation
+from rubriclab.models.version import MIN_EFFECT, Validation
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import Interval, grouped_folds
 
@@ -209,7 +209,7 @@ def test_enough_groups_or_texts_to_draw_tell_a_difference(rivals: int) -> None:
     ],
 )
 def test_an_outcome_is_read_off_the_interval(low: float | None, high: float | None, outcome: str) -> None:
-    assert outcome_of(Interval(None if low is None else 0.02, low, high), MATTERS) == outcome
+    assert outcome_of(Interval(None if low is None else 0.02, low, high), MIN_EFFECT) == outcome
 
 
 def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_and_calibrated() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import t
 
 from rubriclab.learning.gate import PRIOR, decision_chances, more_labels
-from rubriclab.models.version import MATTERS, MOST_LABELS, MoreLabels
+from rubriclab.models.version import MAX_LABELS, MIN_EFFECT, MoreLabels
 from rubriclab.stats.intervals import Interval
 
 LABELS, SPREAD = 30, 1.0
@@ -21,7 +21,7 @@ def interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def decided(value: float, margin: float) -> bool:
-    return value - margin > 0 or value + margin < MATTERS
+    return value - margin > 0 or value + margin < MIN_EFFECT
 
 
 @pytest.mark.parametrize("more", [60, 200])
@@ -43,7 +43,7 @@ def test_where_the_numbers_are_within_reach_they_are_a_range() -> None:
     assert found is not None
     assert found.even is not None
     assert found.likely is not None
-    assert 10 <= found.even < found.likely <= MOST_LABELS
+    assert 10 <= found.even < found.likely <= MAX_LABELS
 
 
 def test_what_the_labels_cannot_tell_is_not_promised() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.models.aggregation import (
-    MOST_MISSING,
+    MAX_MISSING,
     AggregatedScore,
     Aggregation,
     Calibration,
@@ -180,8 +180,8 @@ def test_a_score_is_there_if_and_only_if_enough_of_what_was_asked_is(case):
     asked = [each for each in combined.terms if each.criterion in scores]
     whole = sum(abs(each.weight) for each in asked)
     lost = sum(abs(each.weight) for each in asked if scores[each.criterion] is None)
-    if abs(lost - MOST_MISSING * whole) > 1e-6:
-        assert (combine(combined, scores, scale).score is not None) == (lost < MOST_MISSING * whole)
+    if abs(lost - MAX_MISSING * whole) > 1e-6:
+        assert (combine(combined, scores, scale).score is not None) == (lost < MAX_MISSING * whole)
 
 
 @settings(max_examples=50, deadline=None)

@@ -21,7 +21,7 @@ from rubriclab.data.readers import decimal_mark
 from rubriclab.judges.embedded import _roots, values_of
 from rubriclab.methods.questions import read_answer
 from rubriclab.models.base import (
-    DEEPEST,
+    MAX_DEPTH,
     OVERHEAD,
     Unreadable,
     cached_by_size,
@@ -134,7 +134,7 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
         (f'{{"a": {"9" * 5000}}}', "it is not JSON"),
         ('{"a": "\\ud800"}', "lone surrogate"),
         ('{"\\udfff": 1}', "lone surrogate"),
-        ("[" * (DEEPEST + 2) + "]" * (DEEPEST + 2), "levels deep"),
+        ("[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2), "levels deep"),
         ("[" * 1_000_000, "levels deep"),
         ('{"a":' * 100_000, "levels deep"),
     ],

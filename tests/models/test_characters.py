@@ -15,7 +15,7 @@ from rubriclab.judges import stack as limits
 from rubriclab.judges.stack import LocalLimits
 from rubriclab.models import waits
 from rubriclab.models.characters import comma_list, comma_values, is_blank, one_line, plain
-from rubriclab.models.waits import AGAIN, LONG, log_wait
+from rubriclab.models.waits import LONG_WAIT, REPEAT_AFTER, log_wait
 
 TEXTS = st.text(st.characters(), max_size=80)
 
@@ -100,10 +100,10 @@ def test_long_wait_is_on_standard_error_and_in_the_log_file(tmp_path: Path, caps
     start_logging(0)
     log_to_file(tmp_path / "log", "score")
     try:
-        log_wait(LOG, LONG, "the rate limit")
-        log_wait(LOG, LONG, "the rate limit")
-        log_wait(LOG, LONG - 1, "the next attempt")
-        log_wait(LOG, LONG + 1, "the next attempt", " after attempt 2 failed: status 503")
+        log_wait(LOG, LONG_WAIT, "the rate limit")
+        log_wait(LOG, LONG_WAIT, "the rate limit")
+        log_wait(LOG, LONG_WAIT - 1, "the next attempt")
+        log_wait(LOG, LONG_WAIT + 1, "the next attempt", " after attempt 2 failed: status 503")
     finally:
         stop_logging()
     said = capsys.readouterr().err.splitlines()
@@ -117,9 +117,9 @@ def test_long_wait_is_on_standard_error_and_in_the_log_file(tmp_path: Path, caps
 def test_wait_is_told_of_again_after_a_while(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     now = 1000.0
     monkeypatch.setattr(waits.time, "monotonic", lambda: now)
-    log_wait(LOG, LONG, "the rate limit")
-    now += AGAIN
-    log_wait(LOG, LONG, "the rate limit")
+    log_wait(LOG, LONG_WAIT, "the rate limit")
+    now += REPEAT_AFTER
+    log_wait(LOG, LONG_WAIT, "the rate limit")
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
 
 

@@ -61,7 +61,7 @@ def test_an_unknown_aspect_names_those_that_ship_and_the_option() -> None:
     with pytest.raises(UserError, match="consistency, fluency, informativeness") as caught:
         find_aspect("summarization", "clarity")
     assert caught.value.hint is not None
-    assert "definition='TEXT'" in str(caught.value)
+    assert "`definition=TEXT`" in str(caught.value)
 
 
 def test_an_unknown_task_names_the_known_ones() -> None:

@@ -70,7 +70,7 @@ def test_a_changed_answer_is_an_error_that_names_it_and_the_repair(store: Store,
     with engine.begin() as connection:
         connection.execute(text("UPDATE answers SET reply = replace(reply, '4', '5')"))
     engine.dispose()
-    with pytest.raises(StoreError, match=r"answer sha256:a does not match its digest.*lab.verify\(repair=True\)"):
+    with pytest.raises(StoreError, match=r"answer sha256:a does not match its digest.*rubriclab verify --repair"):
         store.answers.get("sha256:a")
 
 

@@ -27,7 +27,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.scoring import Score, score_text
 from rubriclab.models.base import digest
 from rubriclab.models.characters import is_blank
-from rubriclab.models.rubric import LEAST_WEIGHT, Part, Rubric
+from rubriclab.models.rubric import MIN_WEIGHT, Part, Rubric
 from rubriclab.models.text import Aspect, Example
 from rubriclab.models.version import Effort, Provenance, Version
 from rubriclab.report.difference import difference_view
@@ -190,7 +190,7 @@ def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_st
 
 
 WORDS = st.text(min_size=1).filter(lambda text: not is_blank(text))
-WEIGHTS = st.floats(min_value=LEAST_WEIGHT, max_value=1e9)
+WEIGHTS = st.floats(min_value=MIN_WEIGHT, max_value=1e9)
 KNOWN_SETTINGS = st.fixed_dictionaries(
     {}, optional={"k": st.integers(1, 20), "alpha": st.floats(0, 1), "ask": st.sampled_from(["separately", "together"])}
 )

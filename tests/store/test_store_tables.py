@@ -154,7 +154,7 @@ def test_a_store_in_memory_works_too() -> None:
 def test_a_wait_for_another_process_that_writes_is_logged_and_the_write_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(engine, "LONG", 0.05)
+    monkeypatch.setattr(engine, "LONG_WAIT", 0.05)
     place = tmp_path / "store.db"
     with writing(make_engine(address(place))).begin() as connection:
         connection.exec_driver_sql("CREATE TABLE numbers (number INTEGER)")

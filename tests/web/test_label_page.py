@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from label_pages import ROWS, label_page, output_of
 
-from rubriclab.models.judgment import LONGEST_REASON
+from rubriclab.models.judgment import MAX_JUDGMENT_REASON_LENGTH
 
 HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=alert(1)>\'"&{{ 7*7 }}\u202e'
 
@@ -157,7 +157,7 @@ def test_answers_that_cannot_be_right_are_refused(tmp_path: Path) -> None:
             {"kind": "withdrawal"},
             {"id": "short"},
             {"id": "x" * 81},
-            {"reason": "x" * (LONGEST_REASON + 1)},
+            {"reason": "x" * (MAX_JUDGMENT_REASON_LENGTH + 1)},
             {"seconds": -1},
             {"more": 1},
         ):

@@ -51,7 +51,7 @@ from rubriclab.methods.prompting import (
 )
 from rubriclab.methods.questions import MOST_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
-from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
+from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
 from rubriclab.models.text import (
@@ -391,14 +391,14 @@ class LevelText(BaseModel):
     """One level of a proposed hypothesis."""
 
     score: Number
-    description: Annotated[str, at_most(LONGEST_WORDING)]
+    description: Annotated[str, at_most(MAX_WORDING_LENGTH)]
 
 
 class Hypothesis(BaseModel):
     """A proposed hypothesis: one trait, level by level."""
 
-    trait: Annotated[str, at_most(LONGEST_NAME)]
-    statement: Annotated[str, at_most(LONGEST_WORDING)]
+    trait: Annotated[str, at_most(MAX_NAME_LENGTH)]
+    statement: Annotated[str, at_most(MAX_WORDING_LENGTH)]
     levels: list[LevelText]
     reasons: NothingToCite = []
 
