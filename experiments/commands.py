@@ -96,9 +96,9 @@ def run_study(name: str, **given: Any) -> None:
     from experiments.runner.sets import sets_in
     from experiments.runner.study import load_study
     from rubriclab.cli.printing import note, workspace_of
+    from rubriclab.models.characters import count
     from rubriclab.ops.learn import parse_settings
     from rubriclab.ops.workspace import finish, judge_named
-    from rubriclab.report.wording import count
 
     sets = sets_in(given["data"])
     study = load_study(name).only(given["only"])
@@ -228,7 +228,7 @@ def public_data(name: str, file: str, output: str) -> None:
     from rubriclab.cli.files import check_place, writing
     from rubriclab.cli.places import check_output
     from rubriclab.cli.printing import note
-    from rubriclab.report.wording import count
+    from rubriclab.models.characters import count
 
     check_place(output)
     check_output(output, "-o", [file])

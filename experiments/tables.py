@@ -17,6 +17,7 @@ from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.results import Results
 from experiments.runner.study import Study
 from experiments.runner.summary import Line, Setting, Summary, summarise
+from rubriclab.models.characters import count
 from rubriclab.report import wording
 
 SYMBOLS = {"spearman": "Spearman", "pearson": "Pearson", "kendall": "Kendall", "f1": "F1"}
@@ -53,9 +54,9 @@ def _basis(results: Results) -> str:
     seeds = len({outcome.case.seed for outcome in results.cases})
     aspects = {(outcome.case.set, outcome.case.aspect) for outcome in results.cases}
     judges = " and ".join(f"`{judge}`" for judge in results.judges)
-    told = [judges, wording.count(len(aspects), "aspect"), wording.count(seeds, "seed")]
+    told = [judges, count(len(aspects), "aspect"), count(seeds, "seed")]
     small = " A small run: its figures only show that everything runs." if results.small else ""
-    return f"Judge {', '.join(told)}, {wording.count(len(results.cases), 'case')}.{small}"
+    return f"Judge {', '.join(told)}, {count(len(results.cases), 'case')}.{small}"
 
 
 def _undefined(summary: Summary) -> list[str]:
@@ -83,7 +84,7 @@ def _by_set(summary: Summary, results: Results) -> Iterator[str]:
             cells += [_average(found, first, ours=True)] if ours else []
             rows.append([_called(setting, several=_several(summary)), *cells])
         aspects = len({line.aspect for line in own})
-        title = f"{name}, {wording.count(aspects, 'aspect')}, {_texts(results, name)}:"
+        title = f"{name}, {count(aspects, 'aspect')}, {_texts(results, name)}:"
         yield f"{title}\n\n{table(['evaluator', *heads], rows)}"
 
 
@@ -123,7 +124,7 @@ def _by_labels(summary: Summary) -> str:
         own = [found.get(Setting(labels, variant, arm)) for labels in numbers]
         rows.append([_called(Setting(0, variant, arm)), *(_shown(mean.figures[first]) if mean else "" for mean in own)])
     most = max(mean.aspects for mean in summary.means)
-    title = f"{_head(first)}, means over the {wording.count(most, 'aspect')} with every number of labels:"
+    title = f"{_head(first)}, means over the {count(most, 'aspect')} with every number of labels:"
     return f"{title}\n\n{table(['evaluator', *(f'{number} labels' for number in numbers)], rows)}"
 
 
@@ -152,7 +153,7 @@ def _texts(results: Results, name: str) -> str:
         numbers = [each[what] for each in counts if what in each]
         if numbers:
             low, high = min(numbers), max(numbers)
-            told.append(wording.count(high, word) if low == high else f"{low} to {high} {word}s")
+            told.append(count(high, word) if low == high else f"{low} to {high} {word}s")
     found = {each["inconsistent"] for each in counts if "inconsistent" in each}
     return " in ".join(told) + "".join(f", {number} found inconsistent" for number in sorted(found))
 

@@ -155,8 +155,9 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
 
 
 def _print(result: LearnResult) -> None:
+    from rubriclab.models.characters import count
     from rubriclab.report.training import learned_view
-    from rubriclab.report.wording import count, effort
+    from rubriclab.report.wording import effort
 
     version = result.version
     criteria, provenance = version.rubric.criteria, version.provenance

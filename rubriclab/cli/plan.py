@@ -87,7 +87,7 @@ def _print_json(result: PlanResult, output: str | None) -> None:
 
 
 def _print(result: PlanResult, output: str | None) -> None:
-    from rubriclab.report.wording import count
+    from rubriclab.models.characters import count
 
     print_view(result.view(), err=output == "-")
     if output not in (None, "-"):

@@ -22,10 +22,9 @@ from rubriclab.data.rows import check_columns
 from rubriclab.errors import DataError
 from rubriclab.lab import Lab
 from rubriclab.models.cells import VERDICT_WORDS
-from rubriclab.models.characters import describe
+from rubriclab.models.characters import count, describe
 from rubriclab.models.version import Version
 from rubriclab.ops.scores import Scores
-from rubriclab.report.wording import count
 from rubriclab.store.tables import moved
 
 # Columns of labels, which an estimator takes from `y`.

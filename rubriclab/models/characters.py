@@ -1,10 +1,11 @@
-"""Invisible characters, and characters that control a terminal or a page."""
+"""Texts in messages and on pages: invisible and control characters, values in words, names that are alike."""
 
 from __future__ import annotations
 
 import csv
 import difflib
 import io
+import json
 import re
 import shlex
 import unicodedata
@@ -116,3 +117,37 @@ def with_flags(text: str, flags: Mapping[str, str]) -> str:
         return match[0] if flag is None else f"{flag} {shlex.quote(match[3])}" if match[3] else flag
 
     return _QUOTED_OR_OPTION.sub(written, text)
+
+
+# Characters of a judge's name that a sentence shows.
+JUDGE_SHOWN = 80
+
+
+def asked_at(judge: str, address: str | None) -> str:
+    """Return a judge with its address, if that is not the provider's own."""
+    return f"{judge} at {address}" if address else judge
+
+
+def quoted_judge(judge: str, address: str | None = None, most: int | None = JUDGE_SHOWN) -> str:
+    """Return a judge for use in a sentence: in quotes, the name cut to `most` characters, with the full address.
+
+    The quotes keep a name from a pack from reading like a part of the sentence.
+    """
+    name = one_line(judge)
+    shown = name if most is None or len(name) <= most else f"{name[: most - 1]}…"
+    return asked_at(_quoted(shown), address and _quoted(one_line(address)))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 text`, `2 texts`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return `a, b and c`."""
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last

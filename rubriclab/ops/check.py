@@ -48,7 +48,7 @@ from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import ratings
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
 from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
-from rubriclab.models.characters import describe
+from rubriclab.models.characters import count, describe, listed
 from rubriclab.models.text import (
     Example,
     Scale,
@@ -61,7 +61,6 @@ from rubriclab.models.text import (
 )
 from rubriclab.ops.inputs import Data, rows_of
 from rubriclab.ops.workspace import Notify, ScaleText
-from rubriclab.report.wording import count, listed
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 

@@ -47,6 +47,7 @@ from rubriclab.learning.paired_scores import (
 )
 from rubriclab.learning.scoring import Score
 from rubriclab.models.base import FrozenModel, digest
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, labelled, show, text_digest
 from rubriclab.models.version import Effort, Version
@@ -68,7 +69,6 @@ from rubriclab.ops.workspace import (
     ref_of,
     version_of,
 )
-from rubriclab.report.wording import count
 from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intervals import (

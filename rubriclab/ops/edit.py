@@ -22,6 +22,7 @@ from rubriclab.learning.estimate import (
 )
 from rubriclab.learning.fitting import SelectedRubric
 from rubriclab.learning.train import Study
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Example,
@@ -69,7 +70,6 @@ from rubriclab.ops.workspace import (
     version_of,
 )
 from rubriclab.report.verdicts import recorded_agreement
-from rubriclab.report.wording import count
 from rubriclab.stats.intervals import DIGITS, Interval
 from rubriclab.store.store import Store
 

@@ -17,6 +17,7 @@ from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import ratings
 from rubriclab.learning.scoring import CANNOT_ASSESS, RivalCounts, Score, score_stream
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, labelled, text_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
@@ -40,7 +41,6 @@ from rubriclab.ops.workspace import (
     version_of,
     versions_of,
 )
-from rubriclab.report.wording import count
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import Agreement, ConstantRule, Level, Unit
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows

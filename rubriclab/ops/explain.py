@@ -20,7 +20,7 @@ from rubriclab.models.base import (
     read_stdin,
     text_of,
 )
-from rubriclab.models.characters import did_you_mean
+from rubriclab.models.characters import did_you_mean, listed
 from rubriclab.models.text import Example
 from rubriclab.models.version import (
     Neighbour,
@@ -38,7 +38,6 @@ from rubriclab.ops.workspace import (
     Workspace,
     version_of,
 )
-from rubriclab.report.wording import listed
 
 PLAIN_TEXT = ".txt"
 # Ids that an error names.

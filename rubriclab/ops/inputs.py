@@ -23,10 +23,10 @@ from rubriclab.data.mapping import (
 from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.characters import count, listed
 from rubriclab.models.text import Example, Scale, ShownField
 from rubriclab.models.version import Version
 from rubriclab.ops.workspace import Notify
-from rubriclab.report.wording import count, listed
 
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
 Data = Any

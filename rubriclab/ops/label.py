@@ -25,6 +25,7 @@ from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.matrix import centers_and_spreads, standardised
 from rubriclab.learning.scoring import score_stream
 from rubriclab.models.base import FrozenModel
+from rubriclab.models.characters import count
 from rubriclab.models.judgment import (
     MAX_JUDGMENT_REASON_LENGTH,
     MAX_SECONDS,
@@ -68,7 +69,6 @@ from rubriclab.ops.workspace import (
     version_of,
 )
 from rubriclab.report.verdicts import unrecorded
-from rubriclab.report.wording import count
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 from rubriclab.store.store import Store

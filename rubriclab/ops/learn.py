@@ -38,7 +38,7 @@ from rubriclab.methods.catalogue import (
 )
 from rubriclab.methods.method import Method, Progress, TrainingInput, chosen_settings, silent
 from rubriclab.methods.sources import Checklist, seed_questions
-from rubriclab.models.characters import did_you_mean
+from rubriclab.models.characters import count, did_you_mean, listed
 from rubriclab.models.text import (
     Assignment,
     Example,
@@ -63,7 +63,6 @@ from rubriclab.ops.workspace import (
     judge_named,
 )
 from rubriclab.pydantic_errors import first_fault, has_unknown_name
-from rubriclab.report.wording import count, listed
 
 M = TypeVar("M", bound=BaseModel)
 

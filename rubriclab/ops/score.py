@@ -30,7 +30,7 @@ from rubriclab.learning.baselines import MAX_TEXTS, judged_rubric, text_feature_
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import WINDOW, RivalCounts, Score, addresses_judge, apart, limits_of, score_stream
 from rubriclab.models.aggregation import RivalLimits
-from rubriclab.models.characters import did_you_mean, preview
+from rubriclab.models.characters import count, did_you_mean, preview
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Assignment,
@@ -71,7 +71,6 @@ from rubriclab.ops.workspace import (
     unanswered,
     version_of,
 )
-from rubriclab.report.wording import count
 from rubriclab.stats.intervals import MIN_GROUPS
 
 # The ways of asking that `score_stream` takes.

@@ -59,6 +59,7 @@ from rubriclab.methods.method import Progress, TrainingInput, silent
 from rubriclab.methods.sources import Finding, load_findings, seed_questions
 from rubriclab.models.aggregation import raw_value, threshold_by_hand
 from rubriclab.models.base import FrozenModel
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Aspect,
@@ -96,7 +97,6 @@ from rubriclab.ops.workspace import (
     judge_of,
     version_of,
 )
-from rubriclab.report.wording import count
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats
 from rubriclab.stats.intervals import (

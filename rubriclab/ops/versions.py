@@ -267,7 +267,7 @@ def _notify_judges(version: Version, notify: Notify) -> None:
 
 def named_judges(version: Version) -> str:
     """Return the judge and the generator that a version names, in full; empty where both are offline."""
-    from rubriclab.report.wording import quoted_judge
+    from rubriclab.models.characters import quoted_judge
 
     online = online_judges(version).items()
     return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in online)

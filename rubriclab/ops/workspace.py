@@ -31,11 +31,10 @@ from rubriclab.judges.llm import JudgeOptions, server_address
 from rubriclab.judges.providers import as_price
 from rubriclab.judges.stack import IN_FLIGHT, Breaker, Budget, Ledger, Limits, LocalBudget, recorded_name
 from rubriclab.methods.method import Progress, silent
-from rubriclab.models.characters import describe
+from rubriclab.models.characters import describe, quoted_judge
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Effort, Version
-from rubriclab.report.wording import quoted_judge
 from rubriclab.store.store import Access, Store, open_store
 from rubriclab.store.tables import is_remote
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from rubriclab.models.characters import plain
+from rubriclab.models.characters import count, plain
 from rubriclab.models.text import Scale, show
-from rubriclab.report.wording import count
 from rubriclab.stats.intervals import Interval
 
 # More numbers than this and one touch each other on the narrowest strip.

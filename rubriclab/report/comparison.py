@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from rubriclab.learning.paired_scores import AnchorLook, Comparison
+from rubriclab.models.characters import count
 from rubriclab.models.text import show
 from rubriclab.report.conclusion import verdict_line
 from rubriclab.report.html import blocks_html
 from rubriclab.report.render import View, view
-from rubriclab.report.wording import count, estimate
+from rubriclab.report.wording import estimate
 
 if TYPE_CHECKING:
     from rubriclab.learning.paired_scores import (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from rubriclab.judges.connect import EMBEDDED
+from rubriclab.models.characters import count
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
@@ -21,7 +22,7 @@ from rubriclab.report import describe, verdicts
 from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
 from rubriclab.report.verdict_agreement import verdict_sentence
-from rubriclab.report.wording import count, estimate, figure
+from rubriclab.report.wording import estimate, figure
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:

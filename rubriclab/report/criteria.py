@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rubriclab.models.aggregation import Term
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import (
     Criterion,
     DroppedCriterion,
@@ -114,7 +115,7 @@ def _criterion(criterion: Criterion, rubric: Rubric, term: Term | None) -> Itera
             )
             for text in texts
         )
-        yield Details(wording.count(len(texts), "labelled text"), (Pairs(shown),), short=True)
+        yield Details(count(len(texts), "labelled text"), (Pairs(shown),), short=True)
     yield Details("Evidence", (Pairs(tuple(_evidence(criterion.evidence))),))
 
 

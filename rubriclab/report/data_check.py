@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rubriclab.models.characters import count
 from rubriclab.models.text import show
 from rubriclab.report.model import Block, Cell, Pairs, Paragraph, Section, Table, View, paragraphs, quoted, table
-from rubriclab.report.wording import count, estimate, excerpt
+from rubriclab.report.wording import estimate, excerpt
 
 if TYPE_CHECKING:
     from rubriclab.ops.check import AspectCheck, CheckResult

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
+from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import (
     Criterion,
     Evidence,
@@ -17,7 +18,7 @@ from rubriclab.models.rubric import (
 from rubriclab.models.text import Scale, show
 from rubriclab.models.version import Provenance
 from rubriclab.report.model import Words, quoted
-from rubriclab.report.wording import count, counted, excerpt, figure, listed
+from rubriclab.report.wording import counted, excerpt, figure
 
 if TYPE_CHECKING:
     from rubriclab.learning.scoring import CriterionScore

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import JsonValue
 
 from rubriclab.models.base import canonical
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion
 from rubriclab.report import describe, wording
 from rubriclab.report.criteria import levels, statement
@@ -162,7 +163,7 @@ def _criterion(sign: str, style: Literal["added", "removed"], criterion: Criteri
     if criterion.levels:
         blocks.append(Indented((levels(criterion),)))
     if criterion.demonstrations:
-        blocks.append(Paragraph(f"with {wording.count(len(criterion.demonstrations), 'labelled text')}"))
+        blocks.append(Paragraph(f"with {count(len(criterion.demonstrations), 'labelled text')}"))
     yield Indented(tuple(blocks))
 
 

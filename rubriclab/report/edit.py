@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from rubriclab.models.characters import count
 from rubriclab.report.describe import limits, percent
 from rubriclab.report.model import Block, Bullets, Cell, Pairs, Paragraph, Section, View, quoted, table
 from rubriclab.report.verdict_agreement import verdict_section
-from rubriclab.report.wording import count, estimate, excerpt, figure
+from rubriclab.report.wording import estimate, excerpt, figure
 
 if TYPE_CHECKING:
     from rubriclab.models.version import EditChange, EditOrigin, HeldOutBy, Version

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement, verdict_statistic
 from rubriclab.models.aggregation import Term
+from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, labelled
 from rubriclab.models.version import RecordedText
@@ -90,7 +91,7 @@ def evaluation_view(
         ValueError: scores are missing for a version, or belong to other texts.
     """
     summaries = evaluation_summaries(versions, results, scored, examples)
-    title = ("Agreement with the labels of ", quoted(wording.listed(summaries)) if summaries else "")
+    title = ("Agreement with the labels of ", quoted(listed(summaries)) if summaries else "")
     errors = paragraphs(
         error_sentence(version, _texts(version, scored, examples))
         for version in versions
@@ -255,7 +256,7 @@ def _soft_pairs(results: Sequence[Result]) -> Iterator[str]:
     found = [result for result in results if result.soft_pairwise is not None]
     shown = [f"{wording.evaluator_parts(each.evaluator)[0]} {wording.figure(each.soft_pairwise)}" for each in found]
     if shown:
-        yield f"Soft pairwise accuracy: {wording.listed(shown)}."
+        yield f"Soft pairwise accuracy: {listed(shown)}."
 
 
 def _coefficients(results: Sequence[Result]) -> Table:
@@ -351,7 +352,7 @@ def _criterion(axis: charts.Axis, row: CriterionRow, term: Term | None) -> Row:
     title = describe.title(row.criterion, TITLE) if row.criterion else wording.excerpt(row.id, TITLE)
     remarks = [row.id, f"weight {describe.percent(term.weight)}" if term else ""]
     remarks += [f"{row.inapplicable} n/a" if row.inapplicable else ""]
-    remarks += [f"{wording.count(row.unscored, 'text')} unscored" if row.unscored else ""]
+    remarks += [f"{count(row.unscored, 'text')} unscored" if row.unscored else ""]
     name = line(quoted(title), quoted(", ".join(filter(None, remarks)), "quiet"))
     return Row((name, Drawing(charts.bar(axis, row.agreement, total=False)), Figure(row.agreement)))
 
@@ -407,9 +408,9 @@ def _unit(unit: UnitVerdict) -> Paragraph:
 def _unscored(texts: Sequence[JudgedText]) -> Iterator[Block]:
     missing = [text for text in texts if text.score.score is None]
     if not missing:
-        yield Paragraph(f"All {wording.count(len(texts), 'text')} have a score.")
+        yield Paragraph(f"All {count(len(texts), 'text')} have a score.")
         return
-    number = f"{wording.count(len(missing), 'text')} of {len(texts)} without a score"
+    number = f"{count(len(missing), 'text')} of {len(texts)} without a score"
     yield Paragraph(f"{number}; every figure leaves them out.", "quiet")
     rows = [(quoted(text.example.id), quoted(text.score.unscored or "")) for text in missing[:MOST_UNSCORED]]
     yield table(("text", "why"), rows)

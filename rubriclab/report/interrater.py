@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
+from rubriclab.models.characters import count
 from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.report import wording
 from rubriclab.report.model import Cell, Figure, Paragraph, Section, View, line, quoted, table
@@ -34,9 +35,9 @@ ZONES: Mapping[Reliability, str] = {
 
 def interrater_view(ref: str, agreement: InterraterAgreement) -> View:
     """Return tables of judges, pairs of judges, scores and criteria, and below them a summary in words."""
-    drawn = wording.count(agreement.groups, "group") + " of texts" if agreement.unit == "groups" else "texts"
+    drawn = count(agreement.groups, "group") + " of texts" if agreement.unit == "groups" else "texts"
     blocks = (
-        Paragraph(f"{wording.count(agreement.texts, 'text')} on {agreement.scale.describe()}", "quiet"),
+        Paragraph(f"{count(agreement.texts, 'text')} on {agreement.scale.describe()}", "quiet"),
         Paragraph(f"in brackets, 95 % intervals over {drawn}", "quiet"),
         _judges(agreement),
         _pairs(agreement),
@@ -53,7 +54,7 @@ def sentences(agreement: InterraterAgreement) -> Iterator[str]:
     missing = sum(criterion.missing for criterion in agreement.criteria)
     if missing or agreement.scores.missing:
         yield (
-            f"{wording.count(agreement.scores.missing, 'score')} and {wording.count(missing, 'answer')} are missing; "
+            f"{count(agreement.scores.missing, 'score')} and {count(missing, 'answer')} are missing; "
             "the figures rest on the others."
         )
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rubriclab.models.characters import asked_at, count
 from rubriclab.models.text import show
 from rubriclab.report import describe, wording
 from rubriclab.report.conclusion import badge_of, verdict
@@ -25,7 +26,7 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.verdicts import errors_words, recorded_agreement
-from rubriclab.report.wording import BLOCKS, byte_count, count, estimate, excerpt, figure
+from rubriclab.report.wording import BLOCKS, byte_count, estimate, excerpt, figure
 
 if TYPE_CHECKING:
     from rubriclab.learning.scoring import Score
@@ -123,7 +124,7 @@ def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> View:
     rows = [
         (
             quoted(version.ref),
-            quoted(wording.asked_at(version.provenance.judge, version.provenance.judge_address)),
+            quoted(asked_at(version.provenance.judge, version.provenance.judge_address)),
             "confirmed" if version.confirmed else "not confirmed",
         )
         for version in versions
@@ -172,8 +173,8 @@ def _shown(value: Words) -> Words:
 
 def _facts(version: Version) -> Iterator[tuple[str, Words]]:
     made, rubric = version.provenance, version.rubric
-    judge = wording.asked_at(made.judge, made.judge_address)
-    generator = wording.asked_at(made.generator, made.generator_address)
+    judge = asked_at(made.judge, made.judge_address)
+    generator = asked_at(made.generator, made.generator_address)
     yield "created", wording.moment(version.created)
     yield "method", ", ".join(part.method for part in rubric.parts)
     yield "judge", judge if made.judge == made.generator else f"{judge}, generator {generator}"

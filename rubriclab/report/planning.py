@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rubriclab.models.characters import one_line
+from rubriclab.models.characters import count, one_line
 from rubriclab.models.text import show
 from rubriclab.models.version import Version
 from rubriclab.ops.label import LabelPlan, SelectedText, UnusualRating
 from rubriclab.report import describe
 from rubriclab.report.conclusion import more_labels, verdict
 from rubriclab.report.model import Paragraph, Section, Stack, View, quoted, table
-from rubriclab.report.wording import count, excerpt
+from rubriclab.report.wording import excerpt
 
 TITLE, EXCERPT = 60, 120
 HALF = 0.5

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from rubriclab.models.characters import count
 from rubriclab.models.text import Scale
 from rubriclab.models.version import (
     Candidate,
@@ -28,7 +29,7 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.texts import MOST_SHOWN, TITLE, distance, text_card
-from rubriclab.report.wording import count, counted
+from rubriclab.report.wording import counted
 from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:

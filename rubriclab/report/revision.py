@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
 
+from rubriclab.models.characters import count
 from rubriclab.models.text import show
 from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import wording
@@ -50,7 +51,7 @@ def improvement_view(summary: RevisionSummary, effort: Effort) -> View:
         Paragraph(OPTIMISTIC),
         Paragraph(wording.effort(effort), "quiet"),
     )
-    return View(quoted(f"{summary.rubric}: {wording.count(summary.texts, 'text')}"), blocks, "rubriclab revision")
+    return View(quoted(f"{summary.rubric}: {count(summary.texts, 'text')}"), blocks, "rubriclab revision")
 
 
 def rewrite_view(improvement: Improvement) -> View:

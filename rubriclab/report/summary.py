@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from rubriclab.methods.catalogue import BASELINE_NAMES
+from rubriclab.models.characters import count
 from rubriclab.ops.evaluate import Evaluator, Result
 from rubriclab.report import wording
 from rubriclab.report.texts import JudgedText, human_scores, rubric_scores
@@ -166,8 +167,8 @@ def sentences(summary: EvaluationSummary) -> Iterator[str]:
     agreement = best.result.agreement
     yield (
         f"{_among(best, len(others))} Spearman correlation with the labels of {summary.aspect}: "
-        f"{wording.estimate(agreement.spearman)} {place}, on {wording.count(agreement.n, 'text')} in "
-        f"{wording.count(agreement.groups, 'group')}."
+        f"{wording.estimate(agreement.spearman)} {place}, on {count(agreement.n, 'text')} in "
+        f"{count(agreement.groups, 'group')}."
     )
     if best.best_baseline:
         name, _ = wording.evaluator_parts(best.best_baseline.other.evaluator)
@@ -187,7 +188,7 @@ def sentences(summary: EvaluationSummary) -> Iterator[str]:
     for row in summary.evaluators:
         if row.seen:
             yield (
-                f"{wording.count(row.seen, 'text')} are of groups that {row.ref} has learned from, so its figures are "
+                f"{count(row.seen, 'text')} are of groups that {row.ref} has learned from, so its figures are "
                 "optimistic."
             )
 

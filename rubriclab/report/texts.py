@@ -11,6 +11,7 @@ import numpy as np
 from rubriclab.learning.gate import rater_errors
 from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import verdict_statistic
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, Scale, labelled
 from rubriclab.models.version import RecordedText
@@ -30,7 +31,7 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.verdicts import errors_words, raters_errors
-from rubriclab.report.wording import count, excerpt
+from rubriclab.report.wording import excerpt
 from rubriclab.stats.agreement import (
     ConstantRule,
     Level,

@@ -12,6 +12,7 @@ import numpy as np
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.models.aggregation import Term
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.version import (
     MIN_BRIER_EFFECT,
@@ -239,7 +240,7 @@ def _predictions(version: Version, record: TrainingRecord) -> Iterator[Section]:
     caption = "Each dot is a text with its held-out score; on the broken line score and label are equal."
     if conformal and held:
         caption += (
-            f" {sum(held)} of {wording.count(len(held), 'label')} lie inside the intervals of the scores, by "
+            f" {sum(held)} of {count(len(held), 'label')} lie inside the intervals of the scores, by "
             "construction, as these texts determine the width; for new texts the intervals are meant to contain "
             f"{describe.percent(conformal.confidence)}."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from rubriclab.models.characters import count
 from rubriclab.report.model import (
     Block,
     Figure,
@@ -19,7 +20,7 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.report.wording import LEVELS, count, counted, estimate, figure
+from rubriclab.report.wording import LEVELS, counted, estimate, figure
 from rubriclab.stats.intervals import MIN_GROUPS
 
 if TYPE_CHECKING:

@@ -17,13 +17,14 @@ from rubriclab.learning.verdicts import (
     verdicts_of,
 )
 from rubriclab.methods.catalogue import JOINT
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
 from rubriclab.models.version import VerdictAgreement
 from rubriclab.ops.evaluate import Evaluator
 from rubriclab.report import charts
 from rubriclab.report.model import NO_BASIS, Basis, Block, Figure, Paragraph, Plot, Row, Section, quoted, table
-from rubriclab.report.wording import count, estimate, evaluator_parts, figure
+from rubriclab.report.wording import estimate, evaluator_parts, figure
 from rubriclab.stats.correlation import FloatArray
 
 NAMES = {JOINT: "this rubric", "direct": "the same judge asked directly"}

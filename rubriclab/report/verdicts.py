@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from rubriclab.models.characters import count
 from rubriclab.models.text import show
 from rubriclab.models.version import (
     VERDICTS,
@@ -13,7 +14,7 @@ from rubriclab.models.version import (
     Validation,
 )
 from rubriclab.report.describe import labels_proposed, percent
-from rubriclab.report.wording import LEVELS, count, estimate, figure
+from rubriclab.report.wording import LEVELS, estimate, figure
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import Interval
 

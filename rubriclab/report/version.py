@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from rubriclab.models.characters import asked_at, count
 from rubriclab.report import describe, verdicts, wording
 from rubriclab.report.conclusion import outcome
 from rubriclab.report.criteria import criteria_blocks, dropped_section
@@ -75,8 +76,8 @@ def _facts(version: Version, judges: Iterable[str]) -> Iterator[tuple[str, Cell]
         yield "threshold", threshold
     if scored_by := ", ".join(sorted(set(judges))):
         yield "scored here by", scored_by
-    yield "calibrated for", wording.asked_at(made.judge, made.judge_address)
-    yield "generator", wording.asked_at(made.generator, made.generator_address)
+    yield "calibrated for", asked_at(made.judge, made.judge_address)
+    yield "generator", asked_at(made.generator, made.generator_address)
     if version.imported:
         yield "origin", describe.version_origin(version)
     if made.model_versions:
@@ -117,7 +118,7 @@ def agreement(version: Version) -> Iterator[Block]:
         free = f"{measure}: Pearson {wording.figure(made.baseline.pearson)} with the same labels"
     statistics = _statistics(made.agreement, optimistic_too=describe.labels_proposed(version.rubric))
     rows = Pairs((*statistics, ("free baseline", free)))
-    yield Section(f"Agreement with {whose}", (Indented((rows,)),), wording.count(made.agreement.n, "text"))
+    yield Section(f"Agreement with {whose}", (Indented((rows,)),), count(made.agreement.n, "text"))
 
 
 def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rubriclab.models.characters import one_line, plain
+from rubriclab.models.characters import count, listed, plain
 from rubriclab.models.version import Baseline, Effort
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
@@ -21,7 +20,6 @@ DIGEST_SHOWN = 12
 EXCERPT = 420
 # Characters of one text that are shown: wrapping takes minutes for millions of them, and nobody reads on.
 LONGEST_SHOWN = 20_000
-JUDGE_SHOWN = 80
 # Ends of intervals below are 0 but for rounding errors.
 SMALLEST = 1e-6
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -36,25 +34,6 @@ LEVEL_NOTES: Mapping[str, str] = {
     "dataset": "one correlation over all texts, whatever their source",
     "system": "the systems' mean scores are compared, one point per system",
 }
-
-
-def asked_at(judge: str, address: str | None) -> str:
-    """Return a judge with its address, if that is not the provider's own."""
-    return f"{judge} at {address}" if address else judge
-
-
-def quoted_judge(judge: str, address: str | None = None, most: int | None = JUDGE_SHOWN) -> str:
-    """Return a judge for use in a sentence: in quotes, the name cut to `most` characters, with the full address.
-
-    The quotes keep a name from a pack from reading like a part of the sentence.
-    """
-    name = one_line(judge)
-    shown = name if most is None or len(name) <= most else f"{name[: most - 1]}…"
-    return asked_at(_quoted(shown), address and _quoted(one_line(address)))
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def lines(text: str) -> list[str]:
@@ -109,11 +88,6 @@ def estimate(statistic: Interval) -> str:
     return f"{figure(statistic.value)} {interval(statistic)}".rstrip()
 
 
-def count(number: int, noun: str) -> str:
-    """Return `1 text`, `2 texts`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def byte_count(number: int) -> str:
     """Return `512 bytes`, `1.2 MB`."""
     if number < 1000:
@@ -133,12 +107,6 @@ def counted(number: int, noun: str) -> str:
 def missing_answers(missing: int, answers: int) -> str:
     """Return `864 of 1,872 answers missing`."""
     return f"{missing:,} of {count(answers, 'answer')} missing"
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return `a, b and c`."""
-    *before, last = names
-    return f"{', '.join(before)} and {last}" if before else last
 
 
 def is_baseline(evaluator: str) -> bool:

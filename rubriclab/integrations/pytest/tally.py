@@ -14,7 +14,7 @@ from rubriclab.integrations.pytest.settings import UPDATE
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.paired_scores import Comparison, SideSummary
 from rubriclab.learning.scoring import CriterionScore, Score
-from rubriclab.models.characters import one_line
+from rubriclab.models.characters import count, one_line
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import show
 from rubriclab.models.version import Effort
@@ -22,7 +22,7 @@ from rubriclab.report import describe
 from rubriclab.report.comparison import change_sentence
 from rubriclab.report.describe import rounded
 from rubriclab.report.model import Block, Cell, Paragraph, View, quoted, table
-from rubriclab.report.wording import count, estimate, excerpt
+from rubriclab.report.wording import estimate, excerpt
 
 # Criteria that are listed for a text, texts that are listed, and characters of a reason and of a text.
 CRITERIA, TEXTS, REASON, TEXT = 3, 3, 200, 300

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
+from rubriclab.models.characters import count
 from rubriclab.models.judgment import LabelQuestion
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.label import (
@@ -27,7 +28,6 @@ from rubriclab.ops.label import (
     prepare_labeling,
 )
 from rubriclab.ops.workspace import Workspace
-from rubriclab.report.wording import count
 from rubriclab.web.label.app import label_app
 from rubriclab.web.security import Access
 from rubriclab.web.server import EVERYWHERE, LOOPBACK, listen, local_address, port_of, serve

@@ -22,9 +22,9 @@ from rubriclab.errors import BudgetReached, SettingsError
 from rubriclab.judges.stack import Ledger, LocalBudget
 from rubriclab.learning.estimate import DryRun
 from rubriclab.models.base import FrozenModel
+from rubriclab.models.characters import count
 from rubriclab.ops.workspace import Callback, Notify, Workspace, finish, spent
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.report.wording import count
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

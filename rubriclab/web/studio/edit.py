@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from rubriclab.models.aggregation import Term, threshold_by_hand
-from rubriclab.models.characters import plain
+from rubriclab.models.characters import count, plain
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import show
 from rubriclab.ops.edit import EditableVersion, EditOptions, EditResult, PreparedEdit, editable_version, prepare_edit
@@ -25,7 +25,7 @@ from rubriclab.report import charts, describe
 from rubriclab.report.edit import agreement_section, notes, verdict, verdicts_section
 from rubriclab.report.html import body, typeset
 from rubriclab.report.model import Drawing, Figure, Table, View, quoted, table
-from rubriclab.report.wording import count, figure
+from rubriclab.report.wording import figure
 from rubriclab.web.studio.app import Studio
 from rubriclab.web.studio.asking import Allowance, PriceQuote, body_of
 

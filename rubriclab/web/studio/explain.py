@@ -12,14 +12,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.models.characters import is_blank
+from rubriclab.models.characters import is_blank, listed
 from rubriclab.models.text import Example
 from rubriclab.models.version import Version
 from rubriclab.ops.explain import Explaining, ExplainOptions, prepare_explanation
 from rubriclab.ops.workspace import Workspace, finish
 from rubriclab.report.explanation import explanation_view
 from rubriclab.report.html import body
-from rubriclab.report.wording import listed
 from rubriclab.web.studio.app import Studio
 from rubriclab.web.studio.asking import Allowance, PriceQuote, body_of
 

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from rubriclab.models.characters import asked_at
 from rubriclab.models.version import EditChange, Version
 from rubriclab.ops import versions as service
 from rubriclab.report import describe, verdicts, wording
@@ -161,7 +162,7 @@ def summary(version: Version) -> Summary:
         verdicts.errors_words(measured.errors) if measured and measured.errors else "",
         HELD_OUT_BY[made.held_out_by] if made.validation else "",
         verdicts.per_text(verdicts.rubric_agreement(made.validation).calls) if made.validation else "",
-        wording.asked_at(made.judge, made.judge_address),
+        asked_at(made.judge, made.judge_address),
         describe.contents(version.rubric.criteria),
         wording.moment(version.created),
         _origin(version),
