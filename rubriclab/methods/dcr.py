@@ -36,12 +36,7 @@ from rubriclab.methods.method import (
     UnitVerdict,
     silent,
 )
-from rubriclab.methods.prompting import (
-    Whole,
-    chunks,
-    for_each,
-    why_missing,
-)
+from rubriclab.methods.prompting import Whole, chunks, for_each, why_missing
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist, SeedQuestion
 from rubriclab.models.rubric import Criterion, Evidence, Part
@@ -55,12 +50,8 @@ from rubriclab.models.text import (
     locate_sentences,
     split_sentences,
 )
-from rubriclab.prompts.prompt import (
-    AskedEntry,
-    KeyedReply,
-    Prompt,
-    keyed_reply,
-)
+from rubriclab.option_names import option
+from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
 # Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one
@@ -503,14 +494,17 @@ def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> 
     """
     checklist = training_input.checklist
     if checklist is None:
-        raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: `checklist=FILE`.")
+        raise ChecklistError(
+            "DCR goes by the checks of a checklist, and there is none.", f"Give one: {option('checklist', 'FILE')}."
+        )
     material = reference_field(checklist.units)
     if training_input.examples and not _comparable(training_input, material, settings):
         label, first = training_input.assignment.words.called(material), training_input.examples[0]
         reason = f"{first.id}: {comparison_of(first, material, training_input.assignment, settings)}"
         raise DataError(
             f"None of the {len(training_input.examples)} labelled texts can be held against its {label}; of {reason}.",
-            f"Give rows with the field {material!r} (`mapping` names another), or a checklist beside something else.",
+            f"Give rows with the field {material!r} ({option('mapping')} names another), or a checklist beside "
+            "something else.",
         )
     return make_criterion(checklist, material, training_input.assignment), material
 

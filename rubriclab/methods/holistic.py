@@ -33,25 +33,13 @@ from rubriclab.methods.method import (
     scores_of,
     silent,
 )
-from rubriclab.methods.prompting import (
-    AssessableRating,
-    OnScale,
-    Rating,
-    Whole,
-    gathered,
-    rating,
-)
-from rubriclab.models.base import MAX_WORDING_LENGTH
+from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, gathered, rating
+from rubriclab.models.base import LONGEST_WORDING
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Scale,
-    Units,
-    show,
-)
+from rubriclab.models.text import Assignment, Example, Scale, Units, show
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
+from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -221,7 +209,9 @@ def require_scores(rated: Sequence[CriterionRating]) -> None:
     """
     if rated and all(rating.score is None for rating in rated):
         reason = rated[0].reason
-        raise JudgeError(f"The judge gave no usable score for any training text: {reason}", "Try another `judge`.")
+        raise JudgeError(
+            f"The judge gave no usable score for any training text: {reason}", f"Try another {option('judge')}."
+        )
 
 
 def values(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
@@ -519,8 +509,8 @@ class Steps(BaseModel):
 
     @model_validator(mode="after")
     def _storable(self) -> Self:
-        if (length := len(self.numbered())) > MAX_WORDING_LENGTH:
-            raise ValueError(f"at most {MAX_WORDING_LENGTH:,} characters were expected in all steps; got {length:,}")
+        if (length := len(self.numbered())) > LONGEST_WORDING:
+            raise ValueError(f"at most {LONGEST_WORDING:,} characters were expected in all steps; got {length:,}")
         return self
 
     def numbered(self) -> str:
@@ -557,7 +547,9 @@ async def written_steps(assignment: Assignment, settings: HolisticSettings, gene
     """
     answer = await ask(generator, steps_prompt(assignment, settings))
     if answer.value is None:
-        raise JudgeError(f"No evaluation steps could be obtained: {answer.missing}", "Try another `generator`.")
+        raise JudgeError(
+            f"No evaluation steps could be obtained: {answer.missing}", f"Try another {option('generator')}."
+        )
     return answer.value.numbered()
 
 

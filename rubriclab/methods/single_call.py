@@ -13,27 +13,14 @@ from rubriclab.judges.providers import estimated_tokens
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.score import TOKENS_PER_ANSWER, AnswerEntry, QuestionAnswer, Readable, rate_question
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.prompting import (
-    ScoreEntry,
-    bare_score,
-    chunks,
-    gathered,
-    rating,
-    score_entry,
-    why_missing,
-)
+from rubriclab.methods.prompting import ScoreEntry, bare_score, chunks, gathered, rating, score_entry, why_missing
 from rubriclab.methods.questions import by_trait, payload
 from rubriclab.models.aggregation import CallForm, RivalLimits
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example, text_digest
 from rubriclab.prompts import render
-from rubriclab.prompts.prompt import (
-    AskedEntry,
-    KeyedReply,
-    Prompt,
-    keyed_reply,
-)
+from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.prompts.render import Message
 
 

@@ -18,14 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rubriclab.errors import ChecklistError, LiteratureError
-from rubriclab.models.base import (
-    FrozenModel,
-    Unreadable,
-    content_path,
-    parse_json,
-    read_file,
-    text_of,
-)
+from rubriclab.models.base import FrozenModel, Unreadable, content_path, parse_json, read_file, text_of
 from rubriclab.models.text import Material, Units, Words
 from rubriclab.pydantic_errors import faults, first_fault, has_wrong_names
 

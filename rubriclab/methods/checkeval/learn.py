@@ -63,13 +63,8 @@ from rubriclab.methods.questions import (
 from rubriclab.methods.sources import Checklist, SeedQuestion, SubDimension
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Part
-from rubriclab.models.text import (
-    Aspect,
-    Assignment,
-    Example,
-    named_reasons,
-    shipped_aspects,
-)
+from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects
+from rubriclab.option_names import option
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import rounded
@@ -97,7 +92,7 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
     answer = await ask(generator, seeds_prompt(assignment))
     if answer.value is None:
-        raise JudgeError(f"No seed questions could be written: {answer.missing}", "Try another `generator`.")
+        raise JudgeError(f"No seed questions could be written: {answer.missing}", f"Try another {option('generator')}.")
     numbers = count(1)
     subs = tuple(
         SubDimension(
@@ -133,7 +128,8 @@ def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Ch
     if checklist is None:
         raise ChecklistError(
             "CheckEval starts from seed questions, and there are none.",
-            "Give a checklist with `checklist=FILE`, or have it written: `settings=checkeval.seeds=prior knowledge`.",
+            f"Give a checklist with {option('checklist', 'FILE')}, or have it written: "
+            f"{option('settings', 'checkeval.seeds=prior knowledge')}.",
         )
     if not most:
         return checklist
@@ -195,7 +191,7 @@ async def augment(
     if failures and len(failures) == len(results):
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
-            "Try another `generator`, or set diversified and elaborated_most of checkeval to 0: only the "
+            f"Try another {option('generator')}, or set diversified and elaborated_most of checkeval to 0: only the "
             "seeds are then used.",
         )
     made = [new for result in results if not isinstance(result, str) for new in result]
@@ -550,7 +546,7 @@ async def learn(
     every = [answer for answered in answers for answer in answered.values()]
     if every and all(answer.answer is None for answer in every):
         reason = f"The judge gave no usable answer for any training text: {every[0].reason}"
-        raise JudgeError(reason, "Try another `judge`.")
+        raise JudgeError(reason, f"Try another {option('judge')}.")
 
     ratings = [{each.id: rate_question(each, answered[each.id]) for each in questions} for answered in answers]
     rows = tuple(tuple(each[question.id] for question in questions) for each in ratings)

@@ -34,23 +34,10 @@ from rubriclab.methods.prompting import (
     keep_valid,
     why_missing,
 )
-from rubriclab.methods.questions import (
-    YesNo,
-    YesOrNo,
-    by_trait,
-    payload,
-    question_of,
-    read_answer,
-)
+from rubriclab.methods.questions import YesNo, YesOrNo, by_trait, payload, question_of, read_answer
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
-from rubriclab.prompts.prompt import (
-    AskedEntry,
-    KeyedReply,
-    Prompt,
-    is_salvage,
-    keyed_reply,
-)
+from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
 # Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become

@@ -1,12 +1,7 @@
 """HypoEval: hypotheses about what raters reward, learned from a few labels and literature; each rates a text."""
 
 from rubriclab.methods.hypoeval.learn import extend, learn, learning_calls
-from rubriclab.methods.hypoeval.score import (
-    PRESETS,
-    HypoEvalScoringSettings,
-    HypoEvalSettings,
-    score,
-)
+from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalScoringSettings, HypoEvalSettings, score
 from rubriclab.methods.method import Method
 
 HYPOEVAL = Method(

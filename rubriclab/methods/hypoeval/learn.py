@@ -29,12 +29,7 @@ from pydantic import BaseModel, ValidationInfo, model_validator
 
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.hypoeval.score import (
-    HypoEvalSettings,
-    Procedure,
-    RatingTable,
-    rate,
-)
+from rubriclab.methods.hypoeval.score import HypoEvalSettings, Procedure, RatingTable, rate
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, cross_validated, silent
 from rubriclab.methods.prompting import (
     CitedNumbers,
@@ -51,15 +46,11 @@ from rubriclab.methods.prompting import (
 )
 from rubriclab.methods.questions import MOST_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
-from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
+from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Scale,
-    show,
-)
+from rubriclab.models.text import Assignment, Example, Scale, show
+from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -391,14 +382,14 @@ class LevelText(BaseModel):
     """One level of a proposed hypothesis."""
 
     score: Number
-    description: Annotated[str, at_most(MAX_WORDING_LENGTH)]
+    description: Annotated[str, at_most(LONGEST_WORDING)]
 
 
 class Hypothesis(BaseModel):
     """A proposed hypothesis: one trait, level by level."""
 
-    trait: Annotated[str, at_most(MAX_NAME_LENGTH)]
-    statement: Annotated[str, at_most(MAX_WORDING_LENGTH)]
+    trait: Annotated[str, at_most(LONGEST_NAME)]
+    statement: Annotated[str, at_most(LONGEST_WORDING)]
     levels: list[LevelText]
     reasons: NothingToCite = []
 
@@ -571,7 +562,7 @@ async def learn(
         raise SettingsError(
             "Hypotheses from literature alone need findings, and there are none for "
             f"{training_input.assignment.words.task!r}.",
-            "Give your own with `literature=PATH`.",
+            f"Give your own with {option('literature', 'PATH')}.",
         )
     order, shown = list(training_input.in_order), sorted(training_input.shown, key=lambda example: example.id)
     for texts in (order, shown):
@@ -801,12 +792,14 @@ class _HypoEvalRun:
         if not self.order:
             return candidates[: self.settings.selected]
         if np.isnan(matrix).all():
-            raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
+            raise JudgeError(
+                "The judge gave no usable rating for any training text.", f"Try another {option('judge')}."
+            )
         selected = tuple(candidates[column] for column in select(matrix, labels, self.settings))
         if not selected:
             raise JudgeError(
                 f"No hypothesis was rated on at least half of the {len(self.order)} texts.",
-                "Run it again, with `retry_failed`.",
+                f"{RUN_AGAIN}, with {option('retry_failed')}.",
             )
         return selected
 

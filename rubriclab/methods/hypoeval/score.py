@@ -11,20 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Presets, scores_of
-from rubriclab.methods.prompting import (
-    Rating,
-    gathered,
-    score_entry,
-    why_missing,
-)
+from rubriclab.methods.prompting import Rating, gathered, score_entry, why_missing
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example
-from rubriclab.prompts.prompt import (
-    AskedEntry,
-    KeyedReply,
-    Prompt,
-    keyed_reply,
-)
+from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import DIGITS
 

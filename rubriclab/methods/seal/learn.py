@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -22,13 +22,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, scores_of, silent
-from rubriclab.methods.prompting import (
-    NewName,
-    Wording,
-    first_usable,
-    for_each,
-    shown_once,
-)
+from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, shown_once
 from rubriclab.methods.questions import (
     FEWEST_ANSWERS,
     AnswerMatrix,
@@ -51,6 +45,7 @@ from rubriclab.methods.seal.score import (
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, split_sentences
+from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import rounded
@@ -81,18 +76,66 @@ async def learn(
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
-            "Give a pack with `checklist=FILE`, or have some proposed.",
+            f"Give a pack with {option('checklist', 'FILE')}, or have some proposed.",
         )
+    assignment, texts, labels = training_input.assignment, training_input.in_order, training_input.label_array
     packed, dimensions = pack_questions(training_input.checklist)
     proposed, meant, failure = await propose(training_input, settings, generator)
     if not packed and not proposed:
-        raise JudgeError(f"There are no questions to ask: {failure}", "Try another `generator`.")
+        raise JudgeError(f"There are no questions to ask: {failure}", f"Try another {option('generator')}.")
     questions = (*packed, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROPOSED)
     units = (training_input.checklist and training_input.checklist.units) or UNPACKED
-    plan = VerificationPlan(questions, {**dimensions, **meant}, units, training_input.assignment, settings)
-    learned = await _SealRun(training_input, settings, plan, judge, on_progress).run()
-    return replace(learned, notes=(*filter(None, [failure]), *learned.notes))
+    plan = VerificationPlan(questions, {**dimensions, **meant}, units, assignment, settings)
+    judged = await for_each(
+        texts,
+        lambda text: judge_text(text, plan, judge),
+        lambda done: on_progress(f"{done} of {len(texts)} texts judged", PROPOSED + (1 - PROPOSED) * done / len(texts)),
+    )
+    verdicts = [verdict for each in judged for verdict in each.verdicts.values()]
+    if judged and all(verdict.value is None for verdict in verdicts):
+        reason = verdicts[0].reason if verdicts else judged[0].fault
+        raise JudgeError(
+            f"There is no usable verdict on any training text: {reason}", f"Try another {option('judge')}."
+        )
+
+    ratings = tuple(rate_questions(each, questions) for each in judged)
+    good = scores_of(ratings, len(questions))
+    answers = AnswerMatrix(good, np.ones(good.shape, dtype=bool), labels)
+    if texts:
+        columns = zip(questions, good.T, strict=True)
+        questions = tuple(_with_evidence(each, judged, column, labels) for each, column in columns)
+
+    def select(answers: AnswerMatrix) -> SelectedQuestions:
+        by_labels = settings.filter == "labels"
+        return select_by_labels(questions, answers) if by_labels else SelectedQuestions(questions, {})
+
+    def score(chosen: SelectedQuestions, some: Sequence[TextVerdicts]) -> FloatArray:
+        return floats(score_verdicts(each, chosen.questions, assignment.scale)[0] for each in some)
+
+    chosen = select(answers)
+    on_progress(f"{len(chosen.questions)} questions kept", 1.0)
+    scores = reselected = score(chosen, judged)
+    optimistic = bool(texts) and (settings.filter == "labels" or any(each.evidence.examples for each in questions))
+    if optimistic:
+        reselected = reselected_scores(texts, judged, lambda others: select(answers.rows(others)), score)
+    return Learned(
+        part=Part(
+            method="seal",
+            settings=settings.model_dump(mode="json"),
+            criteria=chosen.questions,
+            dropped=tuple(chosen.left_out(questions)),
+            dimensions=plan.dimensions,
+            units=plan.units,
+        ),
+        examples=tuple(text.id for text in texts),
+        candidates=tuple(question.id for question in questions),
+        ratings=ratings,
+        scores=scores,
+        reselected=reselected,
+        optimistic=optimistic,
+        notes=(*filter(None, [failure]), *chosen.notes),
+    )
 
 
 def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], dict[str, str]]:
@@ -113,134 +156,50 @@ def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], 
     return tuple(questions), {sub.name: sub.definition for sub in subs}
 
 
-@dataclass
-class _SealRun:
-    """The verdicts on the labelled texts, and the selection by labels."""
-
-    training_input: TrainingInput
-    settings: SealSettings
-    plan: VerificationPlan
-    judge: Judge
-    on_progress: Progress
-
-    def __post_init__(self) -> None:
-        self.texts, self.labels = self.training_input.in_order, self.training_input.label_array
-
-    async def run(self) -> Learned:
-        judged, questions = await self._judged(), self.plan.questions
-        ratings = tuple(rate_questions(each, questions) for each in judged)
-        good = scores_of(ratings, len(questions))
-        answers = AnswerMatrix(good, np.ones(good.shape, dtype=bool), self.labels)
-        if self.texts:
-            columns = zip(questions, good.T, strict=True)
-            questions = tuple(_with_evidence(each, judged, column, self.labels) for each, column in columns)
-        chosen = self._selected(questions, answers)
-        self.on_progress(f"{len(chosen.questions)} questions kept", 1.0)
-        part = Part(
-            method="seal",
-            settings=self.settings.model_dump(mode="json"),
-            criteria=chosen.questions,
-            dropped=tuple(chosen.left_out(questions)),
-            dimensions=self.plan.dimensions,
-            units=self.plan.units,
-        )
-        scores = reselected = self._scores(chosen, judged)
-        proposed = any(question.evidence.examples for question in self.plan.questions)
-        optimistic = bool(self.texts) and (self.settings.filter == "labels" or proposed)
-        if optimistic:
-            reselected = reselected_scores(
-                self.texts, judged, lambda others: self._selected(questions, answers.rows(others)), self._scores
-            )
-        return Learned(
-            part,
-            examples=tuple(text.id for text in self.texts),
-            candidates=tuple(question.id for question in questions),
-            ratings=ratings,
-            scores=scores,
-            reselected=reselected,
-            optimistic=optimistic,
-            notes=chosen.notes,
-        )
-
-    async def _judged(self) -> list[TextVerdicts]:
-        """Return the verdicts on each text."""
-        total = len(self.texts)
-
-        def on_done(done: int) -> None:
-            self.on_progress(f"{done} of {total} texts judged", PROPOSED + (1 - PROPOSED) * (done / total))
-
-        results = await for_each(self.texts, lambda text: judge_text(text, self.plan, self.judge), on_done)
-        verdicts = [verdict for judged in results for verdict in judged.verdicts.values()]
-        if results and all(verdict.value is None for verdict in verdicts):
-            reason = verdicts[0].reason if verdicts else results[0].fault
-            raise JudgeError(f"There is no usable verdict on any training text: {reason}", "Try another `judge`.")
-        return results
-
-    def _selected(self, questions: Sequence[Criterion], answers: AnswerMatrix) -> SelectedQuestions:
-        if self.settings.filter == "labels":
-            return select_by_labels(questions, answers)
-        return SelectedQuestions(tuple(questions), {})
-
-    def _scores(self, chosen: SelectedQuestions, judged: Sequence[TextVerdicts]) -> FloatArray:
-        scale = self.training_input.assignment.scale
-        return floats(score_verdicts(each, chosen.questions, scale)[0] for each in judged)
-
-
 def select_by_labels(questions: Sequence[Criterion], answers: AnswerMatrix) -> SelectedQuestions:
     """Return the questions that the labels select: of the proposed ones only those that correlate with them.
 
     A pack's questions are written by people and kept unless the labels speak against them; so are proposed questions if
     there are no others.
     """
-    untracked = _not_tracking(questions, answers)
-    if len(untracked) == len(questions):
-        untracked = {}
-    kept = [column for column in range(len(questions)) if column not in untracked]
-    remaining = AnswerMatrix(answers.good[:, kept], answers.applies[:, kept], answers.labels)
-    selection = select_questions([questions[column] for column in kept], remaining)
-    return replace(
-        selection,
-        dropped={**{questions[column].id: reason for column, reason in untracked.items()}, **selection.dropped},
-    )
-
-
-def _not_tracking(questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
-    """Return the columns of proposed questions whose correlation with the labels is not significant (one-sided)."""
-    untracked = {}
+    correlations = label_correlations(answers.good, answers.labels).tolist()
     counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
-    for column, (r, n) in enumerate(
-        zip(label_correlations(answers.good, answers.labels).tolist(), counts, strict=True)
-    ):
-        proposed = question_of(questions[column]).origin == "proposed"
+    untracked = {}
+    for column, (question, r, n) in enumerate(zip(questions, correlations, counts, strict=True)):
+        proposed = question_of(question).origin == "proposed"
         # Without a correlation (NaN), other rules apply.
         if proposed and n >= FEWEST_ANSWERS and (p := p_below(-r, n)) > TRACKING:
             untracked[column] = (
                 f"does not track the labels: correlation {r:.2f} over {n} training texts, "
                 f"so high by chance in {p:.1%} of cases"
             )
-    return untracked
+    if len(untracked) == len(questions):
+        untracked = {}
+    kept = [column for column in range(len(questions)) if column not in untracked]
+    remaining = AnswerMatrix(answers.good[:, kept], answers.applies[:, kept], answers.labels)
+    selection = select_questions([questions[column] for column in kept], remaining)
+    dropped = {questions[column].id: reason for column, reason in untracked.items()}
+    return replace(selection, dropped={**dropped, **selection.dropped})
 
 
 def _with_evidence(
     question: Criterion, judged: Sequence[TextVerdicts], column: FloatArray, labels: FloatArray
 ) -> Criterion:
-    """Return the question with its evidence from the training texts; answers are counted unit by unit."""
+    """Return the question with its evidence from the training texts; answers are counted unit by unit.
+
+    Ratings do not count as answers.
+    """
+    verified = (each for each in judged if not each.rated)
+    counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
+    good, bad = counts[1.0], counts[0.0]
     has = ~np.isnan(column)
     update: Mapping[str, Any] = {
-        "answers": _answers(question, judged),
+        "answers": {"yes": good, "no": bad} if question_of(question).better == "yes" else {"yes": bad, "no": good},
         "pearson": rounded(float(label_correlations(column[:, None], labels)[0])),
         "judged": int(has.sum()),
         "missing": int((~has).sum()),
     }
     return question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
-
-
-def _answers(question: Criterion, judged: Sequence[TextVerdicts]) -> dict[str, int]:
-    """Return the numbers of yes and no answers to the question; ratings do not count."""
-    verified = (each for each in judged if not each.rated)
-    counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
-    good, bad = counts[1.0], counts[0.0]
-    return {"yes": good, "no": bad} if question_of(question).better == "yes" else {"yes": bad, "no": good}
 
 
 def learning_calls(training_input: TrainingInput, settings: SealSettings) -> LearningCalls:
@@ -301,16 +260,26 @@ async def propose(
     if not settings.proposed:
         return (), {}, None
     texts = shown(training_input)
-    prompt = propose_prompt(training_input, texts, settings)
-    answer = await first_usable(prompt, generator)
+    answer = await first_usable(propose_prompt(training_input, texts, settings), generator)
     if answer.value is None:
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
     proposals = answer.value.sub_dimensions[: settings.proposed]
-    ids = _free_ids(training_input.checklist)
+    taken = {question.id for question in training_input.checklist.questions} if training_input.checklist else set()
+    free = (name for name in (f"p{number}" for number in count(1)) if name not in taken)
     evidence = Evidence(
         origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
     )
-    questions = tuple(proposed_question(next(ids), each.name, each.question, evidence) for each in proposals)
+    questions = tuple(
+        Criterion(
+            id=next(free),
+            kind="question",
+            trait=each.name,
+            statement=each.question,
+            evidence=evidence,
+            question=Question(origin="proposed"),
+        )
+        for each in proposals
+    )
     return questions, {each.name: each.definition for each in proposals}, None
 
 
@@ -348,18 +317,6 @@ def shown(training_input: TrainingInput) -> tuple[Example, ...]:
     ranked = sorted(training_input.examples, key=lambda example: (labels[example.id], example.id))
     places = np.linspace(0, len(ranked) - 1, min(SHOWN, len(ranked))).round().astype(int) if ranked else ()
     return tuple(ranked[place] for place in dict.fromkeys(places))
-
-
-def proposed_question(name: str, trait: str, text: str, evidence: Evidence) -> Criterion:
-    """Return the question of a proposed sub-dimension."""
-    return Criterion(
-        id=name, kind="question", trait=trait, statement=text, evidence=evidence, question=Question(origin="proposed")
-    )
-
-
-def _free_ids(checklist: Checklist | None) -> Iterator[str]:
-    taken = {question.id for question in checklist.questions} if checklist else set()
-    return (name for name in (f"p{number}" for number in count(1)) if name not in taken)
 
 
 def _plain(words: str) -> str:

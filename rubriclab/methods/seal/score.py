@@ -1,11 +1,15 @@
-"""SEAL's hyperparameters, and the setting of its paper."""
+"""SEAL: a text's units, the verdict on each of them by each question, and the score from the verdicts (section 3).
+
+text -> units (sentences, pairs, facts; or the whole text if it has too few) -> prompts with every question about every
+unit, beside the texts or facts to compare with -> verdicts -> weighted shares of good verdicts (equations 4 to 7)
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Self
 
@@ -15,15 +19,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, UnitVerdict
-from rubriclab.methods.prompting import (
-    Number,
-    ScoreEntry,
-    Whole,
-    bare_score,
-    chunks,
-    score_entry,
-    why_missing,
-)
+from rubriclab.methods.prompting import Number, ScoreEntry, Whole, bare_score, chunks, score_entry, why_missing
 from rubriclab.methods.questions import YesOrNo, question_of
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import (
@@ -39,13 +35,7 @@ from rubriclab.models.text import (
     locate_sentences,
     split_sentences,
 )
-from rubriclab.prompts.prompt import (
-    AskedEntry,
-    KeyedReply,
-    Prompt,
-    is_salvage,
-    keyed_reply,
-)
+from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 
@@ -117,30 +107,14 @@ class SealSettings(SealScoringSettings):
     """What drops questions: the training labels, or nothing (paper). Without labelled texts all are kept."""
 
 
-def judge_weighs(units: Units, settings: SealScoringSettings) -> bool:
-    """Return whether the judge gives weights for each text."""
-    return settings.weights == "judge" or (settings.weights == "as packed" and units.weights == "judge")
-
-
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
 
 # The key of the questions' weights beside the units.
 WEIGHTS = "weights"
 
 
-def asked_units(fields: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the units that a prompt's fields show, in their order."""
-    return [unit["id"] for unit in fields["units"]]
-
-
-def asked_questions(fields: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the questions that a prompt's fields show, in their order."""
-    return [question["id"] for question in fields["questions"]]
-
-
-def shown_facts(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts that a prompt's fields show, by id."""
-    return {fact["id"]: fact["text"] for fact in fields["facts"]}
+def _shown_ids(fields: Mapping[str, Any], name: Literal["units", "questions", "facts"]) -> list[str]:
+    return [entry["id"] for entry in fields[name]]
 
 
 def _as_fact(value: Any) -> Any:
@@ -157,7 +131,7 @@ class UnitAnswer(BaseModel):
 
 
 def _known_facts(facts: list[str], info: ValidationInfo) -> list[str]:
-    known = list(shown_facts(info.context or {"facts": ()}))
+    known = _shown_ids(info.context or {"facts": ()}, "facts")
     if not is_salvage(info) and (unknown := [name for name in facts if name not in known]):
         raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known[0]} to {known[-1]}")
     return facts
@@ -199,12 +173,10 @@ def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
     entry = forms[template][fields["bare"]]
     questions = [(question["id"], (question["text"],)) for question in fields["questions"]]
     of_unit = keyed_reply(tuple(AskedEntry(name, entry, names=wording) for name, wording in questions))
-    asked = [AskedEntry(unit, of_unit) for unit in asked_units(fields)]
+    asked = [AskedEntry(unit, of_unit) for unit in _shown_ids(fields, "units")]
     if fields["weigh"]:
-        weights = keyed_reply(
-            tuple(AskedEntry(name, Weight, names=wording) for name, wording in questions), base=Weights
-        )
-        asked.append(AskedEntry(WEIGHTS, weights, WEIGHTS))
+        weights = tuple(AskedEntry(name, Weight, names=wording) for name, wording in questions)
+        asked.append(AskedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
     return keyed_reply(tuple(asked), of_text=True)
 
 
@@ -231,16 +203,18 @@ class VerificationPlan:
     assignment: Assignment
     settings: SealScoringSettings
 
+    @property
+    def judge_weighs(self) -> bool:
+        """Whether the judge gives weights for each text."""
+        packed = self.settings.weights == "as packed" and self.units.weights == "judge"
+        return len(self.questions) > 1 and (self.settings.weights == "judge" or packed)
+
     def materials(self, example: Example) -> dict[Material, str]:
         """Return the texts to compare with: those that the units name or a question needs, if the example has them."""
         named = {*self.units.beside, *(question_of(question).support for question in self.questions)}
-        texts: Mapping[Material, str | None] = {
-            "source": example.source,
-            "context": example.context,
-            "reference": example.reference,
-        }
+        texts: dict[Material, str] = {name: getattr(example, name) or "" for name in MATERIALS if name in named}
         # A text without letters and digits has no sentence.
-        return {n: text for n in MATERIALS if n in named and (text := texts[n]) and any(map(str.isalnum, text))}
+        return {name: text for name, text in texts.items() if any(map(str.isalnum, text))}
 
     def lacking(self, given: Mapping[Material, str]) -> dict[str, str]:
         """Return the questions that need facts of a missing text, by id, with the reason."""
@@ -282,106 +256,88 @@ class TextVerification:
         return not settings.verify or (self.kind == "whole" and settings.decompose)
 
 
-def facts_by_id(material: Material, facts: Sequence[str]) -> dict[str, str]:
-    """Return facts by id: c1, c2 ... for a source, r1 ... for a reference, x1 ... for a context."""
-    return {f"{LETTERS[material]}{number}": fact for number, fact in enumerate(facts, 1)}
-
-
 def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     """Return the prompts with every question about every unit.
 
     If the judge weights several questions, the first prompt requests their weights too. If it does not have all the
     questions, another prompt before it requests only weights.
     """
-    plan, prompts = verification.plan, list(_prompts(verification))
-    if not prompts or len(plan.questions) < 2 or not judge_weighs(plan.units, plan.settings):
-        return prompts
-    if asked_questions(prompts[0].fields) == [question.id for question in plan.questions]:
-        return [_weighing(prompts[0]), *prompts[1:]]
-    return [_weighing(_prompt("seal/verify", verification, plan.questions, ())), *prompts]
-
-
-def _prompts(verification: TextVerification) -> Iterator[Prompt[KeyedReply]]:
-    most = verification.plan.settings.most_per_call
-    for (template, material), questions in _by_template(verification).items():
-        for asked in chunks(questions, most):
-            for units in chunks(verification.units, max(1, most // len(asked))):
-                yield _prompt(template, verification, asked, units, material)
-
-
-def _by_template(verification: TextVerification) -> dict[tuple[str, Material | None], list[Criterion]]:
-    """Return the questions that can be asked by template, and by the material of their support."""
+    plan, most = verification.plan, verification.plan.settings.most_per_call
+    # The questions that can be asked, by template and by the material whose facts must support a unit.
     groups: dict[tuple[str, Material | None], list[Criterion]] = {}
-    for question in verification.plan.questions:
-        if question.id not in verification.lacking:
-            groups.setdefault(_template(verification, question), []).append(question)
-    return groups
+    for question in plan.questions:
+        if question.id in verification.lacking:
+            continue
+        support = question_of(question).support if verification.kind == "fact" and not verification.rated else None
+        template = "seal/rate" if verification.rated else "seal/support" if support else "seal/verify"
+        groups.setdefault((template, support), []).append(question)
+    parts = [
+        (template, some, units, material)
+        for (template, material), questions in groups.items()
+        for some in chunks(questions, most)
+        for units in chunks(verification.units, max(1, most // len(some)))
+    ]
+    prompts = [_verdict_prompt(verification, *part) for part in parts]
+    if not prompts or not plan.judge_weighs:
+        return prompts
+    if _shown_ids(prompts[0].fields, "questions") == [question.id for question in plan.questions]:
+        return [_verdict_prompt(verification, *parts[0], weigh=True), *prompts[1:]]
+    return [_verdict_prompt(verification, "seal/verify", plan.questions, (), weigh=True), *prompts]
 
 
-def _template(verification: TextVerification, question: Criterion) -> tuple[str, Material | None]:
-    if verification.rated:
-        return "seal/rate", None
-    support = question_of(question).support if verification.kind == "fact" else None
-    return ("seal/support", support) if support else ("seal/verify", None)
-
-
-def _prompt(
-    template: str,
+def _verdict_prompt(
     verification: TextVerification,
+    template: str,
     questions: Sequence[Criterion],
     units: Sequence[Unit],
     material: Material | None = None,
+    *,
+    weigh: bool = False,
 ) -> Prompt[KeyedReply]:
+    """Return the prompt for verdicts beside the facts of `material` alone, if given, or all texts and facts.
+
+    Instead of incomplete facts, the text that they are from is shown. A question comes without its good answer, which
+    would suggest one.
+    """
     plan = verification.plan
-    fields = {
+    texts = {} if material else verification.texts
+    names = [material] if material else [name for name in verification.facts if name not in verification.incomplete]
+    fields: dict[str, Any] = {
         **plan.assignment.fields(),
         "kind": verification.kind,
-        "units": [_unit_fields(unit) for unit in units],
-        "questions": [_question(question, plan.dimensions) for question in questions],
-        **_compared_fields(verification, material),
+        "units": [
+            {"id": unit.id, "text": unit.text}
+            if unit.second is None
+            else {"id": unit.id, "first": unit.text, "second": unit.second}
+            for unit in units
+        ],
+        "questions": [
+            {
+                "id": question.id,
+                "name": question.trait,
+                "definition": plan.dimensions.get(question.trait, ""),
+                "text": question.statement,
+            }
+            for question in questions
+        ],
+        **{name: texts.get(name) for name in MATERIALS},
+        "facts": [
+            {"id": key, "of": name, "text": fact} for name in names for key, fact in verification.facts[name].items()
+        ],
         "output": verification.output,
-        "weigh": False,
+        "weigh": weigh,
         "bare": plan.settings.answers == "bare",
     }
-    longest = 256 + TOKENS_PER_VERDICT * len(units) * len(questions)
+    longest = 256 + TOKENS_PER_VERDICT * len(units) * len(questions) + TOKENS_PER_WEIGHT * len(questions) * weigh
     return Prompt(template, fields, unit_form(template, fields), max_tokens=longest)
 
 
-def _compared_fields(verification: TextVerification, material: Material | None) -> dict[str, Any]:
-    """Return the fields to compare with: the facts of `material` alone, if given, otherwise texts and facts.
-
-    Instead of incomplete facts, the text that they are from is shown.
-    """
-    texts = {} if material else verification.texts
-    names = [material] if material else [name for name in verification.facts if name not in verification.incomplete]
-    facts = [{"id": key, "of": name, "text": fact} for name in names for key, fact in verification.facts[name].items()]
-    return {**{name: texts.get(name) for name in MATERIALS}, "facts": facts}
-
-
-def _weighing(prompt: Prompt[KeyedReply]) -> Prompt[KeyedReply]:
-    longest = prompt.max_tokens + TOKENS_PER_WEIGHT * len(asked_questions(prompt.fields))
-    fields = {**prompt.fields, "weigh": True}
-    return replace(prompt, fields=fields, reply=unit_form(prompt.name, fields), max_tokens=longest)
-
-
-def _unit_fields(unit: Unit) -> dict[str, str]:
-    if unit.second is None:
-        return {"id": unit.id, "text": unit.text}
-    return {"id": unit.id, "first": unit.text, "second": unit.second}
-
-
-def _question(question: Criterion, dimensions: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a question, without the good answer, which would suggest one."""
-    trait = question.trait
-    return {"id": question.id, "name": trait, "definition": dimensions.get(trait, ""), "text": question.statement}
-
-
 # Sentences in one call, and preceding sentences shown as context for pronouns.
-PORTION = 20
-BEFORE = 3
+SENTENCES_PER_CALL = 20
+SENTENCES_BEFORE = 3
 
 # Most facts extracted from one sentence.
-MOST_FACTS = 6
+MAX_FACTS = 6
 
 TOKENS_PER_FACT = 32
 
@@ -418,14 +374,14 @@ TextField = Literal["output"] | Material
 
 
 async def extract_facts(text: str, what: TextField, words: TaskWords, judge: Judge) -> Facts:
-    """Return the facts that `text` states, at most `MOST_FACTS` of each sentence.
+    """Return the facts that `text` states, at most `MAX_FACTS` of each sentence.
 
     A text that states nothing has its first sentence as its only fact.
     """
     sentences = split_sentences(text)
-    prompts = [_facts_prompt({what: sentences}, words, places) for places in chunks(range(len(sentences)), PORTION)]
-    portions = await asyncio.gather(*(_stated(prompt, judge) for prompt in prompts))
-    return _facts(sentences, {number - 1: facts for portion in portions for number, facts in portion.items()})
+    runs = chunks(range(len(sentences)), SENTENCES_PER_CALL)
+    stated = await asyncio.gather(*(_stated_facts({what: sentences}, words, places, judge) for places in runs))
+    return _facts(sentences, [facts for portion in stated for facts in portion])
 
 
 async def extract_all_facts(
@@ -434,47 +390,40 @@ async def extract_all_facts(
     """Return the facts of an output and of the texts that it is compared with, all from one call (paper)."""
     sentences: dict[TextField, tuple[str, ...]] = {"output": split_sentences(output)}
     sentences.update({what: split_sentences(text) for what, text in beside.items()})
-    prompt = _facts_prompt(sentences, words, range(sum(map(len, sentences.values()))))
-    stated = iter((await _stated(prompt, judge)).values())
-    return {
-        what: _facts(some, dict(enumerate(itertools.islice(stated, len(some))))) for what, some in sentences.items()
-    }
+    stated = iter(await _stated_facts(sentences, words, range(sum(map(len, sentences.values()))), judge))
+    return {what: _facts(some, list(itertools.islice(stated, len(some)))) for what, some in sentences.items()}
 
 
-async def _stated(prompt: Prompt[KeyedReply], judge: Judge) -> dict[int, list[str] | str]:
-    """Return the facts of each sentence in the prompt by its number, or why they could not be obtained."""
-    answer = await ask(judge, prompt)
-    stated = answer.value.entries if answer.value else {}
-    asked = [each["id"] for each in prompt.fields["sentences"]]
-    missing = why_missing(prompt, answer, "facts") if len(stated) < len(asked) else ""
-    return {number: stated.get(f"sentence {number}", missing) for number in asked}
-
-
-def _facts(sentences: Sequence[str], stated: Mapping[int, list[str] | str]) -> Facts:
-    found = {Fact(fact, place): None for place, facts in stated.items() if isinstance(facts, list) for fact in facts}
-    lost = {place: why for place, why in stated.items() if isinstance(why, str)}
-    if sentences and not found and not lost:
-        found = {Fact(sentences[0], 0): None}
-    return Facts(tuple(sorted(found, key=lambda fact: fact.sentence)), lost)
-
-
-def _facts_prompt(
-    sentences: Mapping[TextField, Sequence[str]], words: TaskWords, places: Sequence[int]
-) -> Prompt[KeyedReply]:
-    """Return the prompt for the facts of some sentences of all texts together, numbered from 1."""
+async def _stated_facts(
+    sentences: Mapping[TextField, Sequence[str]], words: TaskWords, places: Sequence[int], judge: Judge
+) -> list[list[str] | str]:
+    """Return the facts of some sentences of all texts together, or why they could not be obtained."""
     every = [(what, sentence) for what, some in sentences.items() for sentence in some]
     fields = {
         "words": words.model_dump(),
-        "before": " ".join(text for _, text in every[max(0, places[0] - BEFORE) : places[0]]),
+        "before": " ".join(text for _, text in every[max(0, places[0] - SENTENCES_BEFORE) : places[0]]),
         "sentences": [
-            {"id": place + 1, "text": text, "what": what, "label": words.called(what)}
-            for place, (what, text) in zip(places, (every[place] for place in places), strict=True)
+            {"id": place + 1, "text": every[place][1], "what": every[place][0], "label": words.called(every[place][0])}
+            for place in places
         ],
-        "most": MOST_FACTS,
+        "most": MAX_FACTS,
     }
     numbers = [str(place + 1) for place in places]
     form = keyed_reply(tuple(AskedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
-    return Prompt("seal/facts", fields, form, max_tokens=256 + TOKENS_PER_FACT * MOST_FACTS * len(places))
+    longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(places)
+    prompt = Prompt("seal/facts", fields, form, max_tokens=longest)
+    answer = await ask(judge, prompt)
+    stated = answer.value.entries if answer.value else {}
+    missing = why_missing(prompt, answer, "facts") if len(stated) < len(numbers) else ""
+    return [stated.get(f"sentence {number}", missing) for number in numbers]
+
+
+def _facts(sentences: Sequence[str], stated: Sequence[list[str] | str]) -> Facts:
+    found = {Fact(fact, at): None for at, facts in enumerate(stated) if isinstance(facts, list) for fact in facts}
+    lost = {at: why for at, why in enumerate(stated) if isinstance(why, str)}
+    if sentences and not found and not lost:
+        found = {Fact(sentences[0], 0): None}
+    return Facts(tuple(found), lost)
 
 
 class SplitText(BaseModel):
@@ -487,20 +436,6 @@ class SplitText(BaseModel):
         if info.context:
             locate_sentences(info.context["text"], self.sentences)
         return self
-
-
-async def sentences_by_judge(text: str, words: TaskWords, judge: Judge) -> tuple[Sentence, ...] | str:
-    """Return the text's sentences, or why they could not be obtained."""
-    answer = await ask(judge, split_prompt(text, words))
-    if answer.value is None:
-        return f"the judge did not split the text into sentences: {answer.missing}"
-    return locate_sentences(text, answer.value.sentences)
-
-
-def split_prompt(text: str, words: TaskWords) -> Prompt[SplitText]:
-    """Return the prompt for the sentences of a text."""
-    longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
-    return Prompt("seal/split", {"words": words.model_dump(), "text": text}, SplitText, max_tokens=longest)
 
 
 # The kind of the units of a text: that of the plan, or the whole text if it is too short.
@@ -546,43 +481,33 @@ async def decompose(
     The judge extracts facts, and splits sentences if the settings say so. A sentence whose facts could not be obtained,
     or a text that could not be split, is a lost unit.
     """
-    if kind == "fact" and settings.decompose:
+    if kind in ("response", "triple"):
+        return Decomposition(kind, (Unit("u1", text),))
+    if not settings.decompose:
+        return whole_text(text)
+    if kind == "fact":
         return fact_units(text, await extract_facts(text, "output", words, judge), settings)
-    if not split_by_judge(kind, settings):
-        return decompose_by_rule(text, kind, settings)
-    sentences = await sentences_by_judge(text, words, judge)
-    if isinstance(sentences, str):
-        return Decomposition(kind, (Unit("u1", text, lost=sentences),))
-    return _cut(text, kind, sentences, settings)
+    sentences = tuple(Sentence(each, (place,)) for place, each in enumerate(split_sentences(text)))
+    if split_by_judge(kind, settings):
+        longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
+        fields = {"words": words.model_dump(), "text": text}
+        answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=longest))
+        if answer.value is None:
+            lost = f"the judge did not split the text into sentences: {answer.missing}"
+            return Decomposition(kind, (Unit("u1", text, lost=lost),))
+        sentences = locate_sentences(text, answer.value.sentences)
+    if len(sentences) < settings.whole_below_sentences:
+        return whole_text(text)
+    pieces = [Unit("", each.text, each.places) for each in sentences]
+    if kind == "sentence pair":
+        pairs = itertools.pairwise(sentences)
+        pieces = [Unit("", a.text, tuple(sorted({*a.places, *b.places})), b.text) for a, b in pairs]
+    return Decomposition(kind, _numbered(pieces))
 
 
 def split_by_judge(kind: UnitKind, settings: SealScoringSettings) -> bool:
     """Return whether the judge splits the text into sentences."""
     return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
-
-
-def decompose_by_rule(text: str, kind: UnitKind, settings: SealScoringSettings) -> Decomposition:
-    """Return the text's units of a kind that needs no judge, or the whole text."""
-    if kind in ("response", "triple"):
-        return Decomposition(kind, (Unit("u1", text),))
-    if not settings.decompose or kind == "fact":
-        return whole_text(text)
-    sentences = tuple(Sentence(each, (place,)) for place, each in enumerate(split_sentences(text)))
-    return _cut(text, kind, sentences, settings)
-
-
-def _cut(text: str, kind: UnitKind, sentences: Sequence[Sentence], settings: SealScoringSettings) -> Decomposition:
-    """Return sentences, or pairs of them, as units; the whole text if they are too few."""
-    if len(sentences) < settings.whole_below_sentences:
-        return whole_text(text)
-    if kind == "sentence":
-        return Decomposition(kind, tuple(Unit(f"u{n}", each.text, each.places) for n, each in enumerate(sentences, 1)))
-    pairs = enumerate(itertools.pairwise(sentences), 1)
-    return Decomposition(kind, tuple(Unit(f"u{n}", a.text, _both(a, b), b.text) for n, (a, b) in pairs))
-
-
-def _both(first: Sentence, second: Sentence) -> tuple[int, ...]:
-    return tuple(sorted({*first.places, *second.places}))
 
 
 def fact_units(text: str, facts: Facts, settings: SealScoringSettings) -> Decomposition:
@@ -592,8 +517,11 @@ def fact_units(text: str, facts: Facts, settings: SealScoringSettings) -> Decomp
     sentences = split_sentences(text)
     pieces = [Unit("", fact.text, (fact.sentence,)) for fact in facts.found]
     pieces += [Unit("", sentences[place], (place,), lost=why) for place, why in facts.lost.items()]
-    ordered = enumerate(sorted(pieces, key=lambda unit: unit.sentences), 1)
-    return Decomposition("fact", tuple(replace(unit, id=f"u{n}") for n, unit in ordered))
+    return Decomposition("fact", _numbered(sorted(pieces, key=lambda unit: unit.sentences)))
+
+
+def _numbered(pieces: Iterable[Unit]) -> tuple[Unit, ...]:
+    return tuple(replace(unit, id=f"u{number}") for number, unit in enumerate(pieces, 1))
 
 
 def whole_text(text: str) -> Decomposition:
@@ -660,59 +588,70 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
         return _all_verdicts(decomposition, plan, lacking, {})
     verification = TextVerification(plan, example.output, decomposition.kind, askable, texts, {}, frozenset(), lacking)
     if decomposition.kind == "fact":
-        verification = await with_facts(verification, facts, judge)
-    return await _judged(verification, decomposition, judge)
+        verification = await _with_facts(verification, facts, judge)
 
-
-async def _judged(verification: TextVerification, decomposition: Decomposition, judge: Judge) -> TextVerdicts:
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     verdicts: dict[Pair, PairVerdict] = {}
     for prompt, answer in zip(prompts, answers, strict=True):
-        verdicts |= dict(_verdicts(prompt, answer, verification))
-    judged = replace(
-        _all_verdicts(decomposition, verification.plan, verification.lacking, verdicts), rated=verification.rated
-    )
-    return _weighed(judged, prompts[0], answers[0]) if prompts and prompts[0].fields["weigh"] else judged
+        verdicts |= _verdicts(prompt, answer, plan)
+    judged = replace(_all_verdicts(decomposition, plan, verification.lacking, verdicts), rated=verification.rated)
+    if not (prompts and prompts[0].fields["weigh"]):
+        return judged
+    # The judge's weights may be usable even if the verdicts of the reply are not.
+    weights = answers[0].value.entries.get(WEIGHTS) if answers[0].value else None
+    if weights is None:
+        why = why_missing(prompts[0], answers[0], "weights")
+        return replace(judged, fault=f"there are no weights by the judge: {why}")
+    return replace(judged, weights=weights.entries)
 
 
 def _verdicts(
-    prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
-) -> Iterator[tuple[Pair, PairVerdict]]:
+    prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], plan: VerificationPlan
+) -> dict[Pair, PairVerdict]:
+    """Return a verdict on each unit by each question that a prompt shows, also where the reply has none."""
     units = {name: each for name, each in (answer.value.entries if answer.value else {}).items() if name != WEIGHTS}
     usable = {(unit, name): entry for unit, each in units.items() for name, entry in each.entries.items()}
-    questions = {question.id: question for question in verification.plan.questions}
-    pairs = list(itertools.product(asked_units(prompt.fields), asked_questions(prompt.fields)))
+    pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
     missing = PairVerdict(None, why_missing(prompt, answer, "verdict") if len(usable) < len(pairs) else "")
-    for pair in pairs:
-        entry = usable.get(pair)
-        yield pair, missing if entry is None else _verdict(entry, questions[pair[1]], prompt, verification)
+    facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
+    questions = {question.id: question for question in plan.questions}
+    return {
+        pair: _verdict(usable[pair], questions[pair[1]], facts, plan.assignment.scale) if pair in usable else missing
+        for pair in pairs
+    }
 
 
 def _verdict(
     entry: UnitAnswer | UnitSupport | ScoreEntry | str | list[str] | float,
     question: Criterion,
-    prompt: Prompt[KeyedReply],
-    verification: TextVerification,
+    facts: Mapping[str, str],
+    scale: Scale,
 ) -> PairVerdict:
+    """Return the verdict that an entry gives; the texts of the facts that it names are its support.
+
+    Args:
+        facts: those in the prompt, by id.
+    """
     reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
+    support: tuple[str, ...] = ()
     match entry:
-        case UnitAnswer(answer=answer) | (str() as answer):
-            return PairVerdict(_value(question, holds=answer == "yes"), reason)
         case ScoreEntry(score=score) | (float() as score):
-            return PairVerdict(share_of_scale(score, verification.plan.assignment.scale), reason)
-        case UnitSupport(facts=facts) | (list() as facts):
-            support, reason = supporting_facts(facts, reason, shown_facts(prompt.fields))
-            return PairVerdict(_value(question, holds=bool(support)), reason, support)
+            return PairVerdict(share_of_scale(score, scale), reason)
+        case UnitAnswer(answer=answer) | (str() as answer):
+            holds = answer == "yes"
+        case UnitSupport(facts=names) | (list() as names):
+            support = tuple(facts[name] for name in dict.fromkeys(names) if name in facts)
+            if names and not support:
+                unknown = f"the fact named does not exist: {', '.join(dict.fromkeys(names))}"
+                reason = "; ".join(filter(None, (unknown, reason)))
+            holds = bool(support)
+    return PairVerdict(float(holds == (question_of(question).better == "yes")), reason, support)
 
 
 def share_of_scale(score: float, scale: Scale) -> float:
     """Return a score on `scale` as a share in [0, 1]."""
     return round((score - scale.low) / scale.width, DIGITS)
-
-
-def _value(question: Criterion, *, holds: bool) -> float:
-    return float(holds == (question_of(question).better == "yes"))
 
 
 def _all_verdicts(
@@ -730,51 +669,31 @@ def _all_verdicts(
     return TextVerdicts(decomposition.units, verdicts)
 
 
-def _weighed(judged: TextVerdicts, prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply]) -> TextVerdicts:
-    """Return the verdicts with the judge's weights, which may be usable even if the verdicts of the reply are not."""
-    weights = answer.value.entries.get(WEIGHTS) if answer.value else None
-    if weights is None:
-        why = why_missing(prompt, answer, "weights")
-        return replace(judged, fault=f"there are no weights by the judge: {why}")
-    return replace(judged, weights=weights.entries)
-
-
-async def with_facts(
+async def _with_facts(
     verification: TextVerification, known: Mapping[TextField, Facts], judge: Judge
 ) -> TextVerification:
     """Return the verification with facts in place of whole texts; those that are not known are extracted."""
-    plan, texts = verification.plan, verification.texts
-    words = plan.assignment.words
+    plan, texts, words = verification.plan, verification.texts, verification.plan.assignment.words
     requests = (extract_facts(text, name, words, judge) for name, text in texts.items() if name not in known)
     extracted = iter(await asyncio.gather(*requests))
     facts: dict[Material, Facts] = {name: known[name] if name in known else next(extracted) for name in texts}
     # With only some of the facts, units that a lost fact supports would count as wrong.
-    incomplete = {name: _why_incomplete(name, each, verification) for name, each in facts.items() if each.lost}
+    incomplete = {
+        name: f"the facts of the {words.called(name)} could not all be had: {next(iter(each.lost.values()))}"
+        for name, each in facts.items()
+        if each.lost
+    }
     needed = ((question.id, question_of(question).support) for question in plan.questions)
     return replace(
         verification,
         texts={name: text for name, text in texts.items() if name in incomplete},
-        facts={name: facts_by_id(name, [fact.text for fact in each.found]) for name, each in facts.items()},
+        facts={
+            name: {f"{LETTERS[name]}{number}": fact.text for number, fact in enumerate(each.found, 1)}
+            for name, each in facts.items()
+        },
         incomplete=frozenset(incomplete),
         lacking={**verification.lacking, **{name: incomplete[of] for name, of in needed if of in incomplete}},
     )
-
-
-def supporting_facts(facts: Sequence[str], reason: str, shown: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-    """Return the texts of the named facts that exist, and the reason; it says so if none of those named exists.
-
-    Args:
-        shown: the facts in the prompt, by id.
-    """
-    named = list(dict.fromkeys(facts))
-    support = tuple(shown[name] for name in named if name in shown)
-    unknown = f"the fact named does not exist: {', '.join(named)}" if named and not support else ""
-    return support, "; ".join(filter(None, (unknown, reason)))
-
-
-def _why_incomplete(material: Material, facts: Facts, verification: TextVerification) -> str:
-    why = next(iter(facts.lost.values()))
-    return f"the facts of the {verification.plan.assignment.words.called(material)} could not all be had: {why}"
 
 
 def normalised(weights: Sequence[float]) -> FloatArray:
@@ -808,23 +727,8 @@ def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
     return scores
 
 
-def dimension_score(verdicts: FloatArray, weights: Sequence[float]) -> float | None:
+def mean_of_units(values: FloatArray) -> float | None:
     """Return the mean over a text's units (equation 7) in [0, 1]; `None` if half of them or more are missing."""
-    return _mean(unit_scores(verdicts, weights))
-
-
-def question_share(verdicts: FloatArray) -> float | None:
-    """Return the mean of one question's verdicts over the units; `None` if half of them or more are missing."""
-    mean = _mean(verdicts)
-    return None if mean is None else round(mean, DIGITS)
-
-
-def on_scale(share: float, scale: Scale) -> float:
-    """Return a share in [0, 1] as a score on `scale`; rounded, so that equal shares stay equal."""
-    return round(scale.low + share * scale.width, DIGITS)
-
-
-def _mean(values: FloatArray) -> float | None:
     present = values[~np.isnan(values)]
     if not len(values) or len(values) - len(present) >= MISSING_SHARE * len(values):
         return None
@@ -832,7 +736,7 @@ def _mean(values: FloatArray) -> float | None:
 
 
 # Units whose reasons are repeated in the reason of a question, and characters of a unit that are quoted there.
-TOLD = 3
+REASONS_REPEATED = 3
 EXCERPT = 80
 
 
@@ -852,17 +756,25 @@ async def score(
 def score_verdicts(
     verdicts: TextVerdicts, questions: Sequence[Criterion], scale: Scale
 ) -> tuple[float | None, tuple[CriterionRating, ...]]:
-    """Return the text's score on `scale` by the verdicts on these questions, and each question's rating."""
+    """Return the text's score on `scale` by the verdicts on these questions, and each question's rating.
+
+    The score is rounded, so that equal shares stay equal. Without one, the ratings have the reason: the fault, or what
+    is missing.
+    """
     weights = [(verdicts.weights or {}).get(question.id, question.weight) for question in questions]
     fault = verdicts.fault or (None if any(weights) else "the judge gives none of these questions any weight")
-    share = dimension_score(verdict_matrix(verdicts, questions), weights) if verdicts.units and not fault else None
     ratings = rate_questions(verdicts, questions)
     if not fault and (verdicts.weights or len(set(weights)) > 1):
         shares = normalised(weights).tolist()
         ratings = tuple(replace(each, weight=round(w, DIGITS)) for each, w in zip(ratings, shares, strict=True))
-    if share is not None:
-        return on_scale(share, scale), ratings
-    return None, _unscored(ratings, fault)
+    if verdicts.units and not fault:
+        share = mean_of_units(unit_scores(verdict_matrix(verdicts, questions), weights))
+        if share is not None:
+            return round(scale.low + share * scale.width, DIGITS), ratings
+    if fault is None and any(rating.score is None for rating in ratings):
+        return None, ratings
+    why = fault or "half or more of its units lack verdicts with half of the weight or more"
+    return None, tuple(replace(rating, score=None, reason=why) for rating in ratings)
 
 
 def rate_questions(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> tuple[CriterionRating, ...]:
@@ -878,47 +790,34 @@ def verdict_matrix(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> Fl
     return float_table(rows, len(questions))
 
 
-def share(verdicts: TextVerdicts, question: Criterion) -> float | None:
-    """Return the mean of a question's verdicts over the text's units; `None` if half of them or more are missing."""
-    return question_share(verdict_matrix(verdicts, [question])[:, 0])
-
-
 def _rated(question: Criterion, text_verdicts: TextVerdicts) -> CriterionRating:
-    """Return a question's rating: the share of units that pass, or their mean rating."""
+    """Return a question's rating: the share of units that pass, or their mean rating.
+
+    Its reason says how many units pass, and why the others do not.
+    """
     verdicts = [text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units]
     units = tuple(
         UnitVerdict(unit.words, unit.sentences, verdict.value, verdict.reason, verdict.support)
         for unit, verdict in zip(text_verdicts.units, verdicts, strict=True)
     )
-    return CriterionRating(
-        question.id, share(text_verdicts, question), _reason(units, rated=text_verdicts.rated), units=units
-    )
-
-
-def _reason(units: Sequence[UnitVerdict], *, rated: bool) -> str:
-    """Return a summary: how many units pass, and why the others do not."""
+    share = mean_of_units(verdict_matrix(text_verdicts, [question])[:, 0])
+    score = None if share is None else round(share, DIGITS)
     if len(units) < 2:
-        return units[0].reason if units else ""
+        return CriterionRating(question.id, score, units[0].reason if units else "", units=units)
     present = [unit.value for unit in units if unit.value is not None]
-    if rated and present:
-        summary = f"{np.mean(present):.0%} of the scale on average over {len(present)} of {len(units)} units"
+    if text_verdicts.rated and present:
+        reason = f"{np.mean(present):.0%} of the scale on average over {len(present)} of {len(units)} units"
     else:
-        summary = f"{present.count(1.0)} of {len(units)} units pass"
+        reason = f"{present.count(1.0)} of {len(units)} units pass"
     if missing := len(units) - len(present):
-        summary += f", {missing} without a verdict"
+        reason += f", {missing} without a verdict"
     worst = sorted(units, key=lambda unit: 1.0 if unit.value is None else unit.value)
-    reasons = [f"{_excerpt(unit.unit)}: {unit.reason.rstrip('.')}" for unit in worst if unit.value != 1.0][:TOLD]
-    return f"{summary}: {'; '.join(reasons)}." if reasons else f"{summary}."
+    reasons = [f"{_excerpt(unit.unit)}: {unit.reason.rstrip('.')}" for unit in worst if unit.value != 1.0]
+    if reasons:
+        reason += f": {'; '.join(reasons[:REASONS_REPEATED])}"
+    return CriterionRating(question.id, score, f"{reason}.", units=units)
 
 
 def _excerpt(words: str) -> str:
     plain = " ".join(words.split())
     return f"“{plain}”" if len(plain) <= EXCERPT else f"“{plain[:EXCERPT]}…”"
-
-
-def _unscored(ratings: tuple[CriterionRating, ...], fault: str | None) -> tuple[CriterionRating, ...]:
-    """Return the ratings of a text without a score, with the reason: the fault, or what is missing."""
-    if fault is None and any(rating.score is None for rating in ratings):
-        return ratings
-    why = fault or "half or more of its units lack verdicts with half of the weight or more"
-    return tuple(replace(rating, score=None, reason=why) for rating in ratings)

@@ -1,0 +1,1152 @@
+"""SEAL: units, proposals, verification, replies, aggregation and scores, and learning as a whole by script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import random
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypoeval_scripts import examples
+from hypothesis import given, settings as tries, strategies as st
+from seal_scripts import (
+    ASPECT,
+    Says,
+    Scripted,
+    always,
+    assignment,
+    by_lot,
+    exam,
+    of_kind,
+    pack,
+    pairs_asked,
+    part,
+    part as part_of,
+    scripted,
+    sentences,
+    text,
+)
+
+from rubriclab.errors import ChecklistError, JudgeError
+from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.llm import strict_schema
+from rubriclab.methods.method import Learned, TrainingInput, chosen_settings, silent
+from rubriclab.methods.prompting import SAMPLES, chunks
+from rubriclab.methods.seal import SEAL
+from rubriclab.methods.seal.learn import learn, propose, shown
+from rubriclab.methods.seal.score import (
+    PRESETS,
+    REASONS_REPEATED,
+    Decomposition,
+    Fact,
+    Facts,
+    PairVerdict,
+    SealScoringSettings,
+    SealSettings,
+    TextVerdicts,
+    Unit,
+    decompose,
+    extract_facts,
+    fact_units,
+    judge_text,
+    mean_of_units,
+    normalised,
+    score,
+    score_verdicts,
+    unit_form,
+    unit_scores,
+)
+from rubriclab.methods.sources import Checklist
+from rubriclab.models.base import digest
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Scale, split_sentences
+from rubriclab.prompts import render
+from rubriclab.stats.correlation import pearson
+from rubriclab.stats.intervals import DIGITS
+
+
+def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():
+    settings = chosen_settings(SealSettings, PRESETS, {"preset": "paper"})
+    assert settings == SealSettings(
+        proposed=0, filter="off", most_per_call=200, sentences="judge", facts="one call", answers="bare"
+    )
+    assert (SealSettings().whole_below_sentences, SealSettings().whole_below_facts) == (3, 6)
+
+
+@pytest.mark.parametrize(
+    ("weights", "packed", "judge"),
+    [
+        ("as packed", "judge", True),
+        ("as packed", "equal", False),
+        ("judge", "equal", True),
+        ("equal", "judge", False),
+    ],
+)
+def test_the_judge_weighs_where_the_setting_says_so_or_else_the_pack(weights: Any, packed: Any, judge: bool):
+    assert exam(pack("response", weights=packed), weights=weights).judge_weighs is judge
+
+
+WORDS = assignment().words
+
+
+async def units(count: int, kind: Any, **settings: Any) -> Decomposition:
+    return await decompose(sentences(count), kind, WORDS, scripted(), SealScoringSettings(**settings))
+
+
+@pytest.mark.parametrize("kind", ["sentence", "sentence pair"])
+@pytest.mark.parametrize(
+    ("count", "least", "whole"), [(2, 3, True), (3, 3, False), (4, 5, True), (5, 5, False), (1, 2, True)]
+)
+async def test_a_text_of_fewer_sentences_than_the_threshold_is_judged_whole(
+    kind: Any, count: int, least: int, whole: bool
+):
+    found = await units(count, kind, whole_below_sentences=least)
+    assert (found.kind == "whole") is whole
+    if whole:
+        assert found.units == (Unit("u1", sentences(count)),)
+
+
+async def test_a_pair_stands_in_both_of_its_sentences():
+    first, second = (await units(3, "sentence pair")).units
+    assert (first.sentences, second.sentences) == ((0, 1), (1, 2))
+    assert (first.second, first.words) == (second.text, sentences(2))
+
+
+@pytest.mark.parametrize("kind", ["response", "triple"])
+async def test_a_response_is_one_unit_of_its_kind_however_short_or_long(kind: Any):
+    for count in (1, 30):
+        assert await units(count, kind) == Decomposition(kind, (Unit("u1", sentences(count)),))
+
+
+# Facts
+
+
+async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them():
+    judge = scripted(per_sentence=1)
+    found = await extract_facts(sentences(45), "source", WORDS, judge)
+    ids = [[each["id"] for each in prompt.fields["sentences"]] for prompt in judge.prompts]
+    assert [len(each) for each in ids] == [15, 15, 15]
+    assert [number for each in ids for number in each] == list(range(1, 46))
+    assert judge.prompts[0].fields["before"] == ""
+    assert judge.prompts[1].fields["before"] == " ".join(split_sentences(sentences(15))[12:])
+    assert [fact.sentence for fact in found.found] == list(range(45))
+    assert found.lost == {}
+
+
+def said(*entries: tuple[Any, Any]) -> dict[str, Any]:
+    """Return the reply, as a list if a sentence has several entries."""
+    if len({sentence for sentence, _ in entries}) < len(entries):
+        return {"facts": [{"sentence": sentence, "facts": facts} for sentence, facts in entries]}
+    return {f"sentence {sentence}": facts for sentence, facts in entries}
+
+
+A, B = (1, ["A."]), (2, ["B."])
+REPLIES = {
+    "as asked": (said(A, B), [(0, "A."), (1, "B.")]),
+    "out of order": (said(B, A), [(0, "A."), (1, "B.")]),
+    "the same fact twice": (said((1, ["A.", "A."]), (2, ["A."])), [(0, "A."), (1, "A.")]),
+    "a sentence twice, alike": (said(A, A, B), [(0, "A."), (1, "B.")]),
+    "a sentence twice, differently": (said(A, (1, []), B), [(1, "B.")]),
+    "a sentence left out": (said(A), [(0, "A.")]),
+    "a sentence that was not asked about": (said(A, (7, ["Z."])), [(0, "A.")]),
+    "a sentence too many": (said(A, B, (3, ["Z."])), [(0, "A."), (1, "B.")]),
+    "numbers from 0": (said((0, ["A."]), (1, ["B."])), []),
+    "numbers one too high": (said((3, ["B."]), (2, ["A."])), []),
+    "more than are wanted": (said((1, [f"{n}." for n in range(9)]), B), [*((0, f"{n}.") for n in range(6)), (1, "B.")]),
+    "one without words": (said(A, (2, [" "])), [(0, "A.")]),
+    "a fact that is no list": (said(A, (2, "B.")), [(0, "A.")]),
+    "a number that is none": (said((True, ["Z."]), ("two", ["Z."]), ("2", ["B."])), [(1, "B.")]),
+    "no sentence": (said(), []),
+    "none that can be used": (said((9, ["Z."])), []),
+    "no list": ({"sentences": "A."}, []),
+    "no JSON": ("Two facts: A and B.", []),
+}
+
+
+@pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
+async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry_are_lost(reply: Any, expected: Any):
+    judge = FakeJudge(lambda _: reply)
+    found = await extract_facts(sentences(2), "output", WORDS, judge)
+    assert [(fact.sentence, fact.text) for fact in found.found] == expected
+    assert set(found.lost) == {0, 1} - {place for place, _ in expected}
+    assert all("after one repair" in why for why in found.lost.values())
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ([A], "sentence 2: missing"),
+        ([A, A, B], "sentence 1: one entry was expected; got 2"),
+        ([A, (2, list("abcdefg"))], "sentence 2: at most 6 facts are wanted of one sentence; got 7"),
+    ],
+)
+async def test_what_is_wrong_with_facts_is_complained_of_once(entries: Any, told: str):
+    judge = FakeJudge(lambda prompt: said(A, B) if prompt.repair else said(*entries))
+    found = await extract_facts(sentences(2), "output", WORDS, judge)
+    assert told in judge.prompts[1].repair.complaint
+    assert (len(judge.prompts), len(found.found), found.lost) == (2, 2, {})
+
+
+async def test_a_sentence_that_states_nothing_is_not_lost_and_its_text_s_first_one_stands_if_none_does():
+    judge = FakeJudge(lambda _: said(A, (2, [])))
+    assert await extract_facts(sentences(2), "source", WORDS, judge) == Facts((Fact("A.", 0),), {})
+    judge = FakeJudge(lambda _: said((1, []), (2, [])))
+    alone = Facts((Fact(split_sentences(sentences(2))[0], 0),), {})
+    assert await extract_facts(sentences(2), "source", WORDS, judge) == alone
+    assert len(judge.prompts) == 1
+    judge = FakeJudge(lambda _: said((1, [])))
+    assert (await extract_facts(sentences(2), "source", WORDS, judge)).found == ()
+
+
+@pytest.mark.parametrize(("per_sentence", "whole"), [(1, True), (2, False)])
+async def test_a_text_of_fewer_facts_than_the_threshold_is_judged_whole(per_sentence: int, whole: bool):
+    found = await decompose(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), SealScoringSettings())
+    assert (found.kind == "whole") is whole
+    more = SealScoringSettings(whole_below_facts=3 if whole else 7)
+    assert (await decompose(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), more)).kind != found.kind
+
+
+def test_a_fact_stands_in_the_sentence_that_states_it_and_a_lost_sentence_in_its_place():
+    facts = Facts((Fact("A.", 0), Fact("B.", 0), Fact("C.", 2)), {1: "cut off"})
+    found = fact_units(sentences(3), facts, SealScoringSettings())
+    assert [(unit.id, unit.sentences, unit.lost) for unit in found.units] == [
+        ("u1", (0,), None),
+        ("u2", (0,), None),
+        ("u3", (1,), "cut off"),
+        ("u4", (2,), None),
+    ]
+
+
+@tries(max_examples=50)
+@given(st.integers(0, 300), st.integers(1, 50))
+def test_portions_hold_everything_in_order_and_are_about_equal(count: int, most: int):
+    found = chunks(range(count), most)
+    assert [each for some in found for each in some] == list(range(count))
+    sizes = {len(some) for some in found}
+    assert all(0 < size <= most for size in sizes)
+    assert not sizes or max(sizes) - min(sizes) <= 1
+    assert len(found) == -(-count // most)
+
+
+TEXTS = examples(24)
+PACK = pack("sentence pair", beside=("source", "reference"))
+
+
+def training_input(texts: Any = TEXTS, given: Any = PACK) -> TrainingInput:
+    return TrainingInput(tuple(texts), assignment(), checklist=given)
+
+
+async def test_they_are_made_from_texts_of_every_score_and_say_so():
+    judge = scripted()
+    questions, _, _ = await propose(training_input(), SealSettings(), judge)
+    texts = judge.prompts[0].fields["texts"]
+    scores = [each["score"] for each in texts]
+    labels = sorted(text.scores[ASPECT] for text in TEXTS)
+    assert (len(scores), scores, scores[0], scores[-1]) == (6, sorted(scores), labels[0], labels[-1])
+    evidence = questions[0].evidence
+    assert (evidence.origin, len(evidence.examples)) == ("labels", 6)
+    assert {text.output for text in TEXTS if text.id in evidence.examples} == {each["output"] for each in texts}
+
+
+async def test_without_labels_the_definition_is_all_there_is():
+    judge = scripted()
+    questions, _, _ = await propose(training_input(()), SealSettings(), judge)
+    assert judge.prompts[0].fields["texts"] == []
+    assert (questions[0].evidence.origin, questions[0].evidence.examples) == ("definition", ())
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 24])
+def test_shown_texts_are_spread_over_the_ranking_whatever_their_order(count: int):
+    found = shown(training_input(TEXTS[:count]))
+    assert len({text.id for text in found}) == min(count, 6)
+    assert shown(training_input(reversed(TEXTS[:count]))) == found
+
+
+def side(name: str, question: str | None = None) -> dict[str, str]:
+    return {"name": name, "definition": "d", "question": question or f"Is it {name}?"}
+
+
+KNOWN = PACK.questions[0].text
+
+
+@pytest.mark.parametrize(
+    ("sides", "kept"),
+    [
+        ([side("New"), side("new"), side("Newer")], ["New", "Newer"]),
+        ([side("Side 1"), side("New")], ["New"]),
+        ([side("New", KNOWN.upper()), side("Newer")], ["Newer"]),
+        ([side(f"New {n}") for n in range(9)], ["New 0", "New 1"]),
+        ([side("Side 1")], None),
+        ([], None),
+        ([{"name": " ", "definition": "d", "question": "q"}], None),
+    ],
+)
+async def test_only_new_ones_are_taken_and_no_more_than_asked_for(sides: Any, kept: Any):
+    judge = FakeJudge(lambda _: {"reasoning": "So.", "sub_dimensions": sides})
+    questions, _, failure = await propose(training_input(), SealSettings(proposed=2), judge)
+    assert [question.trait for question in questions] == (kept or [])
+    assert (failure is None) == bool(kept)
+    assert len(of_kind(judge, "propose")) == (1 if kept else SAMPLES)
+
+
+FACTS = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})
+MIXED = pack("fact", sizes=(1, 1), beside=("source", "reference"), support={"a1": "source"})
+KINDS = ["sentence", "sentence pair", "fact", "response", "triple"]
+
+
+def values(found: TextVerdicts) -> dict[tuple[str, str], float | None]:
+    return {pair: verdict.value for pair, verdict in found.verdicts.items()}
+
+
+def templates(judge: FakeJudge) -> list[str]:
+    return [prompt.name.removeprefix("seal/") for prompt in judge.prompts]
+
+
+# What is asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("sentence", ["verify"]),
+        ("sentence pair", ["verify"]),
+        ("fact", ["facts", "facts", "verify"]),
+        ("response", ["verify"]),
+        ("triple", ["verify"]),
+    ],
+)
+async def test_every_question_is_put_to_every_unit(kind: str, asked: list[str]):
+    judge = scripted()
+    found = await judge_text(text(3, source="A source."), exam(pack(kind, beside=("source",))), judge)
+    assert templates(judge) == asked
+    units = {"sentence": 3, "sentence pair": 2, "fact": 6}.get(kind, 1)
+    assert len(found.units) == units
+    assert pairs_asked(judge) == [(f"u{n}", q) for n in range(1, units + 1) for q in ("a1", "b1", "b2")]
+    assert set(pairs_asked(judge)) == set(found.verdicts)
+
+
+async def test_a_long_text_takes_several_calls_of_at_most_so_many_verdicts():
+    judge = scripted()
+    found = await judge_text(text(100), exam(pack()), judge)
+    asked = of_kind(judge, "verify")
+    sizes = [len(prompt.fields["units"]) * len(prompt.fields["questions"]) for prompt in asked]
+    assert (len(asked), max(sizes), sum(sizes)) == (8, 39, 300)
+    assert all(prompt.fields["output"] == sentences(100) for prompt in asked)
+    assert len(set(pairs_asked(judge))) == len(found.verdicts) == 300
+
+
+async def test_an_answer_counts_by_which_one_is_better():
+    given = pack("response", better={"b1": "no"})
+    for yes in (True, False):
+        found = await judge_text(text(1), exam(given), scripted(lambda *_, yes=yes: yes))
+        assert values(found) == {("u1", "a1"): float(yes), ("u1", "b1"): float(not yes), ("u1", "b2"): float(yes)}
+
+
+# Whole texts
+
+
+@pytest.mark.parametrize(
+    ("chosen", "count", "template"),
+    [
+        ({}, 2, "rate"),
+        ({"decompose": False}, 9, "verify"),
+        ({"decompose": False}, 2, "verify"),
+        ({"decompose": False, "verify": False}, 9, "rate"),
+        ({"verify": False}, 9, "rate"),
+        ({}, 9, "verify"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["sentence pair", "fact"])
+async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
+    kind: str, chosen: Any, count: int, template: str
+):
+    given, judge = pack(kind, sizes=(2,)), scripted(always, per_sentence=1)
+    found = await judge_text(text(count), exam(given, **chosen), judge)
+    whole = count == 2 or "decompose" in chosen
+    assert set(templates(judge)) - {"facts"} == {template}
+    assert of_kind(judge, template)[0].fields["kind"] == ("whole" if whole else kind)
+    assert [unit.sentences == () for unit in found.units] == [whole] * len(found.units)
+    assert set(values(found).values()) == {1.0}
+    assert found.rated == (template == "rate")
+
+
+# What a text is held against
+
+
+async def test_only_what_the_pack_names_is_shown_and_what_is_missing_is_left_out():
+    judge = scripted()
+    example = text(3, source="Src.", context=" ", reference="Ref.")
+    await judge_text(example, exam(pack(beside=("reference", "context"))), judge)
+    fields = judge.prompts[0].fields
+    assert (fields["source"], fields["context"], fields["reference"]) == (None, None, "Ref.")
+
+
+async def test_facts_are_held_against_facts_under_ids_of_their_own():
+    judge = scripted(per_sentence=2)
+    await judge_text(text(3, source="One. Two is so.", reference="Ref is so."), exam(MIXED), judge)
+    (verify,), (support,) = of_kind(judge, "verify"), of_kind(judge, "support")
+    assert [fact["id"] for fact in verify.fields["facts"]] == ["c1", "c2", "c3", "c4", "r1", "r2"]
+    assert [(fact["id"], fact["of"]) for fact in support.fields["facts"]] == [(f"c{n}", "source") for n in range(1, 5)]
+    for prompt in (verify, support):
+        assert (prompt.fields["source"], prompt.fields["reference"]) == (None, None)
+    assert [q["id"] for q in verify.fields["questions"]] == ["b1"]
+
+
+async def test_the_facts_of_a_source_are_asked_for_in_the_same_words_for_every_output():
+    prompts = []
+    for output in (3, 5):
+        judge = scripted(per_sentence=2)
+        await judge_text(text(output, source="A source."), exam(FACTS), judge)
+        prompts += [p for p in of_kind(judge, "facts") if p.fields["sentences"][0]["what"] == "source"]
+    assert prompts[0] == prompts[1]
+
+
+async def test_without_a_source_a_claim_that_needs_one_has_no_verdict():
+    judge = scripted()
+    found = await judge_text(text(3), exam(FACTS), judge)
+    assert judge.prompts == []
+    assert {verdict.reason for verdict in found.verdicts.values()} == {
+        "no fact can be named: the summary comes without a source text"
+    }
+    judge = scripted()
+    found = await judge_text(text(3, reference="Ref."), exam(MIXED), judge)
+    assert {pair: value is None for pair, value in values(found).items()} == {
+        (f"u{n}", q): q == "a1" for n in range(1, 7) for q in ("a1", "b1")
+    }
+    assert of_kind(judge, "support") == []
+
+
+# Facts that could not be had
+
+
+def losing(what: str, first: int = 1, **chosen: Any) -> FakeJudge:
+    """Return a judge that gives no facts of the portion of `what` that begins with sentence `first`."""
+    script = Scripted(**chosen)
+
+    def said(prompt):
+        asked = prompt.fields["sentences"][0] if prompt.name == "seal/facts" else {}
+        return "no" if (asked.get("what"), asked.get("id")) == (what, first) else script(prompt)
+
+    return FakeJudge(said)
+
+
+async def test_a_source_without_any_facts_leaves_its_claims_without_a_verdict_and_is_shown_as_it_is_to_others():
+    judge = losing("source")
+    found = await judge_text(text(3, source="A source.", reference="Ref is so."), exam(MIXED), judge)
+    assert {value is None for (_, question), value in values(found).items() if question == "a1"} == {True}
+    assert "could not all be had: unusable reply" in found.verdicts["u1", "a1"].reason
+    (verify,) = of_kind(judge, "verify")
+    assert verify.fields["source"] == "A source."
+    assert {fact["of"] for fact in verify.fields["facts"]} == {"reference"}
+
+
+async def test_sentences_of_the_output_whose_facts_are_lost_are_units_without_a_verdict():
+    output = sentences(30)
+    judge = losing("output", 16, says=always)
+    found = await judge_text(text(output, source="A source."), exam(FACTS), judge)
+    lost = [unit for unit in found.units if unit.lost]
+    assert [unit.sentences for unit in lost] == [(place,) for place in range(15, 30)]
+    assert lost[0].text == split_sentences(output)[15]
+    assert len(found.units) == 45
+    assert {value for (unit, _), value in values(found).items() if unit in {each.id for each in lost}} == {None}
+    assert not {unit for unit, _ in pairs_asked(judge)} & {unit.id for unit in lost}
+
+
+async def test_where_all_facts_of_the_output_are_lost_nothing_more_is_asked():
+    judge = losing("output")
+    found = await judge_text(text(3, source="A source."), exam(FACTS), judge)
+    assert set(templates(judge)) == {"facts"}
+    assert {each["what"] for prompt in judge.prompts for each in prompt.fields["sentences"]} == {"output"}
+    assert set(values(found).values()) == {None}
+
+
+# Weights
+
+
+@pytest.mark.parametrize(("most", "first", "calls"), [(40, 10, 4), (1, 0, 121)])
+async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, first: int, calls: int):
+    judge = scripted(weights={"a1": 2})
+    found = await judge_text(text(40), exam(pack(weights="judge"), most_per_call=most), judge)
+    fields = judge.prompts[0].fields
+    assert ([q["id"] for q in fields["questions"]], len(fields["units"])) == (["a1", "b1", "b2"], first)
+    assert [prompt.fields["weigh"] for prompt in judge.prompts] == [True] + [False] * (calls - 1)
+    assert found.weights == {"a1": 2, "b1": 1, "b2": 1}
+    assert len(found.verdicts) == len(set(pairs_asked(judge))) == 120
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [(pack(), {}), (pack(weights="judge"), {"weights": "equal"}), (pack(sizes=(1,), weights="judge"), {})],
+)
+async def test_weights_are_not_asked_for_where_they_make_no_difference(given: Any, chosen: Any):
+    judge = scripted()
+    found = await judge_text(text(3), exam(given, **chosen), judge)
+    assert not any(prompt.fields["weigh"] for prompt in judge.prompts)
+    assert found.weights is None
+
+
+# Hostile and empty texts
+
+
+@pytest.mark.parametrize("output", ["", "  \n ", "... ?"])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_nothing_is_asked_about_an_empty_text(kind: str, output: str):
+    judge = scripted()
+    found = await judge_text(text(output), exam(pack(kind)), judge)
+    assert (judge.prompts, found.units, found.fault) == ([], (), "there is no sentence in the summary")
+
+
+async def test_a_judge_that_fails_on_one_call_leaves_its_verdicts_missing_and_the_others_in_place():
+    calm = scripted(by_lot)
+    given = exam(pack(), most_per_call=1)
+    expected = values(await judge_text(text(3), given, calm))
+    judge = FakeJudge(lambda p: "no" if p.fields["questions"][0]["id"] == "a1" else Scripted()(p))
+    found = values(await judge_text(text(3), given, judge))
+    assert found == {pair: None if pair[1] == "a1" else value for pair, value in expected.items()}
+
+
+IDS = ("u1", "u2", "u3")
+CODES = {"y": 1.0, "n": 0.0, "?": None}
+ONE = pack(sizes=(1,))
+
+
+def entry(answer: Any, question: str = "a1", **fields: Any) -> dict[str, Any]:
+    return {question: {"reason": "It shows.", "answer": answer, **fields}}
+
+
+def reply(*given: Any, ids: tuple[Any, ...] = IDS, **more: Any) -> str:
+    """Return a reply with these answers about the units in turn."""
+    return json.dumps({**{name: entry(answer) for name, answer in zip(ids, given, strict=False)}, **more})
+
+
+SOUND = reply("yes", "no", "yes")
+REPLIES_REPLIES = {
+    "as asked": (SOUND, "yny"),
+    "in other clothes": (reply("**Yes**", "NO.", "yes - it does"), "yny"),
+    "another order": (reply("yes", "yes", "no", ids=("u3", "u1", "u2")), "yny"),
+    "ids with their markers": (reply("yes", "no", "yes", ids=("<<<u1>>>", "[u2]", "U3")), "yny"),
+    "ids with what stands beside them": (reply("yes", "no", "yes", ids=("u1, sentence", "u2, x", "u3")), "yny"),
+    "the question in brackets": (json.dumps({name: entry("no", "[A1]") for name in IDS}), "nnn"),
+    "a list of units": (json.dumps({"units": [{"id": name, **entry("no")} for name in IDS]}), "nnn"),
+    "too few": (reply("yes", "no"), "yn?"),
+    "too many": (reply("yes", "no", "yes", u4=entry("yes")), "yny"),
+    "a unit that was not asked about": (reply("yes", "no", "yes", ids=("u1", "u2", "u9")), "yn?"),
+    "a question that was not asked": (reply("yes", "no", u1={**entry("yes", "b1"), **entry("yes", "b2")}), "?n?"),
+    "twice, alike": (reply("yes", "no", "yes", U1=entry("yes")), "yny"),
+    "twice, differently": (reply("yes", "no", "yes", U1=entry("no")), "?ny"),
+    "not applicable": (reply("n/a", "no", "yes"), "?ny"),
+    "neither yes nor no": (reply("perhaps", "yes and no", "yes"), "??y"),
+    "numbers": (reply(1, 0, True), "???"),
+    "without reasons": (json.dumps({n: {"a1": {"answer": "no"}} for n in IDS}), "nnn"),
+    "verdicts alone": (json.dumps({n: {"a1": "no"} for n in IDS}), "nnn"),
+    "numbered from 1": (reply("yes", "no", "yes", ids=("1", "2", "3")), "yny"),
+    "shifted by one": (reply("yes", "no", "yes", ids=("u2", "u3", "u4")), "???"),
+    "shifted by one, in another order": (reply("yes", "no", "yes", ids=("u1", "u0", "u2")), "???"),
+    "an entry that is no object": (reply("yes", "no", "yes", u1="a1: yes"), "?ny"),
+    "the paper's form": ('{"adjacent coherence relation": "1,0,1"}', "???"),
+    "numbers for entries": ('{"u1": 5, "u2": 5, "u3": 5}', "???"),
+    "nothing": ("", "???"),
+}
+
+
+async def judged(said: Any, **settings: Any) -> TextVerdicts:
+    return await judge_text(text(3), exam(ONE, **settings), FakeJudge(said if callable(said) else lambda _: said))
+
+
+@pytest.mark.parametrize(("given", "expected"), REPLIES_REPLIES.values(), ids=REPLIES_REPLIES)
+async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expected: str):
+    found = await judged(given)
+    assert [found.verdicts[name, "a1"].value for name in IDS] == [CODES[code] for code in expected]
+    value, (rating,) = score_verdicts(found, exam(ONE).questions, exam().assignment.scale)
+    if expected.count("?") > 1:
+        assert (value, rating.score) == (None, None)
+    else:
+        share = expected.count("y") / (3 - expected.count("?"))
+        assert value == pytest.approx(1 + 4 * share, abs=1e-5)
+        assert rating.score == round(share, DIGITS)
+
+
+async def test_the_repair_is_told_what_is_missing_or_given_twice():
+    for packed, told in (
+        (reply("yes"), "u2: missing; u3: missing."),
+        (reply("yes", "no", u3={}), "u3.a1: missing."),
+        (reply("yes", "no", "yes", U1=entry("no")), "u1: one entry was expected; got 2."),
+    ):
+        judge = FakeJudge(lambda _, given=packed: packed)  # type: ignore[misc]
+        found = await judge_text(text(3), exam(ONE), judge)
+        assert told in judge.prompts[1].repair.complaint
+        missing = [verdict for verdict in found.verdicts.values() if verdict.value is None]
+        assert missing
+        assert all(told in verdict.reason for verdict in missing)
+
+
+# Weights
+
+WEIGHED = pack("response", sizes=(3,), weights="judge")
+
+
+async def weighed(weights: Any, **settings: Any) -> tuple[Any, ...]:
+    """Return the score with these weights in the reply, of answers yes, no, no, and the ratings."""
+    judge = scripted(lambda question, *_: question == "a1")
+
+    def script(prompt):
+        said = judge._script(prompt)
+        return {**said, "weights": weights} if prompt.fields["weigh"] else said  # type: ignore[dict-item]
+
+    asked = exam(WEIGHED, **settings)
+    return score_verdicts(await judge_text(text(2), asked, FakeJudge(script)), asked.questions, asked.assignment.scale)
+
+
+def listing(*given: Any, ids: tuple[str, ...] = ("a1", "a2", "a3")) -> dict[str, Any]:
+    return dict(zip(ids, given, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("weights", "share"),
+    [
+        (listing(0.5, 0.3, 0.2), 0.5),
+        (listing(5, 3, 2), 0.5),
+        (listing(1, 1, 1), 1 / 3),
+        (listing("0.2", "0.2", "0.6"), 0.2),
+        (listing(1e300, 1e300, 1e300), 1 / 3),
+        (listing(0.6, 0.2, 0.2, ids=("[a1]", "A2", "a3:")), 0.6),
+        (dict(reversed(listing(0.5, 0.3, 0.2).items())), 0.5),
+        ([{"question": name, "weight": weight} for name, weight in listing(0.5, 0.3, 0.2).items()], 0.5),
+    ],
+    ids=str,
+)
+async def test_positive_weights_are_made_to_sum_to_one(weights: Any, share: float):
+    value, ratings = await weighed(weights)
+    assert value == pytest.approx(1 + 4 * share, abs=1e-5)
+    assert sum(rating.weight for rating in ratings) == pytest.approx(1, abs=1e-5)
+    assert ratings[0].weight == pytest.approx(share, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        listing(0, 0, 0),
+        listing(0.5, 0.6, -0.1),
+        listing(0.5, 0.5),
+        listing(0.5, 0.2, 0.3, ids=("a1", "a2", "A2")),
+        listing(0.5, 0.2, 0.3, ids=("a1", "a2", "b1")),
+        listing("much", "some", "little"),
+        listing("NaN", 0.5, 0.5),
+        listing(True, True, True),
+        [0.5, 0.3, 0.2],
+        None,
+    ],
+    ids=str,
+)
+async def test_weights_that_cannot_be_used_leave_the_text_unscored_and_keep_the_verdicts(weights: Any):
+    value, ratings = await weighed(weights)
+    assert value is None
+    for rating, held in zip(ratings, (1.0, 0.0, 0.0), strict=True):
+        assert (rating.score, rating.weight) == (None, None)
+        assert rating.reason.startswith("there are no weights by the judge: ")
+        assert rating.units[0].value == held
+
+
+async def test_sound_weights_count_where_the_verdicts_beside_them_are_lost():
+    def script(prompt):
+        said = scripted(lambda question, *_: question == "a1", weights={"a1": 3})._script(prompt)
+        return {"weights": said["weights"]} if prompt.fields["weigh"] else said  # type: ignore[index]
+
+    asked = exam(pack("sentence", sizes=(3,), weights="judge"), most_per_call=3)
+    found = await judge_text(text(3), asked, FakeJudge(script))
+    value, ratings = score_verdicts(found, asked.questions, asked.assignment.scale)
+    assert value == pytest.approx(1 + 4 * 0.6, abs=1e-5)
+    assert [unit.value for unit in ratings[0].units] == [None, 1.0, 1.0]
+
+
+# Supporting facts
+
+SUPPORTED = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})
+
+
+def naming(*facts: Any) -> Any:
+    return {f"u{n}": {"a1": {"reason": "Seen.", "facts": f}} for n, f in enumerate(facts, 1)}
+
+
+@pytest.mark.parametrize(
+    ("named", "value", "support"),
+    [
+        (["c1"], 1.0, ("Fact 0 of source 1.",)),
+        (["[C2]"], 1.0, ("Fact 1 of source 1.",)),
+        (["c1: Fact 0 of source 1.", "c1"], 1.0, ("Fact 0 of source 1.",)),
+        ([], 0.0, ()),
+        (["c9"], 0.0, ()),
+        (["u1"], 0.0, ()),
+        (["the third sentence"], 0.0, ()),
+        (["c9", "c2"], 1.0, ("Fact 1 of source 1.",)),
+        ("c1", None, ()),
+        ([1], None, ()),
+    ],
+    ids=str,
+)
+async def test_a_claim_holds_only_if_a_fact_that_is_named_exists(named: Any, value: Any, support: Any):
+    judge = scripted(per_sentence=2, support=lambda _: naming(named, *[["c1"]] * 5))
+    found = await judge_text(text(3, source="A source."), exam(SUPPORTED), judge)
+    verdict = found.verdicts["u1", "a1"]
+    assert (verdict.value, verdict.support) == (value, support)
+    assert ("does not exist" in verdict.reason) == (named in (["c9"], ["u1"], ["the third sentence"]))
+    assert [found.verdicts[f"u{n}", "a1"].value for n in range(2, 7)] == [1.0] * 5
+
+
+# Ratings
+
+
+@pytest.mark.parametrize("template", ["seal/verify", "seal/support", "seal/rate"])
+def test_every_form_has_a_strict_schema_with_the_reason_before_the_verdict_and_the_weights_last(template: str):
+    fields = {
+        "units": [{"id": "u1"}, {"id": "u2"}],
+        "questions": [{"id": "a1", "text": "Is it?"}],
+        "weigh": True,
+        "bare": False,
+        "scale": {"low": 1, "high": 5, "whole": True},
+    }
+    schema = strict_schema(unit_form(template, fields))
+    assert list(schema["properties"]) == ["u1", "u2", "weights"]
+    (entry_,) = [each for each in schema["$defs"].values() if "reason" in each["properties"]]
+    assert list(entry_["properties"]).index("reason") == 0
+
+
+WEIGHTS = st.lists(st.floats(0.01, 100), min_size=1, max_size=6)
+VALUE = st.sampled_from([0.0, 1.0, math.nan]) | st.floats(0, 1)
+
+
+@st.composite
+def judged_aggregate(draw, value=VALUE):
+    """Return verdicts, shape (units, questions), with weights."""
+    weights = draw(WEIGHTS)
+    rows = draw(st.lists(st.lists(value, min_size=len(weights), max_size=len(weights)), min_size=1, max_size=6))
+    return np.array(rows), weights
+
+
+WHOLE = judged_aggregate(st.sampled_from([0.0, 1.0]))
+
+
+@pytest.mark.parametrize("weights", [[], [0.0], [0.5, -0.5], [1, math.nan], [math.inf, 1]])
+def test_weights_that_are_none_are_refused(weights):
+    with pytest.raises(ValueError, match="above zero"):
+        normalised(weights)
+
+
+@tries(max_examples=40)
+@given(WHOLE)
+def test_a_unit_s_score_is_the_weighted_sum_of_its_verdicts(case):
+    values, weights = case
+    exact = [
+        sum(Fraction(w) for w, v in zip(weights, row, strict=True) if v) / sum(map(Fraction, weights)) for row in values
+    ]
+    np.testing.assert_allclose(unit_scores(values, weights), [float(each) for each in exact])
+    assert mean_of_units(unit_scores(values, weights)) == pytest.approx(float(sum(exact) / len(exact)))
+
+
+N = math.nan
+
+
+@pytest.mark.parametrize(
+    ("row", "weights", "expected"),
+    [
+        ([1, N], [1, 1], N),
+        ([1, 1, N], [1, 1, 1], 1.0),
+        ([1, 0, N], [1, 1, 1], 0.5),
+        ([1, N], [1.001, 1], 1.0),
+        ([1, N], [1, 1.001], N),
+        ([1, N, N, N], [3, 1, 1, 1], N),
+        ([N] * 5 + [1] * 5, [0.1] * 10, N),
+        ([N], [1], N),
+    ],
+)
+def test_a_unit_is_missing_where_verdicts_of_half_its_weight_are(row, weights, expected):
+    np.testing.assert_allclose(unit_scores(np.array([row], dtype=float), weights), [expected])
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [([1, N], None), ([1, 0, N], 0.5), ([1, N, N], None), ([N], None), ([], None), ([1, 1, 0, N, N], 2 / 3)],
+)
+def test_a_text_is_missing_where_half_of_its_units_are(units, expected):
+    column = np.array(units, dtype=float)
+    assert mean_of_units(unit_scores(column.reshape(-1, 1), [1.0])) == pytest.approx(expected)
+    assert mean_of_units(column) == pytest.approx(expected)
+
+
+QUESTIONS = exam(pack(sizes=(1, 1))).questions
+ONE_TO_FIVE = assignment().scale
+
+
+def found(*rows: tuple[float | None, float | None], **fields: Any) -> TextVerdicts:
+    """Return verdicts on questions a1 and b1 about as many units."""
+    units = tuple(Unit(f"u{n}", f"Unit {n}.", (n - 1,)) for n in range(1, len(rows) + 1))
+    verdicts = {
+        (unit.id, question.id): PairVerdict(value, f"Reason {question.id} {unit.id}.")
+        for unit, row in zip(units, rows, strict=True)
+        for question, value in zip(QUESTIONS, row, strict=True)
+    }
+    return TextVerdicts(units, verdicts, **fields)
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [(ONE_TO_FIVE, 4.0), (Scale(low=0, high=1, whole=False), 0.75), (Scale(low=-3, high=3, whole=True), 1.5)],
+)
+def test_the_mean_over_units_is_mapped_to_the_scale(scale: Scale, expected: float):
+    value, ratings = score_verdicts(found((1, 1), (1, 0)), QUESTIONS, scale)
+    assert value == expected
+    assert [(rating.criterion, rating.score, rating.weight) for rating in ratings] == [
+        ("a1", 1.0, None),
+        ("b1", 0.5, None),
+    ]
+
+
+def test_learned_weights_weigh_unless_the_judge_does():
+    heavy = tuple(q.model_copy(update={"weight": 3.0}) if q.id == "a1" else q for q in QUESTIONS)
+    value, ratings = score_verdicts(found((1, 0)), heavy, ONE_TO_FIVE)
+    assert (value, [rating.weight for rating in ratings]) == (4.0, [0.75, 0.25])
+    value, ratings = score_verdicts(found((1, 0), weights={"a1": 1, "b1": 3}), heavy, ONE_TO_FIVE)
+    assert (value, [rating.weight for rating in ratings]) == (2.0, [0.25, 0.75])
+
+
+def test_the_reason_tells_how_many_pass_and_first_why_the_others_do_not():
+    _, (first, second) = score_verdicts(found((1, 1), (None, 1), (0, 1), (1, 1)), QUESTIONS, ONE_TO_FIVE)
+    assert first.reason == ("2 of 4 units pass, 1 without a verdict: “Unit 3.”: Reason a1 u3; “Unit 2.”: Reason a1 u2.")
+    assert second.reason == "4 of 4 units pass."
+    _, (many, _) = score_verdicts(found(*[(0, 1)] * 9), QUESTIONS, ONE_TO_FIVE)
+    assert many.reason.count("Reason") == REASONS_REPEATED
+    _, (one, _) = score_verdicts(found((0, 1)), QUESTIONS, ONE_TO_FIVE)
+    assert one.reason == "Reason a1 u1."
+    _, (rated, _) = score_verdicts(found((0.5, 1), (1, 1), rated=True), QUESTIONS, ONE_TO_FIVE)
+    assert rated.reason == "75% of the scale on average over 2 of 2 units: “Unit 1.”: Reason a1 u1."
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([(None, 1), (None, 1)], "2 without a verdict"),
+        ([(None, None), (1, 1)], "1 without a verdict"),
+        ([(None, 1), (1, None), (1, 1)], "half or more of its units lack verdicts with half of the weight or more"),
+    ],
+)
+def test_an_unscored_text_says_why_in_a_rating_without_a_score(rows: Any, why: str):
+    value, ratings = score_verdicts(found(*rows), QUESTIONS, ONE_TO_FIVE)
+    assert value is None
+    assert any(rating.score is None and why in rating.reason for rating in ratings)
+    assert all(rating.units for rating in ratings)
+
+
+# As a method
+
+
+async def test_a_part_scores_as_it_was_learned_to():
+    given = part(pack(sizes=(1, 1)))
+    value, ratings = await score(text(4), given, assignment(), scripted(lambda q, *_: q == "a1"))
+    assert (value, [rating.score for rating in ratings]) == (3.0, [1.0, 0.0])
+    assert {unit.sentences for unit in ratings[0].units} == {(0,), (1,), (2,), (3,)}
+    bare = given.model_copy(update={"dimensions": None, "units": None})
+    value, ratings = await score(text(4), bare, assignment(), scripted(always))
+    assert (value, len(ratings[0].units)) == (5.0, 1)
+
+
+TEXTS_LEARN = tuple(
+    replace(text, output=f"{sentences(3)} {text.output}", reference="Ref is so.") for text in examples(24, groups=8)
+)
+LABELS = {text.output: text.scores[ASPECT] for text in TEXTS_LEARN}
+PACK_LEARN = pack()
+
+
+async def run(
+    texts: Any = TEXTS_LEARN,
+    says: Says = by_lot,
+    *,
+    given: Checklist | None = PACK_LEARN,
+    judge: FakeJudge | None = None,
+    generator: FakeJudge | None = None,
+    on_progress: Any = silent,
+    **chosen: Any,
+) -> tuple[Learned, FakeJudge, FakeJudge]:
+    """Learn with two proposals, unless chosen otherwise, and return the result with the two judges."""
+    judge, generator = judge or scripted(says), generator or scripted()
+    training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
+    settings = SealSettings(**{"proposed": 2, **chosen})
+    return (
+        await learn(training_input, settings, judge=judge, generator=generator, seed=1, on_progress=on_progress),
+        judge,
+        generator,
+    )
+
+
+def tracking(*names: str, by: Says = by_lot) -> Says:
+    """Return answers that follow the label for the questions named, by unit, and are given by lot for the others."""
+
+    def says(question: str, unit: str, output: str) -> bool:
+        level = (LABELS[output] - 0.5) / 5
+        follows = random.Random(digest([question, unit, output, "follow"])).random() < level
+        return follows if question in names else by(question, unit, output)
+
+    return says
+
+
+def everybody(learned: Learned) -> dict[str, Criterion]:
+    kept = {each.id: each for each in learned.part.criteria}
+    return kept | {dropped.criterion.id: dropped.criterion for dropped in learned.part.dropped}
+
+
+def reasons(learned: Learned) -> dict[str, str]:
+    return {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
+
+
+# What is asked, and what comes of it
+
+
+async def test_the_generator_proposes_and_the_judge_verifies_every_text_once():
+    learned, judge, generator = await run()
+    assert [prompt.name for prompt in generator.prompts] == ["seal/propose"]
+    assert len(judge.prompts) == len(of_kind(judge, "verify")) == len(TEXTS_LEARN)
+    assert len(pairs_asked(judge)) == len(TEXTS_LEARN) * 4 * 5
+    assert learned.candidates == ("a1", "b1", "b2", "p1", "p2")
+
+
+async def test_the_matrix_holds_the_mean_over_units_and_the_evidence_counts_them():
+    learned, _, _ = await run(says=tracking("a1"), given=pack(better={"b1": "no"}))
+    labels = np.array([LABELS[text.output] for text in sorted(TEXTS_LEARN, key=lambda text: text.id)])
+    assert set(np.unique(learned.matrix)) <= {0, 0.25, 0.5, 0.75, 1}
+    for column, name in zip(learned.matrix.T, learned.candidates, strict=True):
+        evidence, good = everybody(learned)[name].evidence, int(column.sum() * 4)
+        counts = {"yes": good, "no": 96 - good}
+        assert evidence.answers == (counts if name != "b1" else {"yes": 96 - good, "no": good})
+        assert (evidence.judged, evidence.missing) == (24, 0)
+        assert evidence.pearson == pytest.approx(pearson(column, labels), abs=1e-6)
+
+
+# What the labels do
+
+
+def misleading(question: str, unit: str, output: str) -> bool:
+    """Answer a1 with the labels, b1 against them, b2 always alike, p1 with them, and p2 by lot."""
+    high = LABELS[output] >= 3
+    told = {"a1": high, "b1": not high, "b2": True, "p1": LABELS[output] >= 4}
+    return told.get(question, by_lot(question, unit, output, seed=4))
+
+
+async def test_what_the_labels_speak_against_leaves_and_proposals_stay_only_where_they_track_them():
+    learned, _, _ = await run(says=misleading)
+    left = reasons(learned)
+    assert [each.id for each in learned.part.criteria] == ["a1", "p1"]
+    assert left["b1"].startswith("runs against the labels: correlation -0.")
+    assert left["b2"].startswith("the same answer for all 24 training texts")
+    assert left["p2"].startswith("does not track the labels: correlation ")
+
+
+async def test_with_the_filter_off_or_without_labels_all_stay():
+    assert reasons((await run(says=misleading, filter="off"))[0]) == {}
+    learned, judge, _ = await run(())
+    assert (len(learned.part.criteria), judge.prompts, learned.optimistic) == (5, [], False)
+    assert learned.matrix.shape == (0, 5)
+    assert learned.scores.shape == learned.reselected.shape == (0,)
+    assert all(each.evidence.answers is None for each in learned.part.criteria)
+
+
+# Scores
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"weights": "judge"},
+        {"given": pack("fact"), "proposed": 0},
+        {"given": pack("sentence pair"), "verify": False},
+        {"given": pack("response"), "filter": "off"},
+        {"decompose": False},
+    ],
+    ids=str,
+)
+async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
+    judge = scripted(tracking("a1", "p1"), weights={"a1": 2, "p1": 0.5})
+    learned, _, _ = await run(judge=judge, **chosen)
+    by_id = {text.id: text for text in TEXTS_LEARN}
+    for at, name in enumerate(learned.examples):
+        value, ratings = await SEAL.score(by_id[name], learned.part, assignment(), judge)
+        assert value == pytest.approx(learned.scores[at], abs=1e-6)
+        weighed = "weights" in chosen
+        for rating in ratings:
+            assert rating.score == learned.matrix[at, learned.candidates.index(rating.criterion)]
+            assert (rating.weight is not None) == weighed
+        if weighed:
+            verdicts = np.array([[unit.value for unit in rating.units] for rating in ratings])
+            share = ([rating.weight for rating in ratings] @ verdicts).mean()
+            assert value == pytest.approx(1 + 4 * share, abs=1e-4)
+
+
+async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
+    def says(name: str, unit: str, output: str) -> bool:
+        return by_lot(name, unit, output, seed=1)
+
+    learned, _, _ = await run(says=says, proposed=0)
+    group = TEXTS_LEARN[0].group
+    inside = np.array([name in {text.id for text in TEXTS_LEARN if text.group == group} for name in learned.examples])
+    relabelled = [replace(t, scores={ASPECT: 6 - t.scores[ASPECT]}) if t.group == group else t for t in TEXTS_LEARN]
+    again, _, _ = await run(relabelled, says=says, proposed=0)
+    np.testing.assert_array_equal(learned.reselected[inside], again.reselected[inside])
+    assert not np.array_equal(learned.reselected[~inside], again.reselected[~inside])
+
+
+@pytest.mark.parametrize(
+    ("chosen", "optimistic"),
+    [
+        ({}, True),
+        ({"filter": "off", "proposed": 0}, False),
+        ({"filter": "off", "proposed": 0, "weights": "judge"}, False),
+        ({"filter": "off", "proposed": 2}, True),
+    ],
+)
+async def test_it_is_optimistic_where_labels_had_a_part_in_choice_or_proposals(chosen: Any, optimistic: bool):
+    learned, _, _ = await run(says=tracking("a1"), **chosen)
+    assert learned.optimistic is optimistic
+    if not optimistic:
+        np.testing.assert_array_equal(learned.reselected, learned.scores)
+
+
+# Without a pack, and failures
+
+
+async def test_without_a_pack_and_without_proposals_there_is_nothing_to_ask():
+    with pytest.raises(ChecklistError, match="checklist='FILE'"):
+        await run(given=None, proposed=0)
+    with pytest.raises(JudgeError, match="no questions to ask: no sub-dimensions could be proposed: unusable reply"):
+        await run(given=None, generator=FakeJudge(lambda _: "no"))
+
+
+async def test_proposals_that_fail_are_told_and_the_pack_s_questions_go_on():
+    learned, _, _ = await run(generator=FakeJudge(lambda _: "no"))
+    assert learned.candidates == ("a1", "b1", "b2")
+    assert learned.notes[0].startswith("no sub-dimensions could be proposed: unusable reply")
+
+
+async def test_a_judge_without_any_usable_verdict_is_an_error():
+    with pytest.raises(JudgeError, match="no usable verdict on any training text: unusable reply"):
+        await run(judge=FakeJudge(lambda _: "none"))
+
+
+async def test_a_text_without_verdicts_and_an_empty_one_are_left_out():
+    lost = TEXTS_LEARN[5]
+    texts = [replace(text, output="") if text.id == TEXTS_LEARN[2].id else text for text in TEXTS_LEARN]
+    usual = scripted()._script
+    judge = FakeJudge(lambda p: "no" if p.fields["output"] == lost.output else usual(p))
+    learned, _, _ = await run(texts, judge=judge, filter="off")
+    gone = [learned.examples.index(name) for name in (TEXTS_LEARN[2].id, lost.id)]
+    assert np.isnan(learned.scores[gone]).all()
+    assert np.isfinite(np.delete(learned.scores, gone)).all()
+    assert {each.evidence.missing for each in learned.part.criteria} == {2}
+
+
+def paper(**more):
+    return chosen_settings(SEAL.settings, SEAL.presets, {"preset": "paper", **more}).model_dump()
+
+
+async def test_two_of_three_coherent_pairs_give_two_thirds_of_the_scale():
+    """Verdicts 1, 0, 1 with one question: (1 + 0 + 1) / 3 = 2/3, on 1 to 5 that is 1 + 4 x 2/3 = 3.666667."""
+    judge = scripted(lambda _question, unit, _output: "number 2" not in unit.split(". ")[0])
+    given = part_of(pack("sentence pair", sizes=(1,)), **paper())
+    value, _ = await SEAL.score(text(4), given, assignment(), judge)
+    assert value == pytest.approx(3.666667, abs=1e-6)
+
+
+async def test_a_judge_may_give_a_question_the_weight_zero():
+    """The first weighs 1 and holds, the second weighs 0 and does not: 1 x 1 + 0 x 0 = 1, the top of the scale."""
+    judge = scripted(lambda question, *_: question == "a1", weights={"a1": 1, "a2": 0})
+    given = part_of(pack("response", sizes=(2,), weights="judge"), **paper())
+    value, ratings = await SEAL.score(text(1), given, assignment(), judge)
+    assert value == 5
+    assert [rating.weight for rating in ratings] == [1, 0]
+
+
+# Verdicts without reasons
+
+FACTS_PAPER = pack("fact", sizes=(1,), support={"a1": "source"}, beside=("source",))
+UNPACKED_FACTS = pack("fact", sizes=(2,))
+BARE = [
+    (FACTS_PAPER, "support", {}),
+    (UNPACKED_FACTS, "verify", {}),
+    (UNPACKED_FACTS, "rate", {"verify": False}),
+    (pack("sentence", sizes=(2,)), "verify", {}),
+    (pack("response", sizes=(2,), weights="judge"), "verify", {}),
+]
+
+
+@pytest.mark.parametrize(("asked", "template", "more"), BARE)
+async def test_no_reason_is_asked_for_and_the_score_is_that_of_verdicts_with_reasons(asked, template: str, more: dict):
+    example, judge = text(4, source="A source. It says so."), scripted()
+    value, ratings = await SEAL.score(example, part_of(asked, **paper(**more)), assignment(), judge)
+    explained, _ = await SEAL.score(
+        example, part_of(asked, **paper(answers="with reasons", **more)), assignment(), scripted()
+    )
+    assert value == explained is not None
+    prompts = of_kind(judge, template)
+    assert prompts
+    assert not [prompt for prompt in prompts if "`reason`" in render(prompt)[1]["content"]]
+    assert {unit.reason for rating in ratings for unit in rating.units} == {""}
+
+
+# Facts in one call
+
+
+async def test_the_facts_of_the_text_and_of_all_it_is_compared_with_come_from_one_call():
+    judge = scripted(lambda *_: True)
+    example = text(45, source="A source. It says so.", context="None.")
+    _, (rating,) = await SEAL.score(example, part_of(FACTS_PAPER, **paper()), assignment(), judge)
+    (asked,) = of_kind(judge, "facts")
+    assert [each["what"] for each in asked.fields["sentences"]] == ["output"] * 45 + ["source"] * 2
+    shown = render(asked)[-1]["content"]
+    assert shown.count("Sentences from the summary") == shown.count("Sentences from the source text") == 1
+    by_text = scripted(lambda *_: True)
+    _, (rating_by_text,) = await SEAL.score(
+        example, part_of(FACTS_PAPER, **paper(facts="by text")), assignment(), by_text
+    )
+    assert len(of_kind(by_text, "facts")) == 4
+    assert [unit.sentences for unit in rating.units] == [unit.sentences for unit in rating_by_text.units]
+    assert rating.units[-1].unit == "Fact 1 of output 45."
+    assert rating.units[-1].support == ("Fact 0 of source 46.",)
+
+
+# Decomposition by the judge
+
+
+SPLIT = "One. Two here! Three, at last. And four"
+
+
+async def test_the_judge_splits_the_text_in_a_call_of_its_own():
+    parts = ["One. Two here!", "Three,  at last.", "And four"]
+    judge = scripted(split=lambda _: {"sentences": parts})
+    given = part_of(pack("sentence", sizes=(1,)), **paper())
+    _, (rating,) = await SEAL.score(text(SPLIT), given, assignment(), judge)
+    assert len(of_kind(judge, "split")) == 1
+    assert [unit.unit for unit in rating.units] == ["One. Two here!", "Three, at last.", "And four"]
+    assert [unit.sentences for unit in rating.units] == [(0, 1), (2,), (3,)]
+    assert split_sentences(SPLIT)[2] == "Three, at last."
+
+
+@pytest.mark.parametrize(
+    "parts", [["One.", "Two here!"], ["One. Two here! Three at last. And four"], [SPLIT, "More."], []], ids=str
+)
+async def test_a_split_that_is_not_the_text_is_no_split(parts: list[str]):
+    judge = scripted(split=lambda _: {"sentences": parts})
+    given = part_of(pack("sentence", sizes=(1,)), **paper())
+    value, (rating,) = await SEAL.score(text(SPLIT), given, assignment(), judge)
+    assert value is None
+    assert "did not split" in rating.units[0].reason
+
+
+def test_which_answer_is_good_is_told_to_no_one_who_answers():
+    judge = scripted()
+    for better in ("yes", "no"):
+        asyncio.run(judge_text(text(3), exam(pack(better={"a1": better})), judge))
+    assert judge.prompts[0] == judge.prompts[1]
