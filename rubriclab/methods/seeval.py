@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -37,7 +37,6 @@ from rubriclab.methods.method import (
     Progress,
     TrainingInput,
     cross_validated,
-    scores_of,
     silent,
 )
 from rubriclab.methods.prompting import (
@@ -49,10 +48,11 @@ from rubriclab.methods.prompting import (
     numbered_reasons,
     shown_once,
 )
-from rubriclab.models.base import MAX_WORDING_LENGTH
+from rubriclab.models.base import LONGEST_WORDING
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Assignment, Example
+from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -89,13 +89,13 @@ LONGEST = 1536
 LONGEST_REFINED = 2 * LONGEST
 
 
-def _worded(text: str) -> str:
+def _strip_words(text: str) -> str:
     if is_blank(text):
         raise ValueError("an explanation needs words")
     return text.strip()
 
 
-Words = Annotated[str, AfterValidator(_worded), at_most(MAX_WORDING_LENGTH)]
+Words = Annotated[str, AfterValidator(_strip_words), at_most(LONGEST_WORDING)]
 
 
 class Explanation(BaseModel):
@@ -141,7 +141,7 @@ async def elicit(
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     explanations = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
     if not explanations:
-        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", "Try another `judge`.")
+        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", f"Try another {option('judge')}.")
     return explanations
 
 
@@ -198,7 +198,7 @@ def _reasons(mistakes: Sequence[Mistake], assignment: Assignment) -> tuple[Numbe
     return numbered_reasons((mistake.example for mistake in mistakes), assignment.aspect.name)
 
 
-OUTDONE = "not asked: another explanation tracked the labels of the texts tried first better"
+NOT_BEST = "not asked: another explanation tracked the labels of the texts tried first better"
 
 # Labelled texts, in whole groups, that all explanations score; only the best explanation scores the other texts too.
 TRIED = 10
@@ -207,7 +207,7 @@ TRIED = 10
 SHOWN = 6
 
 # Fewest texts in a half to evaluate a rewriting.
-FEWEST_IN_HALF = 5
+MIN_IN_HALF = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,28 +241,7 @@ async def learn(
     Raises:
         JudgeError: if the judge gives no explanation, or no usable score for any labelled text.
     """
-    study = _SEEvalRun(training_input, settings, judge, generator, seed, on_progress)
-    return await study.run()
-
-
-@dataclass(frozen=True, slots=True)
-class _RatedExplanations:
-    """Explanations and the texts' ratings by them, one row for each text."""
-
-    criteria: tuple[Criterion, ...]
-    ratings: tuple[tuple[CriterionRating, ...], ...]
-
-    @property
-    def matrix(self) -> FloatArray:
-        """The scores, shape (texts, explanations)."""
-        return scores_of(self.ratings, len(self.criteria))
-
-    def beside(
-        self, criterion: Criterion, rated: Mapping[str, CriterionRating], ids: Sequence[str]
-    ) -> _RatedExplanations:
-        """Return the ratings with one more explanation."""
-        rows = tuple((*row, rated[name]) for row, name in zip(self.ratings, ids, strict=True))
-        return _RatedExplanations((*self.criteria, criterion), rows)
+    return await _SEEvalRun(training_input, settings, judge, generator, seed, on_progress).run()
 
 
 @dataclass
@@ -281,81 +260,74 @@ class _SEEvalRun:
         self.order, self.labels = self.training_input.in_order, self.training_input.label_array
         self.ids = tuple(example.id for example in self.order)
         self.groups = [example.group for example in self.order]
+        # The explanations that texts are rated by, and the ratings by each, by text.
+        self.criteria: list[Criterion] = []
+        self.ratings: list[dict[str, CriterionRating]] = []
 
     async def run(self) -> Learned:
-        table, best = await self._elicited()
-        base, scores_before = table.criteria[best], table.matrix[:, best]
-        dropped = self._outdone(table.criteria, best)
+        best = await self._elicit()
+        base, matrix = self.criteria[best], np.column_stack([values(each, self.ids) for each in self.ratings])
+        scores_before, reselected = matrix[:, best], self._reselected(matrix)
+        outdone = f"{base.id} tracks the labels better"
+        dropped = [DroppedCriterion(criterion=each, reason=outdone) for each in self.criteria if each is not base]
         trial = await self._try_rewriting(base, scores_before)
         if trial is None:
-            return self._learned(base, dropped, table, self._reselected(table.matrix))
+            return self._learned(base, dropped, reselected)
         change = f"rewriting changed the correlation on unseen texts by {trial.gain:+.2f}"
         half = f"a trial rewriting, from one half of the texts; {change}"
-        dropped += tuple(DroppedCriterion(criterion=criterion, reason=half) for criterion in trial.criteria)
+        dropped += (DroppedCriterion(criterion=criterion, reason=half) for criterion in trial.criteria)
         final = await self._rewritten("r", base, scores_before, self.order) if trial.gain > 0 else None
-        rated = await self._rated(final, self.order) if final else {}
+        rated = await self._rate(final, self.order) if final else {}
         scores = values(rated, self.ids)
-        reselected = reselect_rewriting(self._reselected(table.matrix), scores_before, trial, self.labels, self.groups)
+        reselected = reselect_rewriting(reselected, scores_before, trial, self.labels, self.groups)
         if final is None or np.isnan(_correlation(scores, self.labels)):
-            return self._learned(base, dropped, table, reselected)
+            return self._learned(base, dropped, reselected)
         kept = _heldout(with_evidence(final, scores, self.labels), _correlation(reselected, self.labels))
-        dropped += (DroppedCriterion(criterion=base, reason=change),)
-        return self._learned(kept, dropped, table.beside(kept, rated, self.ids), reselected)
+        self.criteria.append(kept)
+        self.ratings.append(rated)
+        dropped.append(DroppedCriterion(criterion=base, reason=change))
+        return self._learned(kept, dropped, reselected)
 
-    async def _elicited(self) -> tuple[_RatedExplanations, int]:
-        """Return the explanations with their ratings, and the index of the best one.
+    async def _elicit(self) -> int:
+        """Elicit and rate the explanations, and return the index of the best one.
 
-        All of them score the texts of the trial; the best one scores the other texts too.
+        All of them score the texts of the trial: whole groups, or all texts with a single explanation. The best one
+        scores the other texts too.
         """
-        count = self.settings.explanations if self.order else 1
         assignment, settings = self.training_input.assignment, self.settings
         if settings.elicitation == "open":
             self.steps = await written_steps(assignment, settings, self.generator)
+        count = settings.explanations if self.order else 1
         elicited = await elicit(count, assignment, self.judge, settings, self.steps)
-        criteria = tuple(self._criterion(f"e{place}", text) for place, text in enumerate(elicited, 1))
+        criteria = [self._criterion(f"e{place}", text) for place, text in enumerate(elicited, 1)]
         self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
-        self.trial = self._trial(len(criteria))
-        tried = [example for example, inside in zip(self.order, self.trial, strict=True) if inside]
-        rated = [await self._rated(criterion, tried) for criterion in criteria]
-        require_scores([each for scores in rated for each in scores.values()])
-        best = self._chosen(np.column_stack([values(scores, self.ids) for scores in rated]), self.trial)
-        rest = [example for example, inside in zip(self.order, self.trial, strict=True) if not inside]
-        rated[best] |= await self._rated(criteria[best], rest) if rest else {}
-        return self._table(criteria, rated), best
 
-    def _table(
-        self, criteria: Sequence[Criterion], rated: Sequence[Mapping[str, CriterionRating]]
-    ) -> _RatedExplanations:
-        annotated = []
-        for criterion, scores in zip(criteria, rated, strict=True):
+        self.trial = np.ones(len(self.order), dtype=bool)
+        if len(criteria) > 1 and len(self.order) > TRIED:
+            self.trial[:] = False
+            groups = sorted(set(self.groups))
+            random.Random(f"trial {self.seed}").shuffle(groups)
+            for group in groups:
+                if self.trial.sum() < TRIED:
+                    self.trial |= np.array(self.groups) == group
+        tried = [example for example, inside in zip(self.order, self.trial, strict=True) if inside]
+        rest = [example for example, inside in zip(self.order, self.trial, strict=True) if not inside]
+        self.ratings = [await self._rate(criterion, tried) for criterion in criteria]
+        require_scores([each for scores in self.ratings for each in scores.values()])
+        best = self._best(np.column_stack([values(scores, self.ids) for scores in self.ratings]), self.trial)
+        self.ratings[best] |= await self._rate(criteria[best], rest) if rest else {}
+        for criterion, scores in zip(criteria, self.ratings, strict=True):
             requested = np.array([name in scores for name in self.ids], dtype=bool)
             column = values(scores, self.ids)[requested]
-            annotated.append(with_evidence(criterion, column, self.labels[requested]))
-        rows = (
-            tuple(
-                scores.get(name, CriterionRating(criterion.id, None, OUTDONE))
-                for criterion, scores in zip(criteria, rated, strict=True)
-            )
-            for name in self.ids
-        )
-        return _RatedExplanations(tuple(annotated), tuple(rows))
+            self.criteria.append(with_evidence(criterion, column, self.labels[requested]))
+        return best
 
-    def _trial(self, explanations: int) -> BoolArray:
-        """Return the mask of the texts that all explanations score: whole groups, or all texts with a single
-        explanation."""
-        if explanations < 2 or len(self.order) <= TRIED:
-            return np.ones(len(self.order), dtype=bool)
-        groups = sorted({example.group for example in self.order})
-        random.Random(f"trial {self.seed}").shuffle(groups)
-        inside = np.zeros(len(self.order), dtype=bool)
-        for group in groups:
-            if inside.sum() < TRIED:
-                inside |= np.array([example.group == group for example in self.order])
-        return inside
-
-    def _chosen(self, matrix: FloatArray, rows: BoolArray) -> int:
-        """Return the column with the highest correlation on the texts of the trial among `rows`."""
-        return _best(matrix[rows & self.trial], self.labels[rows & self.trial])
+    def _best(self, matrix: FloatArray, rows: BoolArray) -> int:
+        """Return the column with the highest correlation on the texts of the trial among `rows`; the first of equal
+        ones."""
+        inside = rows & self.trial
+        correlations = [_correlation(column, self.labels[inside]) for column in matrix[inside].T]
+        return int(np.argmax(np.nan_to_num(correlations, nan=-2.0)))
 
     def _criterion(self, name: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
         return Criterion(
@@ -367,52 +339,47 @@ class _SEEvalRun:
             steps=self.steps,
         )
 
-    async def _rated(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, CriterionRating]:
+    async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, CriterionRating]:
         part = replace(self.training_input, examples=tuple(examples))
         rated = await score_all(part, criterion, self.judge, FORM, self.settings)
         self.on_progress(f"{len(examples)} texts scored by explanation {criterion.id}", 0.5)
         return rated
 
     def _reselected(self, matrix: FloatArray) -> FloatArray:
-        def predict(others: np.ndarray, held_out: np.ndarray) -> FloatArray:
-            column: FloatArray = matrix[held_out, self._chosen(matrix, others)]
+        def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
+            column: FloatArray = matrix[held_out, self._best(matrix, others)]
             return column
 
         return cross_validated(self.groups, predict)
 
     async def _try_rewriting(self, base: Criterion, base_scores: FloatArray) -> PromptRewrite | None:
-        """Return the evaluation of rewriting on held-out halves; `None` if it is impossible."""
-        halves = self._halves()
-        if not self.settings.refine or halves is None:
+        """Return the evaluation of rewriting on held-out halves without common groups.
+
+        `None` if it is impossible, also because a half would be too small.
+        """
+        groups = sorted(set(self.groups))
+        random.Random(f"halves {self.seed}").shuffle(groups)
+        sizes, first = Counter(self.groups), set[str]()
+        for group in sorted(groups, key=lambda name: -sizes[name]):
+            if sum(sizes[each] for each in first) + sizes[group] <= (len(self.order) + 1) // 2:
+                first.add(group)
+        in_first = np.array([group in first for group in self.groups], dtype=bool)
+        if not self.settings.refine or min(in_first.sum(), (~in_first).sum()) < MIN_IN_HALF:
             return None
         gains, criteria = [], []
         scores = np.full(len(self.order), np.nan)
-        for name, seen, unseen in (("r1", halves[0], halves[1]), ("r2", halves[1], halves[0])):
-            rewritten = await self._rewritten(name, base, base_scores, [self.order[i] for i in seen])
+        for name, seen in (("r1", in_first), ("r2", ~in_first)):
+            shown, others = ([self.order[i] for i in np.flatnonzero(half)] for half in (seen, ~seen))
+            rewritten = await self._rewritten(name, base, base_scores, shown)
             if rewritten is None:
                 return None
-            rewritten_scores = values(await self._rated(rewritten, [self.order[i] for i in unseen]), self.ids)
+            unseen, labels = ~seen, self.labels[~seen]
+            rewritten_scores = values(await self._rate(rewritten, others), self.ids)
             scores[unseen] = rewritten_scores[unseen]
-            before = _correlation(base_scores[unseen], self.labels[unseen])
-            after = _correlation(rewritten_scores[unseen], self.labels[unseen])
-            gains.append(after - before)
-            criteria.append(_heldout(with_evidence(rewritten, rewritten_scores[unseen], self.labels[unseen])))
+            gains.append(_correlation(rewritten_scores[unseen], labels) - _correlation(base_scores[unseen], labels))
+            criteria.append(_heldout(with_evidence(rewritten, rewritten_scores[unseen], labels)))
         gain = float(np.mean(gains))
-        first = np.isin(np.arange(len(self.order)), halves[0])
-        return None if np.isnan(gain) else PromptRewrite(gain, (first, ~first), scores, tuple(criteria))
-
-    def _halves(self) -> tuple[list[int], list[int]] | None:
-        """Return the indices of the texts in two halves without common groups; `None` if one would be too small."""
-        groups = sorted({example.group for example in self.order})
-        random.Random(f"halves {self.seed}").shuffle(groups)
-        sizes = Counter(example.group for example in self.order)
-        first, count = set[str](), 0
-        for group in sorted(groups, key=lambda name: -sizes[name]):
-            if count + sizes[group] <= (len(self.order) + 1) // 2:
-                first.add(group)
-                count += sizes[group]
-        halves = [[i for i, e in enumerate(self.order) if (e.group in first) == side] for side in (True, False)]
-        return None if min(map(len, halves)) < FEWEST_IN_HALF else (halves[0], halves[1])
+        return None if np.isnan(gain) else PromptRewrite(gain, (in_first, ~in_first), scores, tuple(criteria))
 
     async def _rewritten(
         self, name: str, base: Criterion, base_scores: FloatArray, seen: Sequence[Example]
@@ -447,19 +414,24 @@ class _SEEvalRun:
         shown = sorted((*above, *below), key=ranked.index)
         return [Mistake(self.order[places[i]], float(y[i]), float(x[i])) for i in shown]
 
-    def _outdone(self, criteria: Sequence[Criterion], best: int) -> tuple[DroppedCriterion, ...]:
-        reason = f"{criteria[best].id} tracks the labels better"
-        return tuple(DroppedCriterion(criterion=each, reason=reason) for i, each in enumerate(criteria) if i != best)
-
-    def _learned(
-        self, kept: Criterion, dropped: tuple[DroppedCriterion, ...], table: _RatedExplanations, reselected: FloatArray
-    ) -> Learned:
+    def _learned(self, kept: Criterion, dropped: Sequence[DroppedCriterion], reselected: FloatArray) -> Learned:
         self.on_progress("explanation chosen", 1.0)
         settings = self.settings.model_dump(mode="json")
-        part = Part(method="seeval", settings=settings, criteria=(kept,), dropped=dropped)
-        names = tuple(criterion.id for criterion in table.criteria)
-        scores = table.matrix[:, names.index(kept.id)]
-        return Learned(part, self.ids, names, table.ratings, scores, reselected, optimistic=bool(dropped))
+        return Learned(
+            part=Part(method="seeval", settings=settings, criteria=(kept,), dropped=tuple(dropped)),
+            examples=self.ids,
+            candidates=tuple(criterion.id for criterion in self.criteria),
+            ratings=tuple(
+                tuple(
+                    ratings.get(name, CriterionRating(criterion.id, None, NOT_BEST))
+                    for criterion, ratings in zip(self.criteria, self.ratings, strict=True)
+                )
+                for name in self.ids
+            ),
+            scores=values(self.ratings[[each.id for each in self.criteria].index(kept.id)], self.ids),
+            reselected=reselected,
+            optimistic=bool(dropped),
+        )
 
 
 def reselect_rewriting(
@@ -486,11 +458,6 @@ def reselect_rewriting(
         return chosen[held_out]
 
     return cross_validated(groups, predict)
-
-
-def _best(matrix: FloatArray, labels: FloatArray) -> int:
-    """Return the column with the highest correlation with the labels; the first of equal ones."""
-    return int(np.argmax(np.nan_to_num([_correlation(column, labels) for column in matrix.T], nan=-2.0)))
 
 
 def _heldout(criterion: Criterion, pearson: float | None = None) -> Criterion:

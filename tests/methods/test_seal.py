@@ -578,7 +578,7 @@ async def test_the_repair_is_told_what_is_missing_or_given_twice():
         (reply("yes", "no", u3={}), "u3.a1: missing."),
         (reply("yes", "no", "yes", U1=entry("no")), "u1: one entry was expected; got 2."),
     ):
-        judge = FakeJudge(lambda _, given=packed: packed)  # type: ignore[misc]
+        judge = FakeJudge(lambda _, said=packed: said)  # type: ignore[misc]
         found = await judge_text(text(3), exam(ONE), judge)
         assert told in judge.prompts[1].repair.complaint
         missing = [verdict for verdict in found.verdicts.values() if verdict.value is None]
