@@ -1,4 +1,7 @@
-"""DCR's hyperparameters, and the setting of its paper."""
+"""DCR: each sentence of a text is compared with a reference by the checks of a checklist, and marked 1 or -1.
+
+The score is the share of positive marks. Nothing is learned from labels: they are only evidence.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ from rubriclab.methods.method import (
 )
 from rubriclab.methods.prompting import Whole, chunks, for_each, why_missing
 from rubriclab.methods.questions import YesOrNo
-from rubriclab.methods.sources import Checklist, SeedQuestion
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.models.text import (
     Assignment,
@@ -182,14 +185,17 @@ _EXPECTED = (
 
 
 def make_criterion(checklist: Checklist, material: Material, assignment: Assignment) -> Criterion:
-    """Return the criterion that lists the checklist's questions, one line each."""
+    """Return the criterion that lists the checklist's questions, one line each, with the good answer if it is no."""
     output, label = assignment.words.output, assignment.words.called(material)
-    heading = f"Each sentence of the {output} is held against the {label} by these checks:"
+    lines = [f"Each sentence of the {output} is held against the {label} by these checks:"]
+    for question in checklist.questions:
+        good = "" if question.better == "yes" else " (No is the good answer.)"
+        lines.append(f"{_CHECK}{' '.join(question.text.split())}{good}")
     return Criterion(
         id="score",
         kind="score",
         trait=assignment.aspect.name,
-        statement="\n".join([heading, *(_CHECK + _check_line(question) for question in checklist.questions)]),
+        statement="\n".join(lines),
         evidence=Evidence(origin="written by hand"),
     )
 
@@ -213,12 +219,6 @@ def reference_field(units: Units | None) -> Material:
         came = f"{units.kind} beside {' and '.join(units.beside) or 'nothing'}{weighed}"
         raise ChecklistError(f"The checks are for a {came}, which DCR cannot judge.", _EXPECTED)
     return units.beside[0]
-
-
-def _check_line(question: SeedQuestion) -> str:
-    """Return the question on one line, with the good answer where that is not yes."""
-    text = " ".join(question.text.split())
-    return text if question.better == "yes" else f"{text} (No is the good answer.)"
 
 
 # In tokens. The first number leaves room for a reason about a whole text.
@@ -252,9 +252,9 @@ def comparison_of(
     """Return the comparison of a text, or why there can be none."""
     words, label = assignment.words, assignment.words.called(material)
     output, reference = example.output, getattr(example, material) or ""
-    if not _holds_words(reference):
+    if not any(map(str.isalnum, reference)):
         return f"there is no {label} to hold it against (field {material!r})"
-    if not _holds_words(output):
+    if not any(map(str.isalnum, output)):
         return f"there is no sentence in the {words.output}"
     whole = settings.level == "paragraph"
     pieces = tuple(Sentence(text, (place,)) for place, text in enumerate(split_sentences(output)))
@@ -288,16 +288,16 @@ def evaluate_prompts(
         form = SplitVerdicts if fields["verdict"] else SplitReasons
         return [Prompt("dcr/evaluate", fields, form, LONGEST + copied + PER_REASON * len(comparison.pieces))]
     sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(comparison.pieces, 1)]
-    return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.most_per_call)]
-
-
-def _holds_words(text: str) -> bool:
-    return any(character.isalnum() for character in text)
-
-
-def _prompt(fields: dict[str, Any]) -> Prompt[KeyedReply]:
-    form = of_each("sentence", fields["sentences"], SentenceVerdict if fields["verdict"] else Reason)
-    return Prompt("dcr/evaluate", fields, form, max_tokens=LONGEST + PER_REASON * len(fields["sentences"]))
+    entry = SentenceVerdict if fields["verdict"] else Reason
+    return [
+        Prompt(
+            "dcr/evaluate",
+            {**fields, "sentences": list(some)},
+            of_each("sentence", some, entry),
+            max_tokens=LONGEST + PER_REASON * len(some),
+        )
+        for some in chunks(sentences, settings.most_per_call)
+    ]
 
 
 def convert_prompt(reasons: Mapping[int, str]) -> Prompt[KeyedReply]:
@@ -307,88 +307,8 @@ def convert_prompt(reasons: Mapping[int, str]) -> Prompt[KeyedReply]:
     return Prompt("dcr/convert", fields, form, max_tokens=LONGEST_MARKS + PER_MARK * len(reasons))
 
 
-async def convert_reasons(reasons: Mapping[int, str], judge: Judge) -> dict[int, Mark | str]:
-    """Return each reason's mark, or why there is none; without reasons no call is made."""
-    if not reasons:
-        return {}
-    return await ask_each(judge, convert_prompt(reasons))
-
-
-def consistency(marks: Sequence[Sign]) -> float:
-    """Return the share of positive marks: Z = sum of marks / number of marks, then (Z + 1) / 2 (equation 3).
-
-    The equation's alpha and beta, which discount reasons about the whole text (appendix E.4), are 0: here every reason
-    is about a sentence.
-    """
-    return (sum(marks) / len(marks) + 1) / 2
-
-
-def usable_marks(marks: Sequence[Sign | None]) -> tuple[Sign, ...]:
-    """Return the marks that are not missing; none if half of them or more are missing."""
-    present = tuple(mark for mark in marks if mark is not None)
-    return present if len(marks) - len(present) < MISSING_SHARE * len(marks) else ()
-
-
 # Sentences whose reasons are repeated in the reason of a score.
-REPEATED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedSentence:
-    """The mark of a sentence or a whole text with its reason, or no mark and what went wrong."""
-
-    sentence: Sentence
-    mark: Sign | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedText:
-    """A comparison, and the result for each piece, in order."""
-
-    comparison: ReferenceComparison
-    judged: tuple[JudgedSentence, ...]
-
-    @property
-    def marks(self) -> tuple[Sign, ...]:
-        """The marks, without missing ones; none if too many are missing."""
-        return usable_marks([each.mark for each in self.judged])
-
-    @property
-    def verdicts(self) -> tuple[UnitVerdict, ...]:
-        """The verdicts; those on single sentences have the index of the sentence."""
-        return tuple(
-            UnitVerdict(
-                each.sentence.text,
-                each.sentence.places,
-                None if each.mark is None else float(each.mark == 1),
-                each.reason,
-            )
-            for each in self.judged
-        )
-
-    @property
-    def summary(self) -> str:
-        """The number of consistent sentences, and the reasons of the first inconsistent ones."""
-        shown, marks = self.comparison, [each.mark for each in self.judged]
-        if shown.whole:
-            verb = "is consistent" if marks == [1] else "is not consistent"
-            return f"The {shown.called} {verb} with the {shown.label}. {self.judged[0].reason}"
-        good, bad = marks.count(1), [at for at, mark in enumerate(marks) if mark == -1]
-        parts = [f"{good} of {len(marks)} sentences of the {shown.called} are consistent with the {shown.label}."]
-        parts += [f"Sentence {at + 1}: {self.judged[at].reason}" for at in bad[:REPEATED]]
-        parts += [f"{len(bad) - REPEATED} more are not."] if len(bad) > REPEATED else []
-        parts += [f"{marks.count(None)} without a usable mark."] if None in marks else []
-        return " ".join(parts)
-
-    @property
-    def incomplete(self) -> str | None:
-        """Why there are too few marks for a score; `None` if there are enough."""
-        if self.marks:
-            return None
-        lacking = [each.reason for each in self.judged if each.mark is None]
-        of = f"{len(self.judged)} sentences of the {self.comparison.called}"
-        return f"{len(lacking)} of {of} without a usable mark; the first: {lacking[0]}"
+REASONS_REPEATED = 3
 
 
 async def score(
@@ -415,47 +335,65 @@ async def rate(
     *,
     settings: DCRScoringSettings,
 ) -> CriterionRating:
-    """Return the text's rating by the checks of `criterion`, compared with its field `material`."""
+    """Return the text's rating by the checks of `criterion`, compared with its field `material`.
+
+    The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). The
+    equation's alpha and beta, which discount reasons about the whole text (appendix E.4), are 0: here every reason is
+    about a sentence.
+    """
     comparison = comparison_of(example, material, assignment, settings)
     if isinstance(comparison, str):
         return CriterionRating(criterion.id, None, comparison)
     prompts = evaluate_prompts(comparison, listed_checks(criterion), assignment, settings)
-    chunks_judged = await asyncio.gather(*(_judge_chunk(prompt, comparison, judge) for prompt in prompts))
-    compared = ComparedText(comparison, tuple(chain.from_iterable(chunks_judged)))
-    if compared.incomplete:
-        return CriterionRating(criterion.id, None, compared.incomplete, units=compared.verdicts)
-    score = assignment.scale.low + consistency(compared.marks) * assignment.scale.width
-    return CriterionRating(criterion.id, round(score, DIGITS), compared.summary, units=compared.verdicts)
+    units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, comparison, judge) for each in prompts))))
+    marks = [unit.value for unit in units if unit.value is not None]
+    of = f"{len(units)} sentences of the {comparison.called}"
+    if len(units) - len(marks) >= MISSING_SHARE * len(units):
+        first = next(unit.reason for unit in units if unit.value is None)
+        reason = f"{len(units) - len(marks)} of {of} without a usable mark; the first: {first}"
+        return CriterionRating(criterion.id, None, reason, units=units)
+    if comparison.whole:
+        verb = "is consistent" if marks == [1.0] else "is not consistent"
+        parts = [f"The {comparison.called} {verb} with the {comparison.label}. {units[0].reason}"]
+    else:
+        bad = [f"Sentence {number}: {unit.reason}" for number, unit in enumerate(units, 1) if unit.value == 0]
+        parts = [f"{marks.count(1.0)} of {of} are consistent with the {comparison.label}.", *bad[:REASONS_REPEATED]]
+        parts += [f"{len(bad) - REASONS_REPEATED} more are not."] if len(bad) > REASONS_REPEATED else []
+        parts += [f"{len(units) - len(marks)} without a usable mark."] if len(marks) < len(units) else []
+    score = assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width
+    return CriterionRating(criterion.id, round(score, DIGITS), " ".join(parts), units=units)
 
 
-async def _judge_chunk(prompt: Prompt[Any], comparison: ReferenceComparison, judge: Judge) -> list[JudgedSentence]:
-    """Return the result for each of the sentences of `prompt`, in order."""
+async def _judge(prompt: Prompt[Any], comparison: ReferenceComparison, judge: Judge) -> list[UnitVerdict]:
+    """Return the verdict on each of the sentences of `prompt`, in order: 1 for a positive mark, 0 for a negative one.
+
+    Those on single sentences have the index of the sentence.
+    """
     found: Mapping[int, Reason | str]
     if comparison.split:
         answer = await ask(judge, prompt)
         if answer.value is None:
-            return [JudgedSentence(Sentence(comparison.output, ()), None, answer.missing)]
+            return [UnitVerdict(comparison.output, (), None, answer.missing)]
         given: Sequence[SplitReason] = answer.value.sentences
         sentences = dict(enumerate(locate_sentences(comparison.output, [each.sentence for each in given]), 1))
         found = dict(enumerate(given, 1))
     else:
         sentences = dict(enumerate(comparison.pieces, 1))
         found = await ask_each(judge, prompt)
+    reasons = {number: each.reason for number, each in found.items() if isinstance(each, Reason)}
     marks: Mapping[int, Mark | str] = {}
-    if not prompt.fields["verdict"]:
-        reasons = {number: each.reason for number, each in found.items() if isinstance(each, Reason)}
-        marks = await convert_reasons(reasons, judge)
-    return [_judged(sentences[number], each, marks.get(number)) for number, each in found.items()]
-
-
-def _judged(sentence: Sentence, reason: Reason | str, mark: Mark | str | None) -> JudgedSentence:
-    if isinstance(reason, str):
-        return JudgedSentence(sentence, None, reason)
-    if isinstance(reason, SentenceVerdict):
-        return JudgedSentence(sentence, 1 if reason.consistent == "yes" else -1, reason.reason)
-    if isinstance(mark, Mark):
-        return JudgedSentence(sentence, mark.mark, reason.reason)
-    return JudgedSentence(sentence, None, f"{reason.reason} (This reason has no mark: {mark})")
+    if reasons and not prompt.fields["verdict"]:
+        marks = await ask_each(judge, convert_prompt(reasons))
+    units = []
+    for number, each in found.items():
+        mark, reason = marks.get(number), each if isinstance(each, str) else each.reason
+        value = float(mark.mark == 1) if isinstance(mark, Mark) else None
+        if isinstance(each, SentenceVerdict):
+            value = float(each.consistent == "yes")
+        elif isinstance(mark, str):
+            reason += f" (This reason has no mark: {mark})"
+        units.append(UnitVerdict(sentences[number].text, sentences[number].places, value, reason))
+    return units
 
 
 async def learn(
@@ -474,14 +412,15 @@ async def learn(
         JudgeError: if none of them could be scored.
     """
     criterion, material = learning_criterion(training_input, settings)
-    examples = training_input.examples
+    examples, assignment = training_input.examples, training_input.assignment
     ratings = await for_each(
         examples,
-        lambda example: rate(example, criterion, material, training_input.assignment, judge, settings=settings),
+        lambda example: rate(example, criterion, material, assignment, judge, settings=settings),
         lambda done: on_progress(f"{done} of {len(examples)} texts scored", done / len(examples)),
     )
+    # Texts that cannot be compared have no units, and say nothing about the judge.
+    require_scores([rating for rating in ratings if rating.units])
     by_id = dict(zip((example.id for example in examples), ratings, strict=True))
-    require_scores([by_id[example.id] for example in _comparable(training_input, material, settings)])
     units = Units(kind="sentence", beside=(material,))
     return learned_single("dcr", training_input, criterion, by_id, settings=settings, units=units)
 
@@ -492,30 +431,21 @@ def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> 
     Raises:
         ChecklistError, DataError: as `learn` does.
     """
-    checklist = training_input.checklist
+    checklist, assignment = training_input.checklist, training_input.assignment
     if checklist is None:
         raise ChecklistError(
             "DCR goes by the checks of a checklist, and there is none.", f"Give one: {option('checklist', 'FILE')}."
         )
     material = reference_field(checklist.units)
-    if training_input.examples and not _comparable(training_input, material, settings):
-        label, first = training_input.assignment.words.called(material), training_input.examples[0]
-        reason = f"{first.id}: {comparison_of(first, material, training_input.assignment, settings)}"
+    compared = [comparison_of(text, material, assignment, settings) for text in training_input.examples]
+    if compared and all(isinstance(each, str) for each in compared):
         raise DataError(
-            f"None of the {len(training_input.examples)} labelled texts can be held against its {label}; of {reason}.",
+            f"None of the {len(compared)} labelled texts can be held against its {assignment.words.called(material)}; "
+            f"of {training_input.examples[0].id}: {compared[0]}.",
             f"Give rows with the field {material!r} ({option('mapping')} names another), or a checklist beside "
             "something else.",
         )
-    return make_criterion(checklist, material, training_input.assignment), material
-
-
-def _comparable(training_input: TrainingInput, material: Material, settings: DCRSettings) -> Sequence[Example]:
-    assignment = training_input.assignment
-    return [
-        text
-        for text in training_input.examples
-        if not isinstance(comparison_of(text, material, assignment, settings), str)
-    ]
+    return make_criterion(checklist, material, assignment), material
 
 
 def learning_calls(training_input: TrainingInput, settings: DCRSettings) -> LearningCalls:

@@ -1,0 +1,443 @@
+"""DCR: settings, scores, replies, what labelled texts say of it, and prompts."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from dcr_scripts import (
+    CHECKS,
+    CONVERTED,
+    SOURCE,
+    checklist,
+    of_kind,
+    part,
+    repairs,
+    scripted,
+    sentences,
+    split_as,
+    text,
+)
+from hypoeval_scripts import ASPECT, assignment
+from hypothesis import given, settings as tries, strategies as st
+
+from rubriclab.errors import ChecklistError, DataError, JudgeUnavailable
+from rubriclab.methods.dcr import (
+    DCR,
+    DCRScoringSettings,
+    DCRSettings,
+    Mark,
+    Reason,
+    SentenceVerdict,
+    comparison_of,
+    convert_prompt,
+    evaluate_prompts,
+    learn,
+    listed_checks,
+)
+from rubriclab.methods.method import TrainingInput, chosen_settings
+from rubriclab.models.text import Scale, Units, split_sentences
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
+
+
+def test_the_paper_s_preset_has_a_second_call_that_converts_all_reasons_at_once():
+    paper = chosen_settings(DCR.settings, DCR.presets, {"preset": "paper"})
+    assert paper == DCRSettings(level="sentence", sentences="judge", verdict="converted", most_per_call=200)
+
+
+async def rate(example, judge=None, scale=None, **chosen):
+    """Return the rating of one text, checked to be its score."""
+    given_ = assignment(scale) if scale else assignment()
+    value, (rated,) = await DCR.score(example, part(**chosen), given_, judge or scripted())
+    assert value == rated.score
+    return rated
+
+
+async def test_each_sentence_has_its_mark_and_its_reason():
+    output = sentences(4, bad=[2])
+    rated = await rate(text(output))
+    assert rated.score == 4
+    assert [unit.unit for unit in rated.units] == list(split_sentences(output))
+    assert [unit.sentences for unit in rated.units] == [(0,), (1,), (2,), (3,)]
+    assert [unit.value for unit in rated.units] == [1, 0, 1, 1]
+    assert rated.units[1].reason == "It says: Claim 2 is false. So it is not consistent."
+    head = "3 of 4 sentences of the summary are consistent with the source text. Sentence 2: "
+    assert rated.reason == head + rated.units[1].reason
+
+
+async def test_the_verdict_with_the_reason_takes_one_call_less_and_gives_the_same():
+    converted, together = scripted(), scripted()
+    first = await rate(text(sentences(5, bad=[1, 3])), converted)
+    second = await rate(text(sentences(5, bad=[1, 3])), together, verdict="with the reason")
+    assert first == second
+    assert [prompt.name for prompt in converted.prompts] == ["dcr/evaluate", "dcr/convert"]
+    assert [prompt.name for prompt in together.prompts] == ["dcr/evaluate"]
+
+
+@tries(deadline=None, max_examples=30)
+@given(
+    good=st.lists(st.booleans(), min_size=1, max_size=12),
+    portion=st.integers(1, 5),
+    low=st.integers(-5, 5),
+    width=st.integers(1, 9),
+)
+def test_the_score_is_the_share_of_consistent_sentences_on_the_scale(good, portion, low, width):
+    output = sentences(len(good), bad=[n for n, is_good in enumerate(good, 1) if not is_good])
+    scale = Scale(low=low, high=low + width, whole=True)
+    rated = asyncio.run(rate(text(output), scale=scale, most_per_call=portion))
+    assert rated.score == pytest.approx(low + width * sum(good) / len(good), abs=1e-5)
+    assert [unit.value for unit in rated.units] == [float(is_good) for is_good in good]
+
+
+async def test_each_sentence_and_each_reason_has_a_call_of_its_own():
+    judge = scripted()
+    rated = await rate(text(sentences(3, bad=[2])), judge, most_per_call=1)
+    assert [len(prompt.fields["sentences"]) for prompt in of_kind(judge, "evaluate")] == [1, 1, 1]
+    assert [[each["id"] for each in p.fields["reasons"]] for p in of_kind(judge, "convert")] == [[1], [2], [3]]
+    assert rated == await rate(text(sentences(3, bad=[2])))
+
+
+# Sentences as the judge splits them, as in the paper
+
+SPLIT = "Ann is true. Bo is false! And so on"
+
+
+@pytest.mark.parametrize("verdict", ["converted", "with the reason"])
+async def test_the_paper_s_judge_splits_the_text_in_the_call_that_compares_it(verdict: str):
+    judge = scripted(evaluate=split_as("Ann is true. Bo is false!", "And so  on"))
+    rated = await rate(text(SPLIT), judge, sentences="judge", most_per_call=1, verdict=verdict)
+    (asked,) = of_kind(judge, "evaluate")
+    assert "To be judged" not in render(asked)[-1]["content"]
+    assert len(judge.prompts) == (2 if verdict == "converted" else 1)
+    assert [(unit.unit, unit.sentences, unit.value) for unit in rated.units] == [
+        ("Ann is true. Bo is false!", (0, 1), 0),
+        ("And so on", (2,), 1),
+    ]
+    assert rated.score == 3
+
+
+@pytest.mark.parametrize("parts", [["Ann is true.", "Bo is false!"], [SPLIT, "More."], []], ids=str)
+async def test_a_split_that_is_not_the_text_leaves_the_text_unscored(parts: list[str]):
+    judge = scripted(evaluate=split_as(*parts))
+    rated = await rate(text(SPLIT), judge, sentences="judge")
+    assert len(repairs(judge, "evaluate")) == 1
+    assert rated.score is None
+    assert [(unit.unit, unit.sentences) for unit in rated.units] == [(SPLIT, ())]
+
+
+# The whole text at once
+
+
+@pytest.mark.parametrize("verdict", ["converted", "with the reason"])
+async def test_at_the_level_of_paragraphs_one_mark_is_all(verdict):
+    output, judge = sentences(3, bad=[2]), scripted()
+    rated = await rate(text(output), judge, level="paragraph", verdict=verdict)
+    (unit,) = rated.units
+    assert (rated.score, unit.unit, unit.sentences, unit.value) == (1, output, (), 0)
+    assert rated.reason == f"The summary is not consistent with the source text. {unit.reason}"
+    assert of_kind(judge, "evaluate")[0].fields["sentences"] == [{"id": 1, "text": output}]
+    assert of_kind(judge, "evaluate")[0].fields["paragraph"] is True
+    assert (await rate(text(sentences(3)), level="paragraph")).score == 5
+
+
+# What has no score
+
+
+@pytest.mark.parametrize(
+    ("example", "chosen", "reason"),
+    [
+        (text("A claim.", source=None), {}, "there is no source text to hold it against (field 'source')"),
+        (text("A claim.", source=" \n"), {}, "there is no source text to hold it against (field 'source')"),
+        (text("A claim."), {"material": "reference"}, "there is no reference summary to hold it against"),
+        (text("A claim."), {"material": "context"}, "there is no context to hold it against (field 'context')"),
+        (text(""), {}, "there is no sentence in the summary"),
+        (text(" ... "), {}, "there is no sentence in the summary"),
+        (text("..."), {"level": "paragraph"}, "there is no sentence in the summary"),
+    ],
+)
+async def test_what_cannot_be_compared_is_unscored_and_nothing_is_asked(example, chosen, reason):
+    judge = scripted()
+    rated = await rate(example, judge, **chosen)
+    assert rated.score is None
+    assert rated.reason.startswith(reason)
+    assert (rated.units, judge.prompts) == ((), [])
+
+
+async def test_a_part_that_names_no_text_to_compare_with_is_refused():
+    for units in (None, Units(kind="fact", beside=("source",)), Units(kind="sentence", beside=())):
+        broken = part().model_copy(update={"units": units})
+        with pytest.raises(ChecklistError, match="DCR judges each sentence beside exactly one text"):
+            await DCR.score(text("A claim."), broken, assignment(), scripted())
+
+
+FOUR = sentences(4, bad=[2])
+SOUND = "+-++"
+CODES = {1.0: "+", 0.0: "-", None: "?"}
+
+
+async def read(judge, **chosen):
+    """Return the marks of four sentences as signs, `?` where missing, and the rating."""
+    _, (rated,) = await DCR.score(text(FOUR), part(**chosen), assignment(), judge)
+    return "".join(CODES[unit.value] for unit in rated.units), rated
+
+
+def keyed(what, ids, entries):
+    """Return the reply, as a list if an id is no key of its own."""
+    if len(set(ids)) < len(ids):
+        return {"entries": [{"id": n, **entry} for n, entry in zip(ids, entries, strict=True)]}
+    names = [f"{what} {n}" if type(n) is int else str(n) for n in ids]
+    return dict(zip(names, entries, strict=True))
+
+
+def marked(*signs, ids=(1, 2, 3, 4)):
+    return keyed("report", ids, [{"thought": "Clear.", "mark": sign} for sign in signs])
+
+
+def reasoned(*reasons, ids=(1, 2, 3, 4)):
+    return keyed("sentence", ids, [{"reason": said} for said in reasons])
+
+
+OK, BAD = "All there. Consistent.", "Wrong name. It is not consistent."
+
+MARKS = {
+    "whole numbers": (marked(1, -1, 1, 1), SOUND),
+    "strings": (marked("+1", "-1", "1", " 1 "), SOUND),
+    "another order": (marked(1, 1, -1, 1, ids=(4, 3, 2, 1)), SOUND),
+    "numbers as words": (marked(1, -1, 1, 1, ids=("1", "[2]", "report 3", "**4**:")), SOUND),
+    "without thoughts": ({f"report {n}": {"mark": s} for n, s in enumerate((1, -1, 1, 1), 1)}, SOUND),
+    "zero": (marked(1, 0, 1, 1), "+?++"),
+    "a half": (marked(0.5, -1, 1, 1), "?-++"),
+    "decimals": (marked(1.0, -1.0, 1, 1), "+-++"),
+    "truth values": (marked(True, False, 1, 1), "??++"),
+    "words": (marked("positive", "negative", 1, 1), "??++"),
+    "another minus": (marked(1, "−1", 1, 1), "+-++"),
+    "null and a list": (marked(None, [-1], 1, 1), "??++"),
+    "two and minus two": (marked(2, -2, 1, 1), "??++"),
+    "too few": (marked(1, -1, ids=(1, 3)), "+?-?"),
+    "too many": (marked(1, -1, 1, 1, -1, ids=(1, 2, 3, 4, 5)), SOUND),
+    "marks alone": ({f"report {n}": s for n, s in enumerate((1, -1, 1, 1), 1)}, SOUND),
+    "none": ({}, "????"),
+    "unknown number": (marked(1, -1, 1, 1, ids=(1, 2, 3, 9)), "+-+?"),
+    "counted from zero": (marked(1, -1, 1, 1, ids=(0, 1, 2, 3)), "????"),
+    "counted from two": (marked(1, -1, 1, 1, ids=(2, 3, 4, 5)), "????"),
+    "negative number": (marked(1, -1, 1, 1, ids=(1, 2, 3, "-4")), "+-+?"),
+    "number that is true": (marked(1, -1, 1, 1, ids=(True, 2, 3, 4)), "?-++"),
+    "twice alike": (marked(1, -1, -1, 1, 1, ids=(1, 2, 2, 3, 4)), SOUND),
+    "twice, unlike": (marked(1, -1, 1, 1, 1, ids=(1, 2, 2, 3, 4)), "+?++"),
+    "twice, once unusable": (marked(1, -1, 0, 1, 1, ids=(1, 2, 2, 3, 4)), "+?++"),
+    "an array as in the paper": ({"marks": [1, -1, 1, 1]}, "????"),
+    "one sign for all": ({"marks": 1}, "????"),
+}
+
+REASONS = {
+    "sound": (reasoned(OK, BAD, OK, OK), SOUND),
+    "numbers as words": (reasoned(OK, BAD, OK, OK, ids=("Sentence 1", "2.", "(3)", "4")), SOUND),
+    "empty": (reasoned(OK, "", OK, OK), "+?++"),
+    "blank": (reasoned(OK, " \n", OK, OK), "+?++"),
+    "dots": (reasoned(OK, "...", OK, OK), "+?++"),
+    "null": (reasoned(OK, None, OK, OK), "+?++"),
+    "no text": (reasoned(OK, {"consistent": False}, OK, OK), "+?++"),
+    "too few": (reasoned(OK, BAD, OK, ids=(1, 2, 4)), "+-?+"),
+    "too many": (reasoned(OK, BAD, OK, OK, BAD, ids=(1, 2, 3, 4, 5)), SOUND),
+    "twice alike": (reasoned(OK, OK, BAD, OK, OK, ids=(1, 1, 2, 3, 4)), SOUND),
+    "twice, unlike": (reasoned(OK, BAD, BAD, OK, OK, ids=(1, 1, 2, 3, 4)), "?-++"),
+    "sentences for numbers": (reasoned(OK, BAD, ids=("Claim 1 is true.", 2)), "?-??"),
+    "bare reasons": ({"sentences": [OK, BAD, OK, OK]}, "????"),
+    "nothing": ("", "????"),
+}
+
+VERDICTS = {
+    "yes and no": (("yes", "no", "Yes.", "**yes**"), SOUND),
+    "hedged": (("yes", "partly", "yes, but no", "yes"), "+??+"),
+    "truth values": ((True, False, "yes", "yes"), "??++"),
+    "words of the paper": (("yes", "not consistent", "true", "yes"), "+??+"),
+}
+
+
+def counts(code, rated):
+    """Check that a score is made of the marks that are there, and of enough of them."""
+    if code.count("?") >= 2:
+        assert rated.score is None
+        assert f"{code.count('?')} of 4 sentences of the summary without a usable mark; the first: " in rated.reason
+    else:
+        assert rated.score == pytest.approx(1 + 4 * code.count("+") / (4 - code.count("?")), abs=1e-5)
+    assert all(unit.reason for unit in rated.units)
+
+
+@pytest.mark.parametrize(("given", "code"), MARKS.values(), ids=MARKS)
+async def test_marks_are_read_rightly_or_missing(given, code):
+    judge = scripted(convert=lambda _: given)
+    found, rated = await read(judge)
+    assert found == code
+    assert len(repairs(judge, "convert")) <= 1
+    counts(code, rated)
+
+
+@pytest.mark.parametrize(("given", "code"), REASONS.values(), ids=REASONS)
+async def test_reasons_are_read_rightly_or_missing(given, code):
+    judge = scripted(evaluate=lambda _: given)
+    found, rated = await read(judge)
+    assert found == code
+    assert len(repairs(judge, "evaluate")) <= 1
+    counts(code, rated)
+
+
+@pytest.mark.parametrize(("given", "code"), VERDICTS.values(), ids=VERDICTS)
+async def test_verdicts_are_read_as_answers_to_a_yes_no_question(given, code):
+    told = reasoned(OK, BAD, OK, OK)
+    for entry, answer in zip(told.values(), given, strict=True):
+        entry["consistent"] = answer
+    found, rated = await read(scripted(evaluate=lambda _: told), verdict="with the reason")
+    assert found == code
+    counts(code, rated)
+
+
+async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing():
+    judge = scripted(convert=lambda _: marked(1, "minus", 1, 1))
+    _, rated = await read(judge)
+    told = "1 or -1 was expected; got 'minus'"
+    assert told in repairs(judge, "convert")[0].repair.complaint
+    assert told in rated.units[1].reason
+    assert rated.units[1].reason.startswith("It says: Claim 2 is false.")
+    judge = scripted(convert=lambda _: marked(1, -1, 1, ids=(1, 2, 7)))
+    await read(judge)
+    assert repairs(judge, "convert")[0].repair.complaint == "report 3: missing; report 4: missing."
+
+
+@pytest.mark.parametrize("name", ["evaluate", "convert"])
+async def test_what_never_came_is_missing_with_the_provider_s_words(name):
+    def down(_):
+        raise JudgeUnavailable("The provider is busy.")
+
+    found, rated = await read(scripted(**{name: down}))
+    assert found == "????"
+    assert "The provider is busy." in rated.reason
+
+
+def test_the_reason_is_asked_for_before_what_it_comes_to():
+    for form, order in (
+        (SentenceVerdict, "reason consistent"),
+        (Mark, "thought mark"),
+    ):
+        assert list(form.model_json_schema()["properties"]) == order.split()
+
+
+def labelled(bad=(0, 1, 2, 3), **fields):
+    """Return texts of four sentences, of which so many are false, with labels that fall as these rise."""
+    return tuple(
+        replace(
+            text(sentences(4, bad=range(1, wrong + 1)), **fields),
+            id=f"t{at}",
+            group=f"g{at % 2}",
+            scores={ASPECT: 5.0 - wrong},
+        )
+        for at, wrong in enumerate(bad)
+    )
+
+
+async def run(texts=(), given=None, judge=None, on_progress=None, **chosen):
+    training_input = TrainingInput(tuple(texts), assignment(), checklist=given or checklist())
+    judge = judge or scripted()
+    told = {"on_progress": on_progress} if on_progress else {}
+    return await learn(training_input, DCRSettings(**CONVERTED | chosen), judge=judge, generator=judge, seed=1, **told)
+
+
+async def test_the_criterion_lists_the_checks_and_which_answer_is_good():
+    learned = await run()
+    (criterion,) = learned.part.criteria
+    assert criterion.kind == "score"
+    assert criterion.trait == ASPECT
+    assert criterion.statement == (
+        "Each sentence of the summary is held against the source text by these checks:\n"
+        f"- {CHECKS[0]}\n- {CHECKS[1]} (No is the good answer.)"
+    )
+    assert listed_checks(criterion) == [CHECKS[0], f"{CHECKS[1]} (No is the good answer.)"]
+    assert learned.part.units == Units(kind="sentence", beside=("source",))
+    assert learned.part.settings == DCRSettings(**CONVERTED).model_dump(mode="json")
+
+
+async def test_labelled_texts_are_evidence_and_decide_nothing():
+    texts = labelled()
+    learned = await run(texts)
+    evidence = learned.part.criteria[0].evidence
+    assert (evidence.judged, evidence.missing, evidence.pearson) == (4, 0, 1.0)
+    assert learned.scores.tolist() == [5, 4, 3, 2]
+    assert not learned.optimistic
+    turned = [replace(each, scores={ASPECT: 6.0 - each.scores[ASPECT]}) for each in texts]
+    other = await run(turned)
+    assert other.part.criteria[0].evidence.pearson == -1.0
+    assert other.part.criteria[0].statement == learned.part.criteria[0].statement
+    assert other.scores.tolist() == learned.scores.tolist()
+
+
+async def test_a_text_without_what_it_is_held_against_is_missing_and_costs_nothing():
+    texts = (*labelled((0, 1, 2)), *(replace(each, id="x", source=None) for each in labelled((3,))))
+    judge = scripted()
+    learned = await run(texts, judge=judge)
+    evidence = learned.part.criteria[0].evidence
+    assert (evidence.judged, evidence.missing) == (3, 1)
+    assert len(of_kind(judge, "evaluate")) == 3
+
+
+@pytest.mark.parametrize("material", ["source", "context", "reference"])
+async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(material):
+    judge, beside = scripted(), checklist({"kind": "sentence", "beside": [material]})
+    bare = [replace(each, source=None) for each in labelled()]
+    with pytest.raises(DataError, match=f"None of the 4 labelled texts can be held against its .*field '{material}'"):
+        await run(bare, beside, judge)
+    assert judge.prompts == []
+    there = [replace(each, **{material: "Ann met Bo."}) for each in bare]
+    assert (await run(there, beside)).part.units.beside == (material,)
+
+
+@pytest.mark.parametrize(
+    ("units", "came"),
+    [
+        (None, "come without units: nothing says what sentences are held against"),
+        ({"kind": "sentence pair", "beside": ["source"]}, "are for a sentence pair beside source, which"),
+        ({"kind": "fact", "beside": ["source", "reference"]}, "are for a fact beside source and reference, which"),
+        ({"kind": "sentence"}, "are for a sentence beside nothing, which"),
+        ({"kind": "sentence", "beside": ["source", "context"]}, "sentence beside source and context, which"),
+        (
+            {"kind": "sentence", "beside": ["source"], "weights": "judge"},
+            "sentence beside source, with weights from the judge",
+        ),
+    ],
+    ids=str,
+)
+async def test_a_checklist_for_something_else_is_refused_with_what_was_expected(units, came):
+    given = checklist().model_copy(update={"units": Units.model_validate(units) if units else None})
+    with pytest.raises(ChecklistError, match=came) as raised:
+        await run(labelled(), given)
+    assert '"units": {"kind": "sentence", "beside": ["source"]}' in raised.value.hint
+
+
+OUTPUT = "Ann met Bo. She spoke of snow."
+
+
+def prompts(output=OUTPUT, source=SOURCE, **chosen) -> list[Prompt]:
+    """Return the prompts of the evaluator for one text."""
+    settings, own = DCRScoringSettings(**CONVERTED | chosen), assignment()
+    compared = comparison_of(text(output, source), "source", own, settings)
+    assert not isinstance(compared, str)
+    return evaluate_prompts(compared, listed_checks(part("source").criteria[0]), own, settings)
+
+
+def user(prompt: Prompt) -> str:
+    return render(prompt)[1]["content"]
+
+
+def test_a_verdict_is_asked_for_only_where_no_second_call_gives_it():
+    for level in ("sentence", "paragraph"):
+        (asked,), (not_asked,) = prompts(level=level, verdict="with the reason"), prompts(level=level)
+        assert [each.reply.asked[0].form for each in (asked, not_asked)] == [SentenceVerdict, Reason]
+        assert "Last comes `consistent`" in user(asked)
+        assert "`consistent`" not in user(not_asked)
+        assert "End the reason with the finding in plain words" in user(not_asked)
+
+
+def test_the_converter_sees_nothing_but_reasons():
+    prompt = convert_prompt({1: "Consistent.", 3: "It is not."})
+    assert prompt.fields == {"reasons": [{"id": 1, "text": "Consistent."}, {"id": 3, "text": "It is not."}]}
