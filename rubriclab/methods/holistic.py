@@ -3,6 +3,19 @@
 SEEval and the baselines share this. Weighting follows G-Eval (Liu et al. 2023, EMNLP, "G-Eval: NLG Evaluation using
 GPT-4 with Better Human Alignment", section 2): the sum of p(s) * s over the legal scores s, from the provider's
 log-probabilities, or otherwise from samples.
+
+Baselines learn nothing from labels, or only which texts to show as examples:
+
+- `direct` gives a score by the aspect's definition, with a reason: HypoEval's baseline (section 3) without evaluation
+  steps (appendix B.2).
+- `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP), "A Closer Look into
+  Using Large Language Models for Automatic Evaluation".
+- `few_shot` shows a few labelled texts with their scores (HypoEval, section 3). HypoEval draws them at random (appendix
+  B.2); here their scores are spread over the labels.
+- `geval` goes by evaluation steps that the model writes once, and weights scores by their probabilities. In the paper
+  the steps are fixed in prompt files; here they are part of the version and can be reproduced.
+- `text_features` are computed without a judge and without cost. Only labels show which features are informative and in
+  which direction, so they contribute to a learned aggregation, and give no score of the aspect by themselves.
 """
 
 from __future__ import annotations
@@ -57,7 +70,7 @@ TEMPERATURE = 1.0
 STRIDE = 10
 
 # A smaller share of usable samples gives no score.
-LEAST_SAMPLES = 0.5
+MIN_USABLE_SAMPLES = 0.5
 
 
 class HolisticSettings(BaseModel):
@@ -167,16 +180,24 @@ async def holistic_rating(
     prompt = holistic_prompt(example, criterion, assignment, form, settings)
     first = await ask(judge, prompt)
     if settings.scoring == "once":
-        return _rated(criterion.id, first)
-    probabilities = distribution(first, prompt)
-    if probabilities:
+        if first.value is None:
+            return CriterionRating(criterion.id, None, first.missing)
+        return rating(criterion.id, first.value.score, first.value.reasoning)
+    if probabilities := distribution(first, prompt):
         expected = sum(score * share for score, share in probabilities.items())
-        return CriterionRating(
-            criterion.id, round(expected, DIGITS), f"Probability-weighted: {_shares(probabilities)}."
-        )
+        reason = f"Probability-weighted: {_shares(probabilities)}."
+        return CriterionRating(criterion.id, round(expected, DIGITS), reason)
     numbers = range(1, settings.samples)
     later = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
-    return _mean(criterion.id, [first, *await asyncio.gather(*(ask(judge, each) for each in later))])
+    answers = [first, *await asyncio.gather(*(ask(judge, each) for each in later))]
+    scores = [answer.value.score for answer in answers if answer.value is not None]
+    if len(scores) < MIN_USABLE_SAMPLES * len(answers):
+        missing = next(answer.missing for answer in answers if answer.value is None)
+        failed = f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {missing}"
+        return CriterionRating(criterion.id, None, failed)
+    shares = {score: count / len(scores) for score, count in Counter(scores).items()}
+    reason = f"Mean of {len(scores)} samples: {_shares(shares)}."
+    return CriterionRating(criterion.id, round(sum(scores) / len(scores), DIGITS), reason)
 
 
 def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
@@ -288,25 +309,6 @@ def scorer(form: ScoreFormat) -> ScoreFunction:
         return sum(present) / len(present) if present else None, ratings
 
     return score
-
-
-def _rated(name: str, answer: JudgeAnswer[Any]) -> CriterionRating:
-    if answer.value is None:
-        return CriterionRating(name, None, answer.missing)
-    return rating(name, answer.value.score, answer.value.reasoning)
-
-
-def _mean(name: str, answers: Sequence[JudgeAnswer[Any]]) -> CriterionRating:
-    scores = [answer.value.score for answer in answers if answer.value is not None]
-    if len(scores) < LEAST_SAMPLES * len(answers):
-        reason = next(answer.missing for answer in answers if answer.value is None)
-        return CriterionRating(
-            name, None, f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {reason}"
-        )
-    shares = {score: count / len(scores) for score, count in sorted(Counter(scores).items())}
-    return CriterionRating(
-        name, round(sum(scores) / len(scores), DIGITS), f"Mean of {len(scores)} samples: {_shares(shares)}."
-    )
 
 
 def _shares(shares: Mapping[float, float]) -> str:
@@ -426,8 +428,12 @@ async def _learn_few_shot(
     """
     if not training_input.examples:
         raise DataError("few_shot learns from labelled texts, and there are none.")
-    criterion = _few_shot_criterion(training_input, settings, seed)
-    shown = {each.example for each in criterion.demonstrations}
+    assignment = training_input.assignment
+    chosen = demonstrations(training_input.examples, assignment.aspect.name, settings.k, seed)
+    shown = tuple(each.example for each in chosen)
+    criterion = whole_aspect(
+        assignment, assignment.aspect.definition, Evidence(origin="labels", examples=shown), chosen
+    )
     others = replace(training_input, examples=tuple(each for each in training_input.examples if each.id not in shown))
     learned = await learn_single(
         "few_shot", others, criterion, judge, form=FEW_SHOT_FORM, settings=settings, on_progress=on_progress
@@ -457,18 +463,6 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
     )
 
 
-def _few_shot_criterion(training_input: TrainingInput, settings: FewShotSettings, seed: int) -> Criterion:
-    aspect = training_input.assignment.aspect
-    shown = demonstrations(training_input.examples, aspect.name, settings.k, seed)
-    evidence = Evidence(origin="labels", examples=tuple(each.example for each in shown))
-    return whole_aspect(training_input.assignment, aspect.definition, evidence, shown)
-
-
-def _few_shot_calls(training_input: TrainingInput, settings: FewShotSettings) -> LearningCalls:
-    """Return one score of each text that is not shown."""
-    return LearningCalls(max(0, len(training_input.examples) - settings.k) * settings.calls)
-
-
 FEW_SHOT = Method(
     name="few_shot",
     settings=FewShotSettings,
@@ -476,13 +470,15 @@ FEW_SHOT = Method(
     prompts=("few_shot/rate",),
     learn=_learn_few_shot,
     score=scorer(FEW_SHOT_FORM),
-    learning_calls=_few_shot_calls,
+    # One score of each text that is not shown.
+    learning_calls=lambda training_input, settings: LearningCalls(
+        max(0, len(training_input.examples) - settings.k) * settings.calls
+    ),
     single_criterion=True,
 )
 
 
 GEVAL_FORM = ScoreFormat("geval/rate", lambda criterion: {"steps": criterion.statement})
-LONGEST_STEPS = 1024
 
 
 class GEvalSettings(BaselineSettings):
@@ -502,13 +498,9 @@ class Steps(BaseModel):
     steps: list[str] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _worded(self) -> Self:
+    def _check(self) -> Self:
         if any(map(is_blank, self.steps)):
             raise ValueError("every step needs words")
-        return self
-
-    @model_validator(mode="after")
-    def _storable(self) -> Self:
         if (length := len(self.numbered())) > LONGEST_WORDING:
             raise ValueError(f"at most {LONGEST_WORDING:,} characters were expected in all steps; got {length:,}")
         return self
@@ -540,22 +532,18 @@ async def _learn_geval(
 
 
 async def written_steps(assignment: Assignment, settings: HolisticSettings, generator: Judge) -> str:
-    """Return the evaluation steps that `generator` writes, one numbered line each.
+    """Return the evaluation steps that `generator` writes for the scale of single answers, one numbered line each.
 
     Raises:
         JudgeError: if none could be obtained.
     """
-    answer = await ask(generator, steps_prompt(assignment, settings))
+    fields = with_answer_scale(assignment, settings).fields()
+    answer = await ask(generator, Prompt("geval/steps", fields, Steps, max_tokens=1024))
     if answer.value is None:
         raise JudgeError(
             f"No evaluation steps could be obtained: {answer.missing}", f"Try another {option('generator')}."
         )
     return answer.value.numbered()
-
-
-def steps_prompt(assignment: Assignment, settings: HolisticSettings) -> Prompt[Steps]:
-    """Return the prompt for the evaluation steps, with the scale of single answers."""
-    return Prompt("geval/steps", with_answer_scale(assignment, settings).fields(), Steps, max_tokens=LONGEST_STEPS)
 
 
 GEVAL = Method(
@@ -594,21 +582,25 @@ async def _learn_features(
         DataError: if there is no such feature.
     """
     texts, labels = training_input.in_order, training_input.label_array
-    rows = [_measured(text) for text in texts]
-    measured = list(zip(rows, texts, strict=True))
-    rated = {entry: [_measurement(entry, row, text) for row, text in measured] for entry in CATALOGUE}
-    varying = {entry: column for entry, column in rated.items() if _varies(column)}
+    rows = [Features(text.output, text.source, text.context) for text in texts]
+    rated = {
+        entry.name: [_measure(entry, row, text) for row, text in zip(rows, texts, strict=True)] for entry in CATALOGUE
+    }
+    scores = {name: {each.score for each in column} for name, column in rated.items()}
+    varying = [name for name, distinct in scores.items() if None not in distinct and len(distinct) > 1]
     if not varying:
         raise DataError(f"No text feature varies over the {len(texts)} labelled texts.", "Give more texts.")
-    ratings = tuple(zip(*varying.values(), strict=True))
-    columns = scores_of(ratings, len(varying)).T
-    criteria = tuple(_criterion(entry, column, labels) for entry, column in zip(varying, columns, strict=True))
+    ratings = tuple(zip(*(rated[name] for name in varying), strict=True))
+    criteria = []
+    for name, values in zip(varying, scores_of(ratings, len(varying)).T, strict=True):
+        evidence = Evidence(origin="definition", pearson=rounded(pearson(values, labels)), judged=len(values))
+        criteria.append(feature_criterion(name, evidence))
     on_progress(f"{len(criteria)} text features", 1.0)
     none = np.full(len(texts), np.nan)
     return Learned(
-        part=Part(method="text_features", settings=settings.model_dump(mode="json"), criteria=criteria),
+        part=Part(method="text_features", settings=settings.model_dump(mode="json"), criteria=tuple(criteria)),
         examples=tuple(text.id for text in texts),
-        candidates=tuple(criterion.id for criterion in criteria),
+        candidates=tuple(varying),
         ratings=ratings,
         scores=none,
         reselected=none,
@@ -624,29 +616,16 @@ async def _score_features(
     Raises:
         DataError: if a criterion is not a known text feature.
     """
-    features = _measured(example)
-    return None, tuple(_measurement(_entry(criterion.id), features, example) for criterion in part.criteria)
-
-
-def _entry(name: str) -> TextFeature:
-    if name not in _BY_NAME:
+    if unknown := [criterion.id for criterion in part.criteria if criterion.id not in _BY_NAME]:
         raise DataError(
-            f"The rubric uses a text feature that this version does not have: {name!r}.",
+            f"The rubric uses a text feature that this version does not have: {unknown[0]!r}.",
             f"Known are: {', '.join(_BY_NAME)}.",
         )
-    return _BY_NAME[name]
+    features = Features(example.output, example.source, example.context)
+    return None, tuple(_measure(_BY_NAME[criterion.id], features, example) for criterion in part.criteria)
 
 
-def _measured(example: Example) -> Mapping[str, float]:
-    return Features(example.output, example.source, example.context)
-
-
-def _varies(rated: Sequence[CriterionRating]) -> bool:
-    values = {each.score for each in rated}
-    return None not in values and len(values) > 1
-
-
-def _measurement(entry: TextFeature, features: Mapping[str, float], example: Example) -> CriterionRating:
+def _measure(entry: TextFeature, features: Mapping[str, float], example: Example) -> CriterionRating:
     value = features[entry.name]
     if math.isnan(value):
         lacking = [need for need in sorted(entry.needs) if not getattr(example, need)]
@@ -667,16 +646,10 @@ def feature_criterion(name: str, evidence: Evidence | None = None) -> Criterion:
     )
 
 
-def _criterion(entry: TextFeature, values: FloatArray, labels: FloatArray) -> Criterion:
-    evidence = Evidence(origin="definition", pearson=rounded(pearson(values, labels)), judged=len(values))
-    return feature_criterion(entry.name, evidence)
-
-
-def part_faults(part: Part) -> Iterator[str]:
+def _unknown_features(part: Part) -> Iterator[str]:
     """Yield which of a part's criteria are no text features."""
-    names = {feature.name for feature in CATALOGUE}
     for number, criterion in enumerate(part.criteria):
-        if criterion.id not in names:
+        if criterion.id not in _BY_NAME:
             yield f"criteria[{number}].id: expected a text feature that rubriclab knows, got {describe(criterion.id)}"
 
 
@@ -689,5 +662,5 @@ TEXT_FEATURES = Method(
     score=_score_features,
     learning_calls=lambda _input, _settings: LearningCalls(0),
     criterion_kind="feature",
-    part_faults=part_faults,
+    part_faults=_unknown_features,
 )

@@ -1,33 +1,56 @@
-"""One score of the whole aspect: what is asked, how samples and probabilities become a score, and what is missing."""
+"""One score of the whole aspect, once or weighted; and the baselines and text features."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from holistic_scripts import overall, weighing, whole
-from hypoeval_scripts import assignment, example, rating
+from holistic_scripts import (
+    BASELINES,
+    WITHOUT_LABELS,
+    graded,
+    labels_of,
+    learn,
+    of_template,
+    overall,
+    part,
+    ratings_asked,
+    said,
+    weighing,
+    whole,
+)
+from hypoeval_scripts import ASPECT, assignment, example, rating
 from hypothesis import given, settings, strategies as st
+from scipy.stats import pearsonr
 
-from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
+from rubriclab.errors import DataError, JudgeError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge, request_digest
+from rubriclab.learning.train import train_method
+from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.holistic import (
+    TEXT_FEATURES,
     Analysis,
     BareScore,
+    GEvalSettings,
     HolisticSettings,
     ScoreFormat,
+    TextFeatureSettings,
+    demonstrations,
     holistic_prompt,
     holistic_rating,
     require_scores,
     with_answer_scale,
     with_evidence,
+    written_steps,
 )
-from rubriclab.methods.method import CriterionRating
+from rubriclab.methods.method import CriterionRating, Learned, TrainingInput
 from rubriclab.models.rubric import Evidence
 from rubriclab.models.text import Scale
+from rubriclab.models.text_features import CATALOGUE, Features
 
 TEXT = example(1, 3, source="A source.")
 FORM = ScoreFormat("direct/rate", lambda _: {})
@@ -62,15 +85,6 @@ def in_turn(*replies):
 
 
 # Once
-
-
-@pytest.mark.parametrize("form", [FORM, ANALYSED], ids=lambda form: form.template)
-async def test_one_answer_at_temperature_0_is_one_call(form):
-    judge = overall(lambda _: 4)
-    found = await scored(judge, form=form)
-    (prompt,) = judge.prompts
-    assert (found.criterion, found.score, found.applies) == ("score", 4, True)
-    assert (prompt.temperature, prompt.sample, prompt.alternatives) == (0, 0, 0)
 
 
 async def test_decimals_are_a_score_where_the_scale_has_any_and_missing_where_it_has_whole_ones_only():
@@ -177,15 +191,6 @@ async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow
 # Faults
 
 
-@pytest.mark.parametrize("chosen", [ONCE, WEIGHTED], ids=lambda chosen: chosen.scoring)
-async def test_what_concerns_every_text_is_not_swallowed(chosen):
-    def refused(_prompt):
-        raise JudgeRefused("wrong key")
-
-    with pytest.raises(JudgeRefused, match="wrong key"):
-        await scored(FakeJudge(refused), chosen)
-
-
 # Parts and lessons
 
 
@@ -204,3 +209,289 @@ def test_evidence_tells_how_the_scores_track_the_labels():
     assert (constant.pearson, constant.judged) == (None, 4)
     assert with_evidence(whole(), np.array([1.0]), np.array([2.0])).evidence.pearson is None
     assert with_evidence(whole(), np.array([]), np.array([])).evidence == Evidence(origin="definition")
+
+
+TEXTS = graded(12)
+LABEL = labels_of(TEXTS)
+
+
+async def test_the_definition_the_scale_and_the_text_are_shown_and_the_reasoning_asked_for_first():
+    judge = FakeJudge(lambda _: rating(3))
+    text = example(1, 2, source="A source.", context="Some facts.")
+    await METHODS["direct"].score(text, part("direct"), assignment(), judge)
+    told = said(judge.prompts[0])
+    for words in (
+        assignment().aspect.definition,
+        assignment().scale.describe(),
+        text.output,
+        "A source.",
+        "Some facts.",
+    ):
+        assert words in told
+    assert list(judge.prompts[0].reply.model_fields) == ["reasoning", "score"]
+
+
+# Every baseline
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_neither_order_nor_repetition_changes_what_is_learned(name):
+    first, again = await learn(name, TEXTS), await learn(name, TEXTS[::-1])
+    assert first.part == again.part
+    assert first.examples == again.examples
+    assert np.array_equal(first.scores, again.scores)
+    assert not first.optimistic
+
+
+@pytest.mark.parametrize("name", WITHOUT_LABELS)
+async def test_it_can_be_learned_without_a_labelled_text(name):
+    judge = overall()
+    learned = await learn(name, (), judge=judge)
+    assert ratings_asked(judge) == []
+    assert learned.examples == ()
+    trained = await train_method(
+        METHODS[name], TrainingInput((), assignment()), METHODS[name].settings(), judge=judge, generator=judge, seed=1
+    )
+    assert trained.rubric.parts[0] == learned.part
+    assert (trained.provenance.agreement, trained.provenance.baseline, trained.provenance.examples) == (None, None, ())
+
+
+async def test_few_shot_cannot():
+    judge, method = overall(), METHODS["few_shot"]
+    with pytest.raises(DataError, match="few_shot learns from labelled texts, and there are none"):
+        await train_method(
+            method, TrainingInput((), assignment()), method.settings(), judge=judge, generator=judge, seed=1
+        )
+    assert judge.prompts == []
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_a_text_without_a_reply_is_missing_and_no_number(name):
+    gone = {TEXTS[5].output, TEXTS[6].output}
+    learned = await learn(
+        name, TEXTS, judge=overall(lambda p: None if p.fields["output"] in gone else LABEL[p.fields["output"]])
+    )
+    missing = [ident for ident, score in zip(learned.examples, learned.scores, strict=True) if np.isnan(score)]
+    assert missing == [ident for ident in ("t05", "t06") if ident in learned.examples]
+    assert learned.part.criteria[0].evidence.missing == len(missing) > 0
+
+
+SCORE = METHODS["analyze_rate"].score
+
+
+async def test_the_analysis_is_asked_for_before_the_score_and_is_the_reason():
+    judge = FakeJudge(lambda _: {"analysis": "It begins well and ends badly.", "score": 2})
+    value, (found,) = await SCORE(TEXT, part("analyze_rate"), assignment(), judge)
+    (prompt,) = judge.prompts
+    assert (value, found.reason) == (2, "It begins well and ends badly.")
+    assert list(prompt.reply.model_fields) == ["analysis", "score"]
+    told = said(prompt)
+    assert told.index("`analysis`") < told.index("`score`")
+
+
+@pytest.mark.parametrize(
+    "reply", [{"score": 3}, {"analysis": "Long.", "score": 9}, {"analysis": "Long."}], ids=json.dumps
+)
+async def test_a_score_without_analysis_or_off_the_scale_is_missing(reply):
+    value, (found,) = await SCORE(TEXT, part("analyze_rate"), assignment(), FakeJudge(lambda _: reply))
+    assert value is found.score is None
+    assert found.reason.startswith("unusable reply")
+
+
+TEXTS_SHOT = graded(20, groups=10)
+ROWS = st.lists(st.tuples(st.floats(1, 5), st.integers(0, 5)), min_size=1, max_size=15)
+
+
+def texts_of(rows):
+    return [example(i, score, f"g{group}") for i, (score, group) in enumerate(rows)]
+
+
+def chosen(texts, count=3, seed=1):
+    return demonstrations(texts, ASPECT, count, seed)
+
+
+@settings(deadline=None, max_examples=80)
+@given(rows=ROWS, count=st.integers(1, 20), seed=st.integers(0, 5))
+def test_demonstrations_are_different_texts_lowest_first_and_never_more_than_asked_for(rows, count, seed):
+    texts = texts_of(rows)
+    shown = chosen(texts, count, seed)
+    by_id = {text.id: text for text in texts}
+    assert len(shown) == len({each.example for each in shown}) == min(count, len(texts))
+    assert [each.score for each in shown] == sorted(by_id[each.example].scores[ASPECT] for each in shown)
+    for each in shown:
+        text = by_id[each.example]
+        assert (each.output, each.source, each.context) == (text.output, text.source, text.context)
+
+
+@settings(deadline=None, max_examples=80)
+@given(rows=ROWS, count=st.integers(1, 20))
+def test_groups_repeat_only_where_there_are_too_few(rows, count):
+    texts = texts_of(rows)
+    group = {text.id: text.group for text in texts}
+    shown = chosen(texts, count)
+    different = len({group[each.example] for each in shown})
+    assert different == min(len(shown), len(set(group.values())))
+
+
+@settings(deadline=None, max_examples=60)
+@given(scores=st.lists(st.floats(1, 5), min_size=3, max_size=15, unique=True), count=st.integers(2, 6))
+def test_the_labels_shown_are_spread_over_those_given(scores, count):
+    texts = [example(i, score, f"g{i}") for i, score in enumerate(scores)]
+    shown = chosen(texts, count)
+    # One from each part of the labels, in order of rank, as far as single texts allow.
+    ranks = [sorted(scores).index(each.score) / len(scores) for each in shown]
+    places = [(place + 0.5) / min(count, len(scores)) for place in range(len(shown))]
+    assert np.abs(np.array(ranks) - places).max() <= max(1.0 / len(shown), 2.0 / len(scores))
+
+
+async def test_what_is_shown_is_never_scored():
+    judge = overall()
+    learned = await learn("few_shot", TEXTS_SHOT, judge=judge, k=5)
+    (criterion,) = learned.part.criteria
+    shown = {each.example for each in criterion.demonstrations}
+    assert len(shown) == 5
+    assert criterion.evidence.examples == tuple(each.example for each in criterion.demonstrations)
+    assert criterion.evidence.origin == "labels"
+    assert not shown & set(learned.examples)
+    assert shown | set(learned.examples) == {text.id for text in TEXTS_SHOT}
+    outputs = {text.output for text in TEXTS_SHOT if text.id in shown}
+    assert not outputs & {prompt.fields["output"] for prompt in judge.prompts}
+    assert criterion.evidence.judged == len(ratings_asked(judge)) == 15
+
+
+async def test_ids_and_other_scores_are_not_shown():
+    texts = [replace(text, id=f"secret-{text.id}", scores={**text.scores, "fluency": 4.125}) for text in TEXTS_SHOT]
+    judge = overall()
+    await learn("few_shot", texts, judge=judge)
+    for prompt in judge.prompts:
+        assert {name for item in prompt.fields["demonstrations"] for name in item} == {
+            "output",
+            "source",
+            "context",
+            "score",
+        }
+        assert "secret" not in said(prompt)
+        assert "4.125" not in said(prompt)
+
+
+TEXTS_GEVAL = graded(8)
+TEXT_GEVAL = example(1, 3)
+
+
+async def test_the_steps_are_written_once_by_the_generator_and_numbered():
+    judge = overall(lambda _: 3)
+    generator = overall(geval__steps=lambda _: {"steps": [" Read it.\n", "Compare.", "Settle."]})
+    learned = await learn("geval", TEXTS_GEVAL, judge=judge, generator=generator, samples=2)
+    (prompt,) = generator.prompts
+    assert (prompt.name, prompt.temperature) == ("geval/steps", 0)
+    assert {prompt.name for prompt in judge.prompts} == {"geval/rate"}
+    (criterion,) = learned.part.criteria
+    assert criterion.statement == "1. Read it.\n2. Compare.\n3. Settle."
+    assert (criterion.kind, criterion.evidence.origin) == ("score", "prior knowledge")
+
+
+async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_probabilities():
+    assert GEvalSettings().scoring == "weighted"
+    sampled = overall(lambda prompt: 1 + prompt.sample // 10 % 4)
+    assert (await METHODS["geval"].score(TEXT_GEVAL, part("geval"), assignment(), sampled))[0] == 2.5
+    sure = FakeJudge(lambda _: weighing({4: 0.75, 5: 0.25}))
+    assert (await METHODS["geval"].score(TEXT_GEVAL, part("geval"), assignment(), sure))[0] == pytest.approx(4.25)
+    assert (len(sampled.prompts), len(sure.prompts)) == (20, 1)
+
+
+@pytest.mark.parametrize("steps", [[], [""], ["Read.", "  "], "Read."], ids=str)
+async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(steps):
+    generator = overall(geval__steps=lambda _: {"steps": steps})
+    judge = overall()
+    with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another generator"):
+        await learn("geval", TEXTS_GEVAL, judge=judge, generator=generator)
+    assert len(of_template(generator, "geval/steps")) == 2
+    assert judge.prompts == []
+
+
+@pytest.mark.parametrize(("scoring", "words"), [("weighted", "whole numbers only"), ("once", "decimals allowed")])
+async def test_the_steps_speak_of_the_scores_as_they_will_be_asked_for(scoring, words):
+    generator = overall()
+    await written_steps(assignment(Scale(low=1, high=5, whole=False)), GEvalSettings(scoring=scoring), generator)
+    assert words in said(generator.prompts[0])
+
+
+SOURCE = "A dog barked at the mill. The miller came out, and the dog ran home to its barn."
+
+
+def text(number: int, score: float, **fields):
+    words = " ".join(["The dog barked", "at the mill", "and ran home", "to its barn"][: number % 4 + 1])
+    told = {"source": SOURCE, "group": f"g{number % 4}", **fields}
+    return replace(example(number, score), output=f"{words}. It was {number} o'clock.", **told)
+
+
+TEXTS_FEATURES = tuple(text(number, 1 + number % 5) for number in range(12))
+
+
+def nobody() -> FakeJudge:
+    def refuse(prompt):
+        raise AssertionError(f"asked {prompt.name}")
+
+    return FakeJudge(refuse)
+
+
+async def learned(texts=TEXTS_FEATURES) -> Learned:
+    return await TEXT_FEATURES.learn(  # type: ignore[call-arg]
+        TrainingInput(tuple(texts), assignment()), TextFeatureSettings(), judge=nobody(), generator=nobody(), seed=1
+    )
+
+
+async def test_every_measure_that_is_defined_and_varies_becomes_a_criterion_and_no_other():
+    found = await learned()
+    rows = [Features(text.output, text.source, text.context) for text in TEXTS_FEATURES]
+    values = {feature.name: [row[feature.name] for row in rows] for feature in CATALOGUE}
+    expected = [name for name, each in values.items() if not np.isnan(each).any() and len(set(np.round(each, 6))) > 1]
+    assert list(found.candidates) == [criterion.id for criterion in found.part.criteria] == expected
+    assert "words_from_source" in expected
+    assert "context_covered" not in expected
+
+
+async def test_ratings_are_the_measures_and_say_their_unit():
+    found = await learned()
+    column = found.candidates.index("words")
+    assert found.examples == tuple(sorted(t.id for t in TEXTS_FEATURES))
+    assert found.matrix[:, column].tolist() == [Features(t.output, t.source)["words"] for t in TEXTS_FEATURES]
+    assert found.ratings[0][column].reason == f"Measured: {found.matrix[0, column]:g} (words)."
+
+
+async def test_a_criterion_says_what_is_counted_and_how_it_tracks_the_labels():
+    found = await learned()
+    criterion = next(each for each in found.part.criteria if each.id == "words")
+    r = pearsonr(found.matrix[:, found.candidates.index("words")], [t.scores[ASPECT] for t in TEXTS_FEATURES]).statistic
+    assert (criterion.kind, criterion.trait) == ("feature", "number of words")
+    assert criterion.statement == "Counted, not judged: number of words (words)."
+    assert criterion.evidence.origin == "definition"
+    assert criterion.evidence.pearson == pytest.approx(r, abs=1e-6)
+    assert (criterion.evidence.judged, criterion.evidence.missing) == (12, 0)
+
+
+async def test_it_has_no_score_of_the_whole():
+    found = await learned()
+    assert np.isnan(found.scores).all()
+    assert np.isnan(found.reselected).all()
+    assert not found.optimistic
+    value, ratings = await TEXT_FEATURES.score(TEXTS_FEATURES[3], found.part, assignment(), nobody())
+    assert value is None
+    assert ratings == found.ratings[found.examples.index(TEXTS_FEATURES[3].id)]
+
+
+async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():
+    part = (await learned()).part
+    bare = replace(TEXTS_FEATURES[0], source=None)
+    _, ratings = await TEXT_FEATURES.score(bare, part, assignment(), nobody())
+    rated = next(each for each in ratings if each.criterion == "words_from_source")
+    assert (rated.score, rated.applies) == (None, False)
+    assert rated.reason == "Cannot be measured: it needs a source, and there is none."
+    assert next(each for each in ratings if each.criterion == "words").score == Features(bare.output)["words"]
+
+
+async def test_a_measure_that_is_not_known_is_an_error_that_names_it():
+    part = (await learned()).part
+    strange = part.model_copy(update={"criteria": (part.criteria[0].model_copy(update={"id": "sparkle"}),)})
+    with pytest.raises(DataError, match="does not have: 'sparkle'"):
+        await TEXT_FEATURES.score(TEXTS_FEATURES[0], strange, assignment(), nobody())
