@@ -1,20 +1,30 @@
-"""The one prompt about all criteria: which parts of a rubric it can ask, what it shows of them, and its reply."""
+"""One call about all criteria of several methods: for one text, or for several texts of one group.
+
+Texts of one group stand in an order drawn from the group and the texts, so that it is the same whenever the same texts
+are asked about, whatever the order of the input.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rubriclab.judges.judge import Judge, JudgeAnswer, ask
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import estimated_tokens
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checkeval.score import TOKENS_PER_ANSWER, AnswerEntry, QuestionAnswer, Readable, rate_question
+from rubriclab.methods.checkeval.score import (
+    TOKENS_PER_ANSWER,
+    AnswerEntry,
+    QuestionAnswer,
+    Readable,
+    rate_question,
+    sub_dimension_fields,
+)
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import ScoreEntry, bare_score, chunks, gathered, rating, score_entry, why_missing
-from rubriclab.methods.questions import by_trait, payload
 from rubriclab.models.aggregation import CallForm, RivalLimits
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
@@ -88,8 +98,9 @@ def judge_prompt(
         **shown_criteria(parts),
         "score_only": not reasons,
     }
-    criteria = [criterion for part in parts for criterion in part.criteria]
-    return Prompt(TEMPLATE, fields, judgments_form(fields, reasons=reasons), max_tokens=_longest(criteria))
+    tokens = {"hypothesis": TOKENS_PER_RATING, "question": TOKENS_PER_ANSWER, "score": TOKENS_PER_SCORE}
+    longest = TOKENS_AROUND + sum(tokens[criterion.kind] for part in parts for criterion in part.criteria)
+    return Prompt(TEMPLATE, fields, judgments_form(fields, reasons=reasons), max_tokens=longest)
 
 
 def divided(parts: Sequence[Part], most: int | None) -> list[list[Part]]:
@@ -111,34 +122,19 @@ def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
     Raises:
         ValueError: if an id names two criteria.
     """
-    criteria = [criterion for part in parts for criterion in part.criteria]
-    twice = [name for name, count in Counter(criterion.id for criterion in criteria).items() if count > 1]
+    criteria = [(part, criterion) for part in parts for criterion in part.criteria]
+    twice = [name for name, count in Counter(criterion.id for _, criterion in criteria).items() if count > 1]
     if twice:
         raise ValueError(f"criteria asked about in one call need ids of their own; twice: {', '.join(twice)}")
+    questions = [([each for each in part.criteria if each.kind == "question"], part.dimensions or {}) for part in parts]
+    scores = [(METHODS[part.method].states, each) for part, each in criteria if each.kind == "score"]
     return {
-        "criteria": [criterion_payload(each) for each in by_id(criteria) if each.kind == "hypothesis"],
-        "sub_dimensions": [sub for part in parts for sub in _sub_dimensions(part)],
-        "overall": [_overall(part.method, each) for part in parts for each in part.criteria if each.kind == "score"],
+        "criteria": [criterion_payload(each) for each in by_id(c for _, c in criteria) if each.kind == "hypothesis"],
+        "sub_dimensions": [sub for some, dimensions in questions for sub in sub_dimension_fields(some, dimensions)],
+        "overall": [
+            {"id": each.id, "by": by, "text": "" if by == "definition" else each.statement} for by, each in scores
+        ],
     }
-
-
-def _longest(criteria: Sequence[Criterion]) -> int:
-    each = {"hypothesis": TOKENS_PER_RATING, "question": TOKENS_PER_ANSWER, "score": TOKENS_PER_SCORE}
-    return TOKENS_AROUND + sum(each[criterion.kind] for criterion in criteria)
-
-
-def _sub_dimensions(part: Part) -> list[dict[str, Any]]:
-    groups = by_trait([each for each in part.criteria if each.kind == "question"])
-    definitions = part.dimensions or {}
-    return [
-        {"name": name, "definition": definitions.get(name, ""), "questions": [payload(each) for each in questions]}
-        for name, questions in groups.items()
-    ]
-
-
-def _overall(method: str, criterion: Criterion) -> dict[str, Any]:
-    by = METHODS[method].states
-    return {"id": criterion.id, "by": by, "text": "" if by == "definition" else criterion.statement}
 
 
 async def judge_all(
@@ -156,16 +152,23 @@ async def judge_all(
         ValueError: if an id names two of the criteria asked about in one call.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
+
+    async def rate(some: Sequence[Part]) -> dict[str, CriterionRating]:
+        prompt = judge_prompt(example, some, assignment, reasons=form is None or form.reasons)
+        answer = await ask(judge, prompt)
+        criteria = {criterion.id: criterion for part in some for criterion in part.criteria}
+        given = ratings_in(answer.value, criteria) if answer.value else {}
+        missing = why_missing(prompt, answer, "entry for it") if len(given) < len(criteria) else ""
+        return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
+
     calls = divided([part for part in parts if can_join(part)], form.criteria if form else None)
-    reasons = form is None or form.reasons
-    together, rest = await asyncio.gather(
-        asyncio.gather(*(_together(example, each, assignment, judge, reasons=reasons) for each in calls)),
-        alone(example, parts, assignment, judge),
+    together, others = await asyncio.gather(
+        asyncio.gather(*map(rate, calls)), _rate_alone(example, parts, assignment, judge)
     )
-    return in_order(parts, {name: rated for each in together for name, rated in each.items()}, rest)
+    return _in_order(parts, {name: rated for each in together for name, rated in each.items()}, others)
 
 
-async def alone(
+async def _rate_alone(
     example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[tuple[CriterionRating, ...]]:
     """Return the text's ratings by each of the parts that cannot join, as their methods score."""
@@ -173,50 +176,36 @@ async def alone(
     return [ratings for _, ratings in await gathered(scored)]
 
 
-def in_order(
-    parts: Sequence[Part], together: Mapping[str, CriterionRating], rest: Sequence[tuple[CriterionRating, ...]]
+def _in_order(
+    parts: Sequence[Part], together: Mapping[str, CriterionRating], others: Sequence[tuple[CriterionRating, ...]]
 ) -> tuple[CriterionRating, ...]:
     """Return the ratings of all parts in their order.
 
     Args:
         together: the ratings by the criteria of parts that can join, by id.
-        rest: those of each other part.
+        others: those of each other part.
     """
-    others = iter(rest)
-    by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(others) for part in parts)
+    rest = iter(others)
+    by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(rest) for part in parts)
     return tuple(rated for ratings in by_part for rated in ratings)
-
-
-async def _together(
-    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge, *, reasons: bool
-) -> dict[str, CriterionRating]:
-    prompt = judge_prompt(example, parts, assignment, reasons=reasons)
-    answer = await ask(judge, prompt)
-    criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    given = ratings_in(answer.value, criteria) if answer.value else {}
-    missing = why_missing(prompt, answer, "entry for it") if len(given) < len(criteria) else ""
-    return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
 
 def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
     """Return the ratings in a reply about one text, by criterion."""
     found = {}
     for name, each in judgments.entries.items():
-        if isinstance(each, AnswerEntry):
-            found[name] = rate_question(criteria[name], QuestionAnswer(each.answer, each.reason.strip()))
-        elif isinstance(each, ScoreEntry):
-            found[name] = rating(name, each.score, each.reason)
-        elif criteria[name].kind == "question":
-            found[name] = rate_question(criteria[name], QuestionAnswer(each, ""))
+        if criteria[name].kind == "question":
+            found[name] = rate_question(criteria[name], QuestionAnswer.of_entry(each))
         else:
-            found[name] = rating(name, each, "")
+            score, reason = (each.score, each.reason) if isinstance(each, ScoreEntry) else (each, "")
+            found[name] = rating(name, score, reason)
     return found
 
 
 RIVALS_TEMPLATE = "single_call/judge_rivals"
 
 # The most tokens of a call, prompt and longest reply together.
-MOST_TOKENS = 20_000
+MAX_TOKENS = 20_000
 # Longest entries, in tokens; reasons are shorter than where a text is judged by itself.
 TOKENS_PER_ITEM = 80
 TOKENS_PER_TEXT = 32
@@ -229,12 +218,25 @@ def rival_calls(
     """Return the places in `examples` of the texts of each call, in the order in which the call shows them.
 
     Only texts with the same group, source and context share a call. Groups beyond the limits are divided into calls of
-    about the same number of texts; a text that is too long for `MOST_TOKENS` by itself gets its own call.
+    about the same number of texts; a text that is too long for `MAX_TOKENS` by itself gets its own call.
     """
+    joined = [part for part in parts if can_join(part)]
     calls = list[list[int]]()
-    for places in _by_input(examples).values():
-        shown = sorted(places, key=lambda place: _shuffled(examples[place]))
-        calls += _within([examples[place] for place in shown], shown, parts, assignment, limits)
+    for group in _by_input(examples).values():
+        places = sorted(group, key=lambda at: digest(["rivals", examples[at].group, text_digest(examples[at])]))
+        # Upper estimates of the tokens of a call without its texts, and of what each text adds to it.
+        around, sizes = 0, dict.fromkeys(places, 0)
+        if joined:
+            first, longest = rivals_prompt([examples[places[0]]], joined, assignment), _longest_entry(joined)
+            for place in places:
+                content = Message(role="user", content=examples[place].output)
+                sizes[place] = estimated_tokens([content]) + longest
+            around = estimated_tokens(render(first)) + first.max_tokens - sizes[places[0]]
+        for most in range(min(limits.texts, len(places)), 0, -1):
+            runs = chunks(places, most)
+            if most == 1 or all(around + sum(sizes[place] for place in run) <= MAX_TOKENS for run in runs):
+                calls += map(list, runs)
+                break
     return calls
 
 
@@ -252,11 +254,29 @@ async def judge_rivals(
         ValueError: if the texts are not of one group, source and context, or an id names two criteria.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    together, rest = await asyncio.gather(
-        _rate_group(examples, [part for part in parts if can_join(part)], assignment, judge),
-        asyncio.gather(*(alone(example, parts, assignment, judge) for example in examples)),
+
+    async def rate(joined: Sequence[Part]) -> list[dict[str, CriterionRating]]:
+        if not joined:
+            return [{} for _ in examples]
+        prompt = rivals_prompt(examples, joined, assignment)
+        answer = await ask(judge, prompt)
+        criteria = {criterion.id: criterion for part in joined for criterion in part.criteria}
+        entries = answer.value.entries if answer.value else {}
+        found = []
+        for number in range(1, len(examples) + 1):
+            entry = entries.get(f"text {number}")
+            given = ratings_in(entry, criteria) if entry else {}
+            if len(given) < len(criteria):
+                missing = why_missing(prompt, answer, f"entry for text {number} of its call")
+                given = {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
+            found.append(given)
+        return found
+
+    together, others = await asyncio.gather(
+        rate([part for part in parts if can_join(part)]),
+        asyncio.gather(*(_rate_alone(example, parts, assignment, judge) for example in examples)),
     )
-    return [in_order(parts, joint, others) for joint, others in zip(together, rest, strict=True)]
+    return [_in_order(parts, joint, rest) for joint, rest in zip(together, others, strict=True)]
 
 
 def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> Prompt[KeyedReply]:
@@ -275,36 +295,13 @@ def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment
         **shown_criteria(parts),
         "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
     }
+    # The entries of a single text for each of them.
+    judgments, numbers = judgments_form(fields), map(str, range(1, len(examples) + 1))
+    form = keyed_reply(
+        tuple(AskedEntry(f"text {number}", judgments, names=(number,)) for number in numbers), of_text=True
+    )
     longest = TOKENS_AROUND_GROUP + len(examples) * _longest_entry(parts)
-    return Prompt(RIVALS_TEMPLATE, fields, rivals_form(fields), max_tokens=longest)
-
-
-async def _rate_group(
-    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge
-) -> list[Mapping[str, CriterionRating]]:
-    if not parts:
-        return [{} for _ in examples]
-    prompt = rivals_prompt(examples, parts, assignment)
-    answer = await ask(judge, prompt)
-    criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    entries = answer.value.entries if answer.value else {}
-    given = {name: ratings_in(judgments, criteria) for name, judgments in entries.items()}
-    found = [given.get(f"text {number}", {}) for number in range(1, len(examples) + 1)]
-    if all(len(ratings) == len(criteria) for ratings in found):
-        return list(found)
-    return [_completed(ratings, criteria, prompt, answer, number) for number, ratings in enumerate(found, 1)]
-
-
-def _completed(
-    ratings: Mapping[str, CriterionRating],
-    criteria: Iterable[str],
-    prompt: Prompt[KeyedReply],
-    answer: JudgeAnswer[KeyedReply],
-    number: int,
-) -> dict[str, CriterionRating]:
-    """Return a text's rating by each criterion; where there is none, the reason."""
-    missing = why_missing(prompt, answer, f"entry for text {number} of its call")
-    return {name: ratings.get(name, CriterionRating(name, None, missing)) for name in criteria}
+    return Prompt(RIVALS_TEMPLATE, fields, form, max_tokens=longest)
 
 
 def _by_input(examples: Sequence[Example]) -> dict[tuple[str | None, ...], list[int]]:
@@ -319,45 +316,6 @@ def rivals_key(example: Example) -> tuple[str | None, ...]:
     return example.group, example.source, example.context
 
 
-def _shuffled(example: Example) -> str:
-    """Return a sort key that puts the texts of a group in an order drawn from their content and the group's name."""
-    return digest(["rivals", example.group, text_digest(example)])
-
-
-def _within(
-    examples: Sequence[Example],
-    places: Sequence[int],
-    parts: Sequence[Part],
-    assignment: Assignment,
-    limits: RivalLimits,
-) -> Iterator[list[int]]:
-    """Yield the places of one group's texts in as few calls within the limits as possible."""
-    joined = [part for part in parts if can_join(part)]
-    around, by_text = _sizes(examples, joined, assignment) if joined else (0, [0] * len(examples))
-    size_of = dict(zip(places, by_text, strict=True))
-    for most in range(min(limits.texts, len(places)), 0, -1):
-        runs = chunks(places, most)
-        if most == 1 or all(around + sum(size_of[place] for place in run) <= MOST_TOKENS for run in runs):
-            yield from map(list, runs)
-            return
-
-
-def _sizes(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> tuple[int, list[int]]:
-    """Return upper estimates of the tokens of a call without its texts, and of what each text adds to it."""
-    prompt = rivals_prompt(examples[:1], parts, assignment)
-    first = estimated_tokens(render(prompt)) + prompt.max_tokens
-    longest = _longest_entry(parts)
-    own = [estimated_tokens([Message(role="user", content=example.output)]) + longest for example in examples]
-    return first - own[0], own
-
-
 def _longest_entry(parts: Sequence[Part]) -> int:
     kinds = [criterion.kind for part in parts for criterion in part.criteria]
     return TOKENS_PER_TEXT + sum(TOKENS_PER_ANSWER if kind == "question" else TOKENS_PER_ITEM for kind in kinds)
-
-
-def rivals_form(fields: Mapping[str, Any]) -> type[KeyedReply]:
-    """Return the reply model for the texts that a prompt's fields show: the entries of a single text for each."""
-    judgments = judgments_form(fields)
-    texts = (AskedEntry(f"text {each['number']}", judgments, names=(str(each["number"]),)) for each in fields["texts"])
-    return keyed_reply(tuple(texts), of_text=True)

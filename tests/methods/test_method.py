@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rubriclab.judges.embedded import ANSWERS, EmbeddedJudge
 from rubriclab.methods.catalogue import BUILT_IN, METHOD_NAMES, METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings, cross_validated, silent
+from rubriclab.methods.prompting import gathered
 from rubriclab.methods.sources import load_checklist
 from rubriclab.models.text import find_aspect
 from rubriclab.prompts.render import FOLDER
@@ -159,3 +161,38 @@ async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_for
     score, _ = await method.score(TEXTS[0], learned.part, given_, judge)
     assert score is not None
     assert not [prompt.name for prompt in judge.prompts if prompt.repair]
+
+
+async def test_results_are_in_the_order_of_the_requests_and_these_run_concurrently() -> None:
+    arrived = asyncio.Event()
+
+    async def first() -> str:
+        await arrived.wait()
+        return "first"
+
+    async def second() -> str:
+        arrived.set()
+        return "second"
+
+    assert await asyncio.wait_for(gathered([first(), second()]), 5) == ["first", "second"]
+    assert await gathered([]) == []
+
+
+async def test_a_single_request_runs_in_the_task_of_its_caller() -> None:
+    async def task() -> asyncio.Task[None] | None:
+        return asyncio.current_task()
+
+    assert await gathered([task()]) == [asyncio.current_task()]
+    assert asyncio.current_task() not in await gathered([task(), task()])
+
+
+@pytest.mark.parametrize("others", [0, 1])
+async def test_the_first_error_is_raised(others: int) -> None:
+    async def fails() -> None:
+        raise ValueError("no")
+
+    async def works() -> None:
+        return None
+
+    with pytest.raises(ValueError, match="no"):
+        await gathered([fails(), *(works() for _ in range(others))])

@@ -1,21 +1,36 @@
 """What labels say of the questions: which ones leave, and which stay."""
 
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from checkeval_scripts import question
+from checkeval_scripts import assignment, question
+from hypoeval_scripts import criterion
 from hypothesis import given, settings as trying, strategies as st
+from planted import Bank, banks, replies
 from scipy.stats import pearsonr
 
+from rubriclab.errors import JudgeUnavailable
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.questions import (
     AnswerMatrix,
+    Noun,
     SelectedQuestions,
+    blocks,
+    find_redundant,
     p_below,
+    read_answer,
     select_questions,
+    wording as plain,
 )
 from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Assignment
 
 N = 30
 LABELS = np.arange(N) / N
@@ -228,3 +243,304 @@ def test_without_any_text_every_question_stays():
 def test_the_order_of_texts_does_not_matter(order: list[int]):
     given_ = sheet(GOOD, 1 - GOOD, GOOD, *UNRELATED, np.ones(N))
     assert chosen(given_.rows(np.array(order))) == chosen(given_)
+
+
+READ = {
+    "yes": "yes",
+    "no": "no",
+    "n/a": "n/a",
+    "Yes": "yes",
+    "**No**": "no",
+    "`n/a`": "n/a",
+    "“No.”": "no",
+    "  yes \n": "yes",
+    "[N/A]": "n/a",
+    "NA": "n/a",
+    "N.A.": "n/a",
+    "n / a": "n/a",
+    "Not applicable": "n/a",
+    "not-applicable.": "n/a",
+    "yes - because the names agree": "yes",
+    "**Yes** – every sentence follows": "yes",
+    "No: the ending is missing": "no",
+    "yes (twice)": "yes",
+    "Yes\n\nThe order is kept.": "yes",
+    "n/a, since there is only one sentence": "n/a",
+    "No, I know it is notable": "no",
+    "No. No other person occurs": "no",
+    "ｙｅｓ": "yes",
+    "ＮＯ．": "no",
+    "Yes\u200b": "yes",
+    "\ufeffNo.": "no",
+    "\u202ayes\u202c": "yes",
+}
+
+UNREAD = [
+    "",
+    "**",
+    "I know it is notable",
+    "yesterday",
+    "yes and no",
+    "yes or no",
+    "yes - no",
+    "No. Yes, it does.",
+    "yes, n/a",
+    "yes, or maybe not",
+    "no, but partly",
+    "it depends",
+    "not",
+    "yes?",
+    "yeah",
+    "true",
+    "1",
+    "no-one knows",
+    "Yes. No, it does not.",
+    "Yes. Overall no",
+    "№",
+    "yes\u200bno",
+    "No. 5 is wrong",
+    "no errors found",
+    "yes because",
+    "the answer is yes",
+    "~~yes~~ no",
+    "know",
+    "applicable",
+    *("maybe", "yes, partly", "unsure", "I don't know", "no, n/a", "y", "4", "ja", "oui"),
+]
+
+
+@pytest.mark.parametrize(("said", "meant"), READ.items())
+def test_an_answer_is_read(said: str, meant: str):
+    assert read_answer(said) == meant
+
+
+@pytest.mark.parametrize("said", UNREAD)
+def test_what_could_mean_something_else_is_no_answer(said: str):
+    assert read_answer(said) is None
+
+
+@given(st.text())
+def test_any_text_is_read_or_left(said: str):
+    assert read_answer(said) in {"yes", "no", "n/a", None}
+
+
+@given(
+    st.sampled_from(["yes", "no", "n/a", "not applicable", "na"]),
+    st.sampled_from(["{}", "**{}**", "_{}_", '"{}"', "`{}`", "({})", "{}.", " {} ", "[{}]", "**{}.**"]),
+    st.sampled_from([str.lower, str.upper, str.title]),
+)
+def test_case_and_decoration_do_not_change_an_answer(word: str, decoration: str, case):
+    assert read_answer(decoration.format(case(word))) == read_answer(word)
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1, max_size=8), st.sampled_from(["yes", "no"]))
+def test_an_answer_inside_a_word_is_none(letters: str, word: str):
+    assert read_answer(word + letters) in {None, read_answer((word + letters).casefold())}
+    assert read_answer(f"{letters}{word}") is None
+
+
+@given(
+    st.sampled_from(["yes", "no", "n/a"]), st.sampled_from(["yes", "no", "n/a"]), st.text(" abcdefg,.;:-", max_size=20)
+)
+def test_two_different_answers_are_none(one: str, other: str, between: str):
+    read = read_answer(f"{one} {between} {other}")
+    assert read in ({None, one} if one == other else {None})
+
+
+@given(st.sampled_from(["yes", "no", "n/a"]), st.text("bcdfgh ,.", max_size=30))
+def test_an_explanation_after_a_comma_does_not_change_an_answer(word: str, explanation: str):
+    assert read_answer(f"{word}, {explanation}") == word
+
+
+BANKS = list(zip(banks(), replies(), strict=True))
+NAMES = [bank.assignment.aspect.name for bank, _ in BANKS]
+# That these are opposites cannot be told without knowing what the words mean.
+KNOWLEDGE = {
+    "Does the response stay with the present subject?",
+    "Does the response move away from the present subject?",
+}
+
+
+def group(*members: str, relation: str = "same", best: str | None = None) -> dict[str, Any]:
+    return {"reason": "Compared.", "relation": relation, "members": list(members), "best": best or members[0]}
+
+
+def grouping(*groups: dict[str, Any]) -> FakeJudge:
+    """Return a judge that names those of `groups` whose members are all shown."""
+
+    def answer(prompt):
+        shown = {entry["id"] for entry in prompt.fields["entries"]}
+        return {"groups": [each for each in groups if shown >= set(each["members"])]}
+
+    return FakeJudge(answer)
+
+
+def of_names(names: str, **fields: Any) -> list[Criterion]:
+    return [question(name, seed="x", **fields) for name in names]
+
+
+async def repeating(
+    tiers: Sequence[Sequence[Criterion]], judge: Any, noun: Noun = "question", about: Assignment | None = None
+) -> dict[str, str]:
+    return (await find_redundant(tiers, noun, about or assignment(), judge))[0]
+
+
+async def dropped(bank: Bank, judge: Any) -> dict[str, str]:
+    return await repeating([list(bank.criteria)], judge, bank.noun, bank.assignment)
+
+
+def found(bank: Bank, out: dict[str, str], *relations: str) -> float:
+    """Return the share of the planted pairs of which one, and one only, is dropped."""
+    pairs = bank.planted(*relations)
+    return sum(len(pair & out.keys()) == 1 for pair in pairs) / len(pairs)
+
+
+# Planted repetitions
+
+
+@pytest.mark.parametrize(("bank", "reply"), BANKS, ids=NAMES)
+async def test_what_a_language_model_answered_finds_nine_in_ten_of_what_is_planted_in_one_call(bank, reply):
+    judge = FakeJudge(lambda _: reply)
+    out = await dropped(bank, judge)
+    assert len(judge.prompts) == 1
+    assert found(bank, out, "same", "nested") >= 0.9
+    assert all(len(pair & out.keys()) == 0 for pair in bank.planted("opposite", "related"))
+
+
+@pytest.mark.parametrize("bank", [bank for bank, _ in BANKS], ids=NAMES)
+async def test_the_offline_judge_drops_nothing_that_is_opposite_or_merely_related(bank):
+    out = await dropped(bank, EmbeddedJudge())
+    assert all(len(pair & out.keys()) == 0 for pair in bank.planted("opposite", "related"))
+
+
+# Equal wording
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "IS  the Order\nclear",
+        "“Is the order clear?”",
+        "'Is the order clear'",
+        "Is the order clear.",
+        "is the order clear ?",
+    ],
+)
+async def test_the_same_words_need_no_call(same: str):
+    judge = grouping()
+    bank = [question("a", text="Is the order clear?"), question("b", text=same)]
+    assert await repeating([bank], judge) == {"b": "worded like a"}
+    assert judge.prompts == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Does the cause come before the effect?", "Does the effect come before the cause?"),
+        ("Is it > 50 %?", "Is it < 50 %?"),
+        ("Does it say -5?", "Does it say 5?"),
+        ("Does it end with '!'?", "Does it end with '?'?"),
+        ("Is it short and clear?", "Is it clear and short?"),
+        ("Are all numbers in the summary correct?", "Are all names in the summary correct?"),
+    ],
+)
+def test_another_order_or_sign_is_another_wording(one: str, other: str):
+    assert plain(one) != plain(other)
+
+
+async def test_hypotheses_that_share_their_statement_but_not_their_levels_are_asked_about():
+    judge = grouping()
+    twin = criterion("a").model_copy(update={"id": "b", "levels": criterion("b").levels})
+    assert await repeating([[criterion("a"), twin]], judge, "hypothesis") == {}
+    assert len(judge.prompts) == 1
+    alike = criterion("a").model_copy(update={"id": "c"})
+    assert list(await repeating([[criterion("a"), alike]], judge, "hypothesis")) == ["c"]
+
+
+# Which one stays
+
+
+async def test_the_better_tier_stays_and_within_a_tier_the_better_wording():
+    judge = grouping(group("a", "c", best="c"), group("b", "d", best="d"))
+    one = await repeating([of_names("a"), of_names("bcd")], judge)
+    assert list(one) == ["c", "b"]
+    assert one["b"] == "says what d says: Compared."
+
+
+async def test_of_a_nested_group_parts_that_have_nothing_in_common_stay_if_the_whole_goes():
+    judge = grouping(group("w", "p", "q", relation="nested"))
+    assert list(await repeating([of_names("w"), of_names("pq")], judge)) == ["p", "q"]
+    found = await repeating([of_names("p"), of_names("wq")], judge)
+    assert found == {"w": "is nested with p: Compared."}
+
+
+async def test_finer_points_are_nested_in_their_seed_by_design_and_stay():
+    judge = grouping(group("s", "e", "f", relation="nested"), group("e", "f"))
+    seed, finer = question("s"), [question(name, seed="s") for name in "ef"]
+    assert list(await repeating([[seed], finer], judge)) == ["f"]
+    same = grouping(group("s", "e"))
+    assert list(await repeating([[seed], finer], same)) == ["e"]
+
+
+# Large banks
+
+
+@pytest.mark.parametrize(
+    ("count", "most"), [(0, 4), (1, 4), (2, 4), (4, 4), (5, 4), (13, 4), (130, 60), (5, 2), (7, 5)]
+)
+def test_every_two_stand_together_in_a_prompt_of_bounded_size(count: int, most: int):
+    bank = [criterion(f"h{place}") for place in range(count)]
+    shown = [{each.id for each in block} for block in blocks(bank, most)]
+    assert all(len(block) <= most for block in shown)
+    assert all(any({a.id, b.id} <= block for block in shown) for a, b in itertools.combinations(bank, 2))
+
+
+async def test_a_large_bank_takes_a_few_calls_and_pairs_over_their_bounds_are_found():
+    judge = grouping(group("q0", "q129"))
+    bank = [question(f"q{place}", seed="x") for place in range(130)]
+    assert list(await repeating([bank], judge)) == ["q129"]
+    assert len(judge.prompts) == 3
+
+
+async def test_every_pair_by_itself_where_that_is_asked_for():
+    judge = grouping()
+    await find_redundant(
+        [[criterion(f"h{place:02d}") for place in range(20)]], "hypothesis", assignment(), judge, most_shown=2
+    )
+    assert len(judge.prompts) == 190
+
+
+# Replies that cannot be used
+
+
+def busy(_: Any) -> Any:
+    raise JudgeUnavailable("busy")
+
+
+@pytest.mark.parametrize("script", [busy, lambda _: "none", lambda _: {"groups": [group("a", "z")]}])
+async def test_without_a_usable_reply_everything_stays(script):
+    assert await repeating([of_names("abc")], FakeJudge(script)) == {}
+
+
+# Groupings of nearly everything
+
+
+@pytest.mark.parametrize(("count", "members"), [(20, "abcdefghijklmnopqrst"), (20, "abcdefgh"), (4, "abcd")])
+async def test_a_grouping_that_merges_more_than_a_third_is_asked_for_once_more_and_then_left_out(
+    count: int, members: str
+) -> None:
+    judge = grouping(group(*members))
+    bank = of_names("abcdefghijklmnopqrst"[:count])
+    out, (note,) = await find_redundant([bank], "question", assignment(), judge)
+    assert (out, len(judge.prompts)) == ({}, 2)
+    assert f"at most a third of the {count} entries may repeat others" in judge.prompts[1].repair.complaint
+    assert note.startswith("questions that repeat others in other words are kept: ")
+
+
+async def test_a_grouping_that_merges_a_third_or_is_mended_when_asked_again_counts() -> None:
+    assert len(await repeating([of_names("abcdefghijkl")], grouping(group(*"abcde")))) == 4
+    replies = iter([{"groups": [group(*"abcdefghijkl")]}, {"groups": [group(*"ab")]}])
+    out, notes = await find_redundant(
+        [of_names("abcdefghijkl")], "question", assignment(), FakeJudge(lambda _: next(replies))
+    )
+    assert (list(out), notes) == (["b"], ())

@@ -113,7 +113,7 @@ def test_an_exception_of_a_method_names_it_and_has_its_traceback_logged(
 ) -> None:
     with caplog.at_level("INFO", "rubriclab"):
         assert message(run, KeyError("words")) == "raised KeyError: 'words'."
-    assert "tests/methods/test_plug_in_methods.py" in caplog.text
+    assert "tests/methods/test_catalogue.py" in caplog.text
 
 
 @pytest.mark.parametrize(

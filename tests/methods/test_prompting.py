@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -12,29 +13,23 @@ import hypoeval_scripts
 import pytest
 from checkeval_scripts import checklist
 from hypoeval_scripts import ASPECT, assignment, examples, findings, proposal, scripted
+from pydantic import BaseModel
 
-from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.judge import FakeJudge, Reply, read
 from rubriclab.learning.candidates import Plan, find_candidates
 from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checkeval.learn import (
-    MAX_EXPLAINED,
-    augment,
-    diversify_prompt,
-    explained_texts,
-)
-from rubriclab.methods.checkeval.score import CheckEvalSettings
-from rubriclab.methods.hypoeval.learn import (
-    ProposalContext,
-    learn,
-    propose,
-    propose_prompt,
-    refine,
-)
+from rubriclab.methods.checkeval.learn import MAX_EXPLAINED, augment, diversify_prompt, explained_texts
+from rubriclab.methods.checkeval.score import CheckEvalSettings, PlainElaboration, QuestionVerdict, WrittenSeeds
+from rubriclab.methods.holistic import Steps
+from rubriclab.methods.hypoeval.learn import HypothesisProposal, ProposalContext, learn, propose, propose_prompt, refine
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.prompting import MOST_PER_TEXT, _numbers, numbered_reasons
-from rubriclab.methods.seeval import Mistake, refine as rewrite, refine_prompt
+from rubriclab.methods.prompting import LONGEST_REASON, MOST_PER_TEXT, _numbers, numbered_reasons
+from rubriclab.methods.questions import Groups
+from rubriclab.methods.seal.learn import SubDimensionProposal
+from rubriclab.methods.seeval import Explanation, Mistake, Refined, refine as rewrite, refine_prompt
+from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
 from rubriclab.models.rubric import CitedReason, Evidence
 from rubriclab.models.text import Example
 from rubriclab.prompts import render
@@ -285,3 +280,61 @@ async def test_candidates_know_the_texts_whose_reasons_they_were_made_from() -> 
     assert shown
     assert made_from["side-1-d1"] == shown
     assert made_from["a1"] == set()
+
+
+LEVELS = [{"score": 1, "description": "Low."}]
+HYPOTHESIS = {"trait": "t", "statement": "s", "levels": LEVELS}
+SEEDS = {"name": "n", "definition": "d", "questions": ["Is it?"]}
+SIDE = {"name": "n", "definition": "d", "question": "Is it?"}
+GROUP = {"reason": "r", "relation": "same", "members": ["a", "b"], "best": "a"}
+VERDICT = {"reasoning": "r", "absent": "n/a", "broken": "no", "yes_means": "better", "about": "a", "style": "fine"}
+
+
+def listed(name: str, entry: dict[str, Any], field: str, around: Any = lambda words: words) -> Any:
+    """Return what makes a reply with words in a field of the only entry of a list."""
+    return lambda words: {"reasoning": "", name: [entry | {field: around(words)}]}
+
+
+# A reply with a place for words, and the most characters that may stand there.
+CASES: list[tuple[type[BaseModel], Any, int]] = [
+    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "trait"), LONGEST_NAME),
+    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "statement"), LONGEST_WORDING),
+    (
+        HypothesisProposal,
+        listed("hypotheses", HYPOTHESIS, "levels", lambda words: [{"score": 1, "description": words}]),
+        LONGEST_WORDING,
+    ),
+    (PlainElaboration, listed("questions", {}, "text"), LONGEST_WORDING),
+    (WrittenSeeds, listed("sub_dimensions", SEEDS, "name"), LONGEST_NAME),
+    (WrittenSeeds, listed("sub_dimensions", SEEDS, "definition"), LONGEST_WORDING),
+    (WrittenSeeds, listed("sub_dimensions", SEEDS, "questions", lambda words: [words]), LONGEST_WORDING),
+    (SubDimensionProposal, listed("sub_dimensions", SIDE, "name"), LONGEST_NAME),
+    (SubDimensionProposal, listed("sub_dimensions", SIDE, "definition"), LONGEST_WORDING),
+    (SubDimensionProposal, listed("sub_dimensions", SIDE, "question"), LONGEST_WORDING),
+    (Explanation, lambda words: {"explanation": words}, LONGEST_WORDING),
+    (Refined, lambda words: {"reasoning": "", "explanation": words}, LONGEST_WORDING),
+    (Steps, lambda words: {"steps": [words]}, LONGEST_WORDING - len("1. ")),
+    (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, LONGEST_REASON),
+    (QuestionVerdict, lambda words: VERDICT | {"reasoning": words}, LONGEST_REASON),
+]
+
+
+@pytest.mark.parametrize(("form", "reply", "most"), CASES)
+def test_words_that_could_not_be_stored_make_a_reply_unusable(form: type[BaseModel], reply: Any, most: int) -> None:
+    prompt: Prompt[Any] = Prompt("deduplication", {}, form, max_tokens=1)
+    for length in (most, most + 1):
+        value, complaint = read(Reply(json.dumps(reply("x" * length)), "m"), prompt)
+        assert (value is None) == (length > most), complaint
+    assert "characters were expected" in complaint
+
+
+@pytest.mark.parametrize("form", sorted({form for form, *_ in CASES}, key=lambda form: form.__name__))  # type: ignore[attr-defined]
+def test_providers_are_sent_no_lengths_of_texts_in_a_schema(form: type[BaseModel]) -> None:
+    assert "maxLength" not in json.dumps(form.model_json_schema())
+
+
+async def test_a_hypothesis_that_is_too_long_is_asked_for_once_more() -> None:
+    long = proposal("x" * (LONGEST_NAME + 1))
+    generator = scripted(propose=lambda prompt: proposal("a") if prompt.repair else long)
+    proposed, failure = await propose(1, ProposalContext(), assignment(), generator)
+    assert ([found.trait for found in proposed], failure) == (["a"], None)
