@@ -8,7 +8,7 @@ from typing import Any
 
 from hypoeval_scripts import ASPECT, assignment, words  # noqa: F401
 
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.questions import make_question
 from rubriclab.methods.sources import Checklist, SubDimension
 from rubriclab.models.base import digest

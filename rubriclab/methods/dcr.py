@@ -53,7 +53,6 @@ from rubriclab.models.text import (
     locate_sentences,
     split_sentences,
 )
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
@@ -433,17 +432,14 @@ def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> 
     """
     checklist, assignment = training_input.checklist, training_input.assignment
     if checklist is None:
-        raise ChecklistError(
-            "DCR goes by the checks of a checklist, and there is none.", f"Give one: {option('checklist', 'FILE')}."
-        )
+        raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: `checklist=FILE`.")
     material = reference_field(checklist.units)
     compared = [comparison_of(text, material, assignment, settings) for text in training_input.examples]
     if compared and all(isinstance(each, str) for each in compared):
         raise DataError(
             f"None of the {len(compared)} labelled texts can be held against its {assignment.words.called(material)}; "
             f"of {training_input.examples[0].id}: {compared[0]}.",
-            f"Give rows with the field {material!r} ({option('mapping')} names another), or a checklist beside "
-            "something else.",
+            f"Give rows with the field {material!r} (`mapping` names another), or a checklist beside something else.",
         )
     return make_criterion(checklist, material, assignment), material
 

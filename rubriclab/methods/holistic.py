@@ -47,12 +47,11 @@ from rubriclab.methods.method import (
     silent,
 )
 from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, gathered, rating
-from rubriclab.models.base import LONGEST_WORDING
+from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
 from rubriclab.models.text import Assignment, Example, Scale, Units, show
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -230,9 +229,7 @@ def require_scores(rated: Sequence[CriterionRating]) -> None:
     """
     if rated and all(rating.score is None for rating in rated):
         reason = rated[0].reason
-        raise JudgeError(
-            f"The judge gave no usable score for any training text: {reason}", f"Try another {option('judge')}."
-        )
+        raise JudgeError(f"The judge gave no usable score for any training text: {reason}", "Try another `judge`.")
 
 
 def values(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
@@ -501,8 +498,8 @@ class Steps(BaseModel):
     def _check(self) -> Self:
         if any(map(is_blank, self.steps)):
             raise ValueError("every step needs words")
-        if (length := len(self.numbered())) > LONGEST_WORDING:
-            raise ValueError(f"at most {LONGEST_WORDING:,} characters were expected in all steps; got {length:,}")
+        if (length := len(self.numbered())) > MAX_WORDING_LENGTH:
+            raise ValueError(f"at most {MAX_WORDING_LENGTH:,} characters were expected in all steps; got {length:,}")
         return self
 
     def numbered(self) -> str:
@@ -540,9 +537,7 @@ async def written_steps(assignment: Assignment, settings: HolisticSettings, gene
     fields = with_answer_scale(assignment, settings).fields()
     answer = await ask(generator, Prompt("geval/steps", fields, Steps, max_tokens=1024))
     if answer.value is None:
-        raise JudgeError(
-            f"No evaluation steps could be obtained: {answer.missing}", f"Try another {option('generator')}."
-        )
+        raise JudgeError(f"No evaluation steps could be obtained: {answer.missing}", "Try another `generator`.")
     return answer.value.numbered()
 
 

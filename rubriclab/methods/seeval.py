@@ -48,11 +48,10 @@ from rubriclab.methods.prompting import (
     numbered_reasons,
     shown_once,
 )
-from rubriclab.models.base import LONGEST_WORDING
+from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Assignment, Example
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -95,7 +94,7 @@ def _strip_words(text: str) -> str:
     return text.strip()
 
 
-Words = Annotated[str, AfterValidator(_strip_words), at_most(LONGEST_WORDING)]
+Words = Annotated[str, AfterValidator(_strip_words), at_most(MAX_WORDING_LENGTH)]
 
 
 class Explanation(BaseModel):
@@ -141,7 +140,7 @@ async def elicit(
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     explanations = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
     if not explanations:
-        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", f"Try another {option('judge')}.")
+        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", "Try another `judge`.")
     return explanations
 
 

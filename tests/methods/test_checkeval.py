@@ -33,7 +33,7 @@ from hypothesis import assume, given, strategies as st
 from pydantic import ValidationError
 
 from rubriclab.errors import ChecklistError, JudgeError, JudgeUnavailable
-from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.checkeval import CHECKEVAL
 from rubriclab.methods.checkeval.learn import (
     FilterResult,

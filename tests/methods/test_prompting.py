@@ -29,7 +29,7 @@ from rubriclab.methods.prompting import LONGEST_REASON, MOST_PER_TEXT, _numbers,
 from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
 from rubriclab.methods.seeval import Explanation, Mistake, Refined, refine as rewrite, refine_prompt
-from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
+from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.rubric import CitedReason, Evidence
 from rubriclab.models.text import Example
 from rubriclab.prompts import render
@@ -297,23 +297,23 @@ def listed(name: str, entry: dict[str, Any], field: str, around: Any = lambda wo
 
 # A reply with a place for words, and the most characters that may stand there.
 CASES: list[tuple[type[BaseModel], Any, int]] = [
-    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "trait"), LONGEST_NAME),
-    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "statement"), LONGEST_WORDING),
+    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "trait"), MAX_NAME_LENGTH),
+    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "statement"), MAX_WORDING_LENGTH),
     (
         HypothesisProposal,
         listed("hypotheses", HYPOTHESIS, "levels", lambda words: [{"score": 1, "description": words}]),
-        LONGEST_WORDING,
+        MAX_WORDING_LENGTH,
     ),
-    (PlainElaboration, listed("questions", {}, "text"), LONGEST_WORDING),
-    (WrittenSeeds, listed("sub_dimensions", SEEDS, "name"), LONGEST_NAME),
-    (WrittenSeeds, listed("sub_dimensions", SEEDS, "definition"), LONGEST_WORDING),
-    (WrittenSeeds, listed("sub_dimensions", SEEDS, "questions", lambda words: [words]), LONGEST_WORDING),
-    (SubDimensionProposal, listed("sub_dimensions", SIDE, "name"), LONGEST_NAME),
-    (SubDimensionProposal, listed("sub_dimensions", SIDE, "definition"), LONGEST_WORDING),
-    (SubDimensionProposal, listed("sub_dimensions", SIDE, "question"), LONGEST_WORDING),
-    (Explanation, lambda words: {"explanation": words}, LONGEST_WORDING),
-    (Refined, lambda words: {"reasoning": "", "explanation": words}, LONGEST_WORDING),
-    (Steps, lambda words: {"steps": [words]}, LONGEST_WORDING - len("1. ")),
+    (PlainElaboration, listed("questions", {}, "text"), MAX_WORDING_LENGTH),
+    (WrittenSeeds, listed("sub_dimensions", SEEDS, "name"), MAX_NAME_LENGTH),
+    (WrittenSeeds, listed("sub_dimensions", SEEDS, "definition"), MAX_WORDING_LENGTH),
+    (WrittenSeeds, listed("sub_dimensions", SEEDS, "questions", lambda words: [words]), MAX_WORDING_LENGTH),
+    (SubDimensionProposal, listed("sub_dimensions", SIDE, "name"), MAX_NAME_LENGTH),
+    (SubDimensionProposal, listed("sub_dimensions", SIDE, "definition"), MAX_WORDING_LENGTH),
+    (SubDimensionProposal, listed("sub_dimensions", SIDE, "question"), MAX_WORDING_LENGTH),
+    (Explanation, lambda words: {"explanation": words}, MAX_WORDING_LENGTH),
+    (Refined, lambda words: {"reasoning": "", "explanation": words}, MAX_WORDING_LENGTH),
+    (Steps, lambda words: {"steps": [words]}, MAX_WORDING_LENGTH - len("1. ")),
     (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, LONGEST_REASON),
     (QuestionVerdict, lambda words: VERDICT | {"reasoning": words}, LONGEST_REASON),
 ]
@@ -334,7 +334,7 @@ def test_providers_are_sent_no_lengths_of_texts_in_a_schema(form: type[BaseModel
 
 
 async def test_a_hypothesis_that_is_too_long_is_asked_for_once_more() -> None:
-    long = proposal("x" * (LONGEST_NAME + 1))
+    long = proposal("x" * (MAX_NAME_LENGTH + 1))
     generator = scripted(propose=lambda prompt: proposal("a") if prompt.repair else long)
     proposed, failure = await propose(1, ProposalContext(), assignment(), generator)
     assert ([found.trait for found in proposed], failure) == (["a"], None)

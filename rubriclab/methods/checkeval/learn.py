@@ -64,7 +64,6 @@ from rubriclab.methods.sources import Checklist, SeedQuestion, SubDimension
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import rounded
@@ -92,7 +91,7 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
     answer = await ask(generator, seeds_prompt(assignment))
     if answer.value is None:
-        raise JudgeError(f"No seed questions could be written: {answer.missing}", f"Try another {option('generator')}.")
+        raise JudgeError(f"No seed questions could be written: {answer.missing}", "Try another `generator`.")
     numbers = count(1)
     subs = tuple(
         SubDimension(
@@ -128,8 +127,7 @@ def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Ch
     if checklist is None:
         raise ChecklistError(
             "CheckEval starts from seed questions, and there are none.",
-            f"Give a checklist with {option('checklist', 'FILE')}, or have it written: "
-            f"{option('settings', 'checkeval.seeds=prior knowledge')}.",
+            "Give a checklist with `checklist=FILE`, or have it written: `settings=checkeval.seeds=prior knowledge`.",
         )
     if not most:
         return checklist
@@ -191,7 +189,7 @@ async def augment(
     if failures and len(failures) == len(results):
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
-            f"Try another {option('generator')}, or set diversified and elaborated_most of checkeval to 0: only the "
+            "Try another `generator`, or set diversified and elaborated_most of checkeval to 0: only the "
             "seeds are then used.",
         )
     made = [new for result in results if not isinstance(result, str) for new in result]
@@ -546,7 +544,7 @@ async def learn(
     every = [answer for answered in answers for answer in answered.values()]
     if every and all(answer.answer is None for answer in every):
         reason = f"The judge gave no usable answer for any training text: {every[0].reason}"
-        raise JudgeError(reason, f"Try another {option('judge')}.")
+        raise JudgeError(reason, "Try another `judge`.")
 
     ratings = [{each.id: rate_question(each, answered[each.id]) for each in questions} for answered in answers]
     rows = tuple(tuple(each[question.id] for question in questions) for each in ratings)

@@ -46,11 +46,10 @@ from rubriclab.methods.prompting import (
 )
 from rubriclab.methods.questions import MOST_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
-from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
+from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
 from rubriclab.models.text import Assignment, Example, Scale, show
-from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -382,14 +381,14 @@ class LevelText(BaseModel):
     """One level of a proposed hypothesis."""
 
     score: Number
-    description: Annotated[str, at_most(LONGEST_WORDING)]
+    description: Annotated[str, at_most(MAX_WORDING_LENGTH)]
 
 
 class Hypothesis(BaseModel):
     """A proposed hypothesis: one trait, level by level."""
 
-    trait: Annotated[str, at_most(LONGEST_NAME)]
-    statement: Annotated[str, at_most(LONGEST_WORDING)]
+    trait: Annotated[str, at_most(MAX_NAME_LENGTH)]
+    statement: Annotated[str, at_most(MAX_WORDING_LENGTH)]
     levels: list[LevelText]
     reasons: NothingToCite = []
 
@@ -562,7 +561,7 @@ async def learn(
         raise SettingsError(
             "Hypotheses from literature alone need findings, and there are none for "
             f"{training_input.assignment.words.task!r}.",
-            f"Give your own with {option('literature', 'PATH')}.",
+            "Give your own with `literature=PATH`.",
         )
     order, shown = list(training_input.in_order), sorted(training_input.shown, key=lambda example: example.id)
     for texts in (order, shown):
@@ -792,14 +791,12 @@ class _HypoEvalRun:
         if not self.order:
             return candidates[: self.settings.selected]
         if np.isnan(matrix).all():
-            raise JudgeError(
-                "The judge gave no usable rating for any training text.", f"Try another {option('judge')}."
-            )
+            raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
         selected = tuple(candidates[column] for column in select(matrix, labels, self.settings))
         if not selected:
             raise JudgeError(
                 f"No hypothesis was rated on at least half of the {len(self.order)} texts.",
-                f"{RUN_AGAIN}, with {option('retry_failed')}.",
+                "Run it again, with `retry_failed`.",
             )
         return selected
 

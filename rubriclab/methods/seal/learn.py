@@ -45,7 +45,6 @@ from rubriclab.methods.seal.score import (
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, split_sentences
-from rubriclab.option_names import option
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import rounded
@@ -76,13 +75,13 @@ async def learn(
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
-            f"Give a pack with {option('checklist', 'FILE')}, or have some proposed.",
+            "Give a pack with `checklist=FILE`, or have some proposed.",
         )
     assignment, texts, labels = training_input.assignment, training_input.in_order, training_input.label_array
     packed, dimensions = pack_questions(training_input.checklist)
     proposed, meant, failure = await propose(training_input, settings, generator)
     if not packed and not proposed:
-        raise JudgeError(f"There are no questions to ask: {failure}", f"Try another {option('generator')}.")
+        raise JudgeError(f"There are no questions to ask: {failure}", "Try another `generator`.")
     questions = (*packed, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROPOSED)
     units = (training_input.checklist and training_input.checklist.units) or UNPACKED
@@ -95,9 +94,7 @@ async def learn(
     verdicts = [verdict for each in judged for verdict in each.verdicts.values()]
     if judged and all(verdict.value is None for verdict in verdicts):
         reason = verdicts[0].reason if verdicts else judged[0].fault
-        raise JudgeError(
-            f"There is no usable verdict on any training text: {reason}", f"Try another {option('judge')}."
-        )
+        raise JudgeError(f"There is no usable verdict on any training text: {reason}", "Try another `judge`.")
 
     ratings = tuple(rate_questions(each, questions) for each in judged)
     good = scores_of(ratings, len(questions))
