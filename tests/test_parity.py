@@ -31,10 +31,10 @@ from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import as_typed
 from rubriclab.errors import UserError
 from rubriclab.judges import batch as batched
+from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import digest
 from rubriclab.models.judgment import HumanJudgment, TextToJudge
 from rubriclab.ops.label import LabelOptions, question_of
-from rubriclab.store.answers import OpenBatch
 from rubriclab.store.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")

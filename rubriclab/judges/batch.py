@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Cor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rubriclab.errors import (
     BatchCancelled,
@@ -52,11 +52,6 @@ from rubriclab.judges.replies import (
 from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall
 from rubriclab.models.base import PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.store.answers import OpenBatch
-
-if TYPE_CHECKING:
-    from rubriclab.store.answers import BatchTable
-
 
 # Providers whose batches litellm makes, polls and returns in OpenAI's form.
 PROVIDERS = ("openai", "azure", "vertex_ai")
@@ -425,6 +420,58 @@ QUEUE_PAUSE = 60.0
 MOST_BYTES = 100_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class OpenBatch:
+    """An uploaded file of requests, and the batch that was made of it.
+
+    Attributes:
+        key: its name in the store.
+        judge: the digest of the judge's identity.
+        model: the litellm model string.
+        api_base: the server's address, if one was given.
+        file_id: the provider's id of the uploaded file.
+        batch_id: the provider's id of the batch; `None` if it is not known whether the batch was made.
+        created: when the file was uploaded, in UTC as ISO 8601.
+        requests: the digests of the requests.
+        key_from: the environment variable with the server's key, if it is not the provider's.
+    """
+
+    key: str
+    judge: str
+    model: str
+    api_base: str | None
+    file_id: str
+    batch_id: str | None
+    created: str
+    requests: tuple[str, ...]
+    key_from: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The provider's id, or else the name in the store."""
+        return self.batch_id or self.key
+
+
+class BatchStore(Protocol):
+    """Keeps the batches that providers are processing, so that an interrupted command collects them."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether calls wait for a network; they are then made in a thread."""
+
+    def add(self, batch: OpenBatch, /) -> None:
+        """Store a batch."""
+
+    def set_id(self, key: str, batch_id: str, /) -> None:
+        """Store the provider's id of a batch."""
+
+    def remove(self, key: str, /) -> None:
+        """Remove a batch, if it is there."""
+
+    def open(self, judge: str | None = None, /) -> tuple[OpenBatch, ...]:
+        """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first."""
+
+
 class Batched(JudgeWrapper):
     """A judge that is asked by waves, and for small waves one by one.
 
@@ -493,7 +540,7 @@ class BatchScheduler(JudgeWrapper):
         self,
         model: BatchModel,
         answers: AnswerCache,
-        batches: BatchTable,
+        batches: BatchStore,
         largest: int,
         notify: Callable[[str], None] = lambda _text: None,
     ) -> None:

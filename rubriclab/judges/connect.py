@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges.batch import Batched, BatchModel, BatchScheduler
+from rubriclab.judges.batch import Batched, BatchModel, BatchScheduler, BatchStore
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.llm import JudgeOptions, LanguageModel, SchemaProbed
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
@@ -44,7 +44,6 @@ from rubriclab.judges.stack import (
 
 if TYPE_CHECKING:
     from rubriclab.judges.metrics import Metrics
-    from rubriclab.store.answers import BatchTable
 
 EMBEDDED = "embedded"
 # The options that a language model takes as settings, besides the price.
@@ -62,7 +61,7 @@ def connect(
     record: Path | None = None,
     budget: Budget | None = None,
     limits: Limits | None = None,
-    batches: BatchTable | None = None,
+    batches: BatchStore | None = None,
     notify: Callable[[str], None] = lambda _text: None,
     metrics: Metrics | None = None,
     breaker: Breaker | None = None,

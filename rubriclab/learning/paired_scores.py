@@ -25,13 +25,12 @@ from rubriclab.learning.scoring import (
     stream,
 )
 from rubriclab.models.base import FrozenModel
-from rubriclab.models.rubric import Criterion, Rubric
+from rubriclab.models.rubric import Criterion, Rubric, matched_criteria
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Version
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import DIGITS, Interval, rounded
-from rubriclab.store.diff import matched_criteria
 
 PairingRule = Literal["id", "group"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
@@ -19,7 +20,7 @@ from rubriclab.models.base import (
     digest,
 )
 from rubriclab.models.characters import describe
-from rubriclab.models.text import Aspect, Material, Scale, Units, Words
+from rubriclab.models.text import Aspect, Material, Scale, Units, Words, show
 
 FORMAT: Literal[1] = 1
 
@@ -240,3 +241,80 @@ def criterion_payload(criterion: Criterion) -> dict[str, Any]:
         "statement": criterion.statement,
         "levels": [{"score": level.score, "description": level.description} for level in criterion.levels],
     }
+
+
+# Two criteria of one kind with at least this similarity (0 to 100) are one criterion that changed. Ids are not
+# compared, since every learning run assigns new ones.
+MIN_SIMILARITY = 75.0
+# Characters of each text that are compared: the time is quadratic in them.
+MAX_COMPARED_CHARACTERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field before and after; `None` where it is absent."""
+
+    field: str
+    before: JsonValue
+    after: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionChange:
+    """A criterion in both versions, its changes, and the similarity of the wordings (0 to 100)."""
+
+    before: Criterion
+    after: Criterion
+    similarity: float
+    changes: tuple[FieldChange, ...]
+
+
+def field_changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> tuple[FieldChange, ...]:
+    """Return the fields with different values, those of `before` first."""
+    names = [*before, *(name for name in after if name not in before)]
+    changes = (FieldChange(name, before.get(name), after.get(name)) for name in names)
+    return tuple(change for change in changes if change.before != change.after)
+
+
+def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list[CriterionChange]:
+    """Return the criteria of both versions that match, greedily by similarity, in the order of `new`."""
+    from rapidfuzz import fuzz
+
+    candidates = [
+        (fuzz.token_sort_ratio(_words(a), _words(b)), i, j)
+        for i, a in enumerate(old)
+        for j, b in enumerate(new)
+        if a.kind == b.kind
+    ]
+    pairs: list[tuple[int, int, float]] = []
+    for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
+        if similarity >= MIN_SIMILARITY and not any(i == pair[0] or j == pair[1] for pair in pairs):
+            pairs.append((i, j, similarity))
+    return [
+        CriterionChange(old[i], new[j], similarity, field_changes(_wording(old[i]), _wording(new[j])))
+        for i, j, similarity in sorted(pairs, key=lambda pair: pair[1])
+    ]
+
+
+def _words(criterion: Criterion) -> str:
+    words = (criterion.trait, criterion.statement, *(level.description for level in criterion.levels))
+    return " ".join(text[:MAX_COMPARED_CHARACTERS] for text in words)
+
+
+def _wording(criterion: Criterion) -> dict[str, JsonValue]:
+    wording: dict[str, JsonValue] = {
+        "trait": criterion.trait,
+        "statement": criterion.statement,
+        "weight": criterion.weight,
+    }
+    wording |= {f"level {show(level.score)}": level.description for level in criterion.levels}
+    if criterion.question:
+        question = criterion.question
+        wording |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
+        wording |= {"supported by facts of": question.support} if question.support else {}
+    for shown in criterion.demonstrations:
+        values = shown.model_dump(mode="json", exclude={"example"})
+        wording |= {
+            f"demonstration {shown.example}, {name}": value for name, value in values.items() if value is not None
+        }
+    return wording

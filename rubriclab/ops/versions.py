@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from rubriclab.base_options import Options
 from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NoStore, NotInStore, PackError, SettingsError, UserError
-from rubriclab.judges.batch import BatchModel
+from rubriclab.judges.batch import BatchModel, OpenBatch
 from rubriclab.judges.stack import PREFIX, recorded_name
 from rubriclab.models.base import (
     Unreadable,
@@ -39,7 +39,7 @@ from rubriclab.store import (
     read_pack,
     write_pack,
 )
-from rubriclab.store.answers import KindSize, OpenBatch, Space
+from rubriclab.store.answers import KindSize, Space
 from rubriclab.store.store import Problem
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ from rubriclab.report.model import (
 from rubriclab.report.verdicts import OPTIMISTIC
 
 if TYPE_CHECKING:
-    from rubriclab.store.diff import FieldChange, VersionDiff, WeightPair
+    from rubriclab.models.rubric import FieldChange
+    from rubriclab.store.diff import VersionDiff, WeightPair
 
 STATISTICS = {
     "heldout_auroc": "AUROC, held out",

@@ -21,9 +21,10 @@ content has an equal digest on every machine.
 `Store.verify` checks every digest. Only this package contains SQL.
 """
 
+from rubriclab.models.rubric import CriterionChange, FieldChange
 from rubriclab.models.version import Version
 from rubriclab.store.answers import AnswerTable, KindSize, Space
-from rubriclab.store.diff import AgreementChange, CriterionChange, FieldChange, VersionDiff, compare
+from rubriclab.store.diff import AgreementChange, VersionDiff, compare
 from rubriclab.store.packs import Pack, import_pack, read_pack, write_pack
 from rubriclab.store.store import Problem, Store, open_store
 

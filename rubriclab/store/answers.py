@@ -29,6 +29,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session
 
 from rubriclab.errors import DamagedAnswer, StoreError
+from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import PREFIX, canonical, digest_text
 from rubriclab.models.characters import one_line
 from rubriclab.store.tables import (
@@ -207,38 +208,6 @@ def _read(row: Row[Any]) -> OpenBatch:
     packed = values["requests"]
     digests = (packed[at : at + SIZE].hex() for at in range(0, len(packed), SIZE))
     return OpenBatch(**{**values, "requests": tuple(f"{PREFIX}{digest}" for digest in digests)})
-
-
-@dataclass(frozen=True, slots=True)
-class OpenBatch:
-    """An uploaded file of requests, and the batch that was made of it.
-
-    Attributes:
-        key: its name in the store.
-        judge: the digest of the judge's identity.
-        model: the litellm model string.
-        api_base: the server's address, if one was given.
-        file_id: the provider's id of the uploaded file.
-        batch_id: the provider's id of the batch; `None` if it is not known whether the batch was made.
-        created: when the file was uploaded, in UTC as ISO 8601.
-        requests: the digests of the requests.
-        key_from: the environment variable with the server's key, if it is not the provider's.
-    """
-
-    key: str
-    judge: str
-    model: str
-    api_base: str | None
-    file_id: str
-    batch_id: str | None
-    created: str
-    requests: tuple[str, ...]
-    key_from: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The provider's id, or else the name in the store."""
-        return self.batch_id or self.key
 
 
 # The tables, by what their rows are called.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,38 +10,12 @@ from pydantic import JsonValue, TypeAdapter
 
 from rubriclab.display import Displayed
 from rubriclab.models.aggregation import bounds_of
-from rubriclab.models.rubric import Criterion, Rubric
-from rubriclab.models.text import show
+from rubriclab.models.rubric import Criterion, CriterionChange, FieldChange, Rubric, field_changes, matched_criteria
 from rubriclab.models.version import EditOrigin, HeldOutBy, Outcome, Provenance, Version
 from rubriclab.stats.intervals import Interval
 
-# Two criteria of one kind with at least this similarity (0 to 100) are one criterion that changed. Ids are not
-# compared, since every learning run assigns new ones.
-MIN_SIMILARITY = 75.0
-# Characters of each text that are compared: the time is quadratic in them.
-MAX_COMPARED_CHARACTERS = 10_000
-
 HELD_OUT, FITTED = ("heldout_pearson", "heldout_spearman"), ("spearman", "pearson", "kendall")
 HELD_OUT_VERDICTS = ("heldout_auroc", "heldout_brier")
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One field before and after; `None` where it is absent."""
-
-    field: str
-    before: JsonValue
-    after: JsonValue
-
-
-@dataclass(frozen=True, slots=True)
-class CriterionChange:
-    """A criterion in both versions, its changes, and the similarity of the wordings (0 to 100)."""
-
-    before: Criterion
-    after: Criterion
-    similarity: float
-    changes: tuple[FieldChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +101,7 @@ def compare(a: Version, b: Version) -> VersionDiff:
         before=a.ref,
         after=b.ref,
         same=a.digest == b.digest,
-        fields=_changes(_fields(a.rubric, a.provenance), _fields(b.rubric, b.provenance)),
+        fields=field_changes(_fields(a.rubric, a.provenance), _fields(b.rubric, b.provenance)),
         added=_without(new, [match.after for match in matched]),
         removed=_without(old, [match.before for match in matched]),
         changed=tuple(change for change in matched if change.changes),
@@ -197,56 +171,6 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     for method, values in settings.items():
         fields |= {f"{method}.{name}": value for name, value in values.items()}
     return fields
-
-
-def _changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> tuple[FieldChange, ...]:
-    names = [*before, *(name for name in after if name not in before)]
-    changes = (FieldChange(name, before.get(name), after.get(name)) for name in names)
-    return tuple(change for change in changes if change.before != change.after)
-
-
-def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list[CriterionChange]:
-    """Return the criteria of both versions that match, greedily by similarity, in the order of `new`."""
-    from rapidfuzz import fuzz
-
-    candidates = [
-        (fuzz.token_sort_ratio(_words(a), _words(b)), i, j)
-        for i, a in enumerate(old)
-        for j, b in enumerate(new)
-        if a.kind == b.kind
-    ]
-    pairs: list[tuple[int, int, float]] = []
-    for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
-        if similarity >= MIN_SIMILARITY and not any(i == pair[0] or j == pair[1] for pair in pairs):
-            pairs.append((i, j, similarity))
-    return [
-        CriterionChange(old[i], new[j], similarity, _changes(_wording(old[i]), _wording(new[j])))
-        for i, j, similarity in sorted(pairs, key=lambda pair: pair[1])
-    ]
-
-
-def _words(criterion: Criterion) -> str:
-    words = (criterion.trait, criterion.statement, *(level.description for level in criterion.levels))
-    return " ".join(text[:MAX_COMPARED_CHARACTERS] for text in words)
-
-
-def _wording(criterion: Criterion) -> dict[str, JsonValue]:
-    wording: dict[str, JsonValue] = {
-        "trait": criterion.trait,
-        "statement": criterion.statement,
-        "weight": criterion.weight,
-    }
-    wording |= {f"level {show(level.score)}": level.description for level in criterion.levels}
-    if criterion.question:
-        question = criterion.question
-        wording |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
-        wording |= {"supported by facts of": question.support} if question.support else {}
-    for shown in criterion.demonstrations:
-        values = shown.model_dump(mode="json", exclude={"example"})
-        wording |= {
-            f"demonstration {shown.example}, {name}": value for name, value in values.items() if value is not None
-        }
-    return wording
 
 
 def _without(criteria: Sequence[Criterion], matched: Sequence[Criterion]) -> tuple[Criterion, ...]:

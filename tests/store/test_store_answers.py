@@ -14,9 +14,9 @@ from sqlalchemy import create_engine, text
 from store_samples import EFFORT, numbered, provenance
 
 from rubriclab.errors import StoreError
+from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import digest
 from rubriclab.store import answers as storage
-from rubriclab.store.answers import OpenBatch
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.tables import address
 
