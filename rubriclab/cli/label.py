@@ -49,7 +49,7 @@ def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:
     """
     from rubriclab.ops.label import LabelOptions
     from rubriclab.ops.workspace import finish
-    from rubriclab.web.label.serve import label as serve
+    from rubriclab.web.label import label as serve
 
     options = options_of(LabelOptions, values)
     check_rows_place(output)

@@ -45,7 +45,7 @@ def serve(rubric: str, **values: Any) -> None:
     import orjson
 
     from rubriclab.ops.workspace import ServeOptions, finish
-    from rubriclab.web.api.serve import serve_rubric
+    from rubriclab.web.api import serve_rubric
 
     options, settings = options_of(ServeOptions, values), workspace_of(values)
 
@@ -72,7 +72,7 @@ def studio(rubric: str | None, *, port: int | None, no_browser: bool, **values: 
     The pages are served on this computer only, until Ctrl-C.
     """
     from rubriclab.ops.workspace import finish
-    from rubriclab.web.studio.app import serve_studio
+    from rubriclab.web.studio.pages import serve_studio
 
     settings = workspace_of(values)
     judge, browser = values["judge"], not no_browser

@@ -7,8 +7,16 @@ from functools import partial
 from typing import Any
 
 from rubriclab.errors import RubriclabError
-from rubriclab.integrations.annotations import Annotation, rows_of_texts
-from rubriclab.integrations.evaluator import OpenRubric, RowFunction, imported_from, metadata_of, rationale, row_of_text
+from rubriclab.integrations.evaluator import (
+    Annotation,
+    OpenRubric,
+    RowFunction,
+    imported_from,
+    metadata_of,
+    rationale,
+    row_of_text,
+    rows_of_texts,
+)
 
 with imported_from("Langfuse", "langfuse"):
     from langfuse import Evaluation

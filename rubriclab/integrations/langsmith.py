@@ -7,8 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rubriclab.integrations.annotations import Annotation, rows_of_texts
-from rubriclab.integrations.evaluator import OpenRubric, RowFunction, imported_from, metadata_of, rationale, row_of_text
+from rubriclab.integrations.evaluator import (
+    Annotation,
+    OpenRubric,
+    RowFunction,
+    imported_from,
+    metadata_of,
+    rationale,
+    row_of_text,
+    rows_of_texts,
+)
 from rubriclab.learning.scoring import Score
 
 with imported_from("LangSmith", "langsmith"):

@@ -8,8 +8,16 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from rubriclab.integrations.annotations import Annotation, rows_of_texts
-from rubriclab.integrations.evaluator import OpenRubric, RowFunction, imported_from, metadata_of, rationale, row_of_text
+from rubriclab.integrations.evaluator import (
+    Annotation,
+    OpenRubric,
+    RowFunction,
+    imported_from,
+    metadata_of,
+    rationale,
+    row_of_text,
+    rows_of_texts,
+)
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.scoring import Score
 

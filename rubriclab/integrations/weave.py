@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.annotations import Annotation, rows_of_texts
 from rubriclab.integrations.evaluator import (
+    Annotation,
     Closing,
     OpenRubric,
     RowFunction,
@@ -17,6 +17,7 @@ from rubriclab.integrations.evaluator import (
     metadata_of,
     rationale,
     row_of_text,
+    rows_of_texts,
 )
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike

@@ -118,7 +118,7 @@ class Lab(Operations, ScoringOperations):
             NotInStore: if there is no such rubric.
             SettingsError: if the port is in use.
         """
-        from rubriclab.web.studio.app import serve_studio
+        from rubriclab.web.studio.pages import serve_studio
 
         named, judge = None if rubric is None else ref_of(rubric), self._defaults["judge"]
         chosen = judge if isinstance(judge, str) else None
@@ -144,7 +144,7 @@ class Lab(Operations, ScoringOperations):
             NotConfirmed: if only an imported version that is not confirmed names the judge.
             SettingsError: if the port is in use, or the service could be reached by others without a token.
         """
-        from rubriclab.web.api.serve import log_access, serve_rubric
+        from rubriclab.web.api import log_access, serve_rubric
 
         chosen = self._options(ServeOptions, options)
         await serve_rubric(self._workspace(), rubric, chosen, on_access=on_access or log_access)

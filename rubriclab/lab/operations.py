@@ -337,7 +337,7 @@ class Operations(LabBase):
             DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
             SettingsError: for options that do not go together, or a port that is in use.
         """
-        from rubriclab.web.label.serve import label
+        from rubriclab.web.label import label
 
         with self._workspace() as workspace:
             return await label(workspace, data, output, self._options(LabelOptions, options))

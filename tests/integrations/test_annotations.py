@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rubriclab.errors import DataError
-from rubriclab.integrations.annotations import Annotation, annotated_rows, rows_of_texts
+from rubriclab.integrations.evaluator import Annotation, annotated_rows, rows_of_texts
 
 Row = Mapping[str, Any]
 WHY = "It answers the question and says why."

@@ -10,7 +10,7 @@ pytest.importorskip("openapi_spec_validator", reason="needs openapi-spec-validat
 
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from rubriclab.web.api.openapi import description
+from rubriclab.web.api_models import description
 
 
 @pytest.mark.parametrize("tokens", [True, False])

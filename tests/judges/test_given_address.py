@@ -14,8 +14,8 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.connect import account
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.ops.workspace import GivenAddress, JudgeChoice, Workspace
-from rubriclab.web.security import Access
-from rubriclab.web.studio.app import Studio
+from rubriclab.web.server import Access
+from rubriclab.web.studio.studio import Studio
 
 OPENAI, ANTHROPIC, VLLM = "sk-openai-0123456789", "sk-ant-0123456789", "sk-vllm-0123456789"
 ADDRESS = "http://127.0.0.1:9/v1"

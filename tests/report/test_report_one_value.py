@@ -15,7 +15,7 @@ from rubriclab.report.conclusion import verdict
 from rubriclab.report.training import learned_view, overview
 from rubriclab.report.wording import estimate
 from rubriclab.store.store import open_store
-from rubriclab.web.studio.version import summary
+from rubriclab.web.studio.pages import summary
 
 AGREEMENT, ERROR = (
     "0.66 [0.47, 0.81]",

@@ -17,8 +17,8 @@ from rubriclab.integrations.pytest.tally import Tallies
 from rubriclab.ops.edit import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.web.api.models import ScoreResult, score_row
-from rubriclab.web.studio.edit import Draft
+from rubriclab.web.api_models import ScoreResult, score_row
+from rubriclab.web.studio.pages import Draft
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
 LEVELS = {"fail", "pass"}

@@ -16,10 +16,8 @@ from commands import PATIENCE
 
 from rubriclab.ops.label import Labeling, LabelOptions, prepare_labeling
 from rubriclab.ops.workspace import Workspace
-from rubriclab.web.label.app import label_app
-from rubriclab.web.label.serve import access_of, written
-from rubriclab.web.security import TOKEN_HEADER, Access
-from rubriclab.web.server import Server, listen, port_of
+from rubriclab.web.label import access_of, label_app, written
+from rubriclab.web.server import TOKEN_HEADER, Access, Server, listen, port_of
 
 ROWS = [
     {

@@ -10,8 +10,7 @@ import pytest
 from web_samples import MOST_BYTES, served
 
 from rubriclab.errors import SettingsError
-from rubriclab.web.security import TOKEN_HEADER, Access
-from rubriclab.web.server import listen, port_of
+from rubriclab.web.server import TOKEN_HEADER, Access, listen, port_of
 
 
 def own(client: httpx.Client, access: Access, **others: str) -> dict[str, str]:

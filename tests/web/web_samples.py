@@ -16,8 +16,15 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rubriclab.web.security import Access, Guard
-from rubriclab.web.server import Server, listen, port_of, rendered, static_routes
+from rubriclab.web.server import (
+    Access,
+    Guard,
+    Server,
+    listen,
+    port_of,
+    rendered,
+    static_routes,
+)
 
 MOST_BYTES = 100_000
 

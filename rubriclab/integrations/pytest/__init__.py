@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 from rubriclab.lazy_names import home_of, lazy_getattr
 
 if TYPE_CHECKING:
-    from rubriclab.integrations.pytest.checker import (
-        RubricChecker as RubricChecker,
-        RubricFixture as RubricFixture,
-    )
+    from rubriclab.integrations.pytest.checker import RubricChecker as RubricChecker, RubricFixture as RubricFixture
 
 _HOME_OF = home_of({"integrations.pytest.checker": ("RubricChecker", "RubricFixture")})
 

@@ -17,8 +17,8 @@ from waiting import PATIENCE, until
 
 from rubriclab.judges.llm import JudgeOptions
 from rubriclab.ops.workspace import ServeOptions, Workspace
-from rubriclab.web.api.models import ProblemDetails
-from rubriclab.web.api.serve import serve_rubric
+from rubriclab.web.api import serve_rubric
+from rubriclab.web.api_models import ProblemDetails
 
 TOKEN = "a-token-of-the-first-caller-0123456789"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:40]]

@@ -33,11 +33,15 @@ from rubriclab.judges.providers import as_price
 from rubriclab.judges.stack import Ledger
 from rubriclab.ops.versions import RubricDescription
 from rubriclab.store.answers import AnswerTable
-from rubriclab.web.api.gate import VARIABLE
-from rubriclab.web.api.models import ScoreResults
-from rubriclab.web.api.openapi import OPEN, PATHS, description, problem_codes
-from rubriclab.web.api.problems import KINDS
-from rubriclab.web.api.serve import log_access
+from rubriclab.web.api import VARIABLE, log_access
+from rubriclab.web.api_models import (
+    KINDS,
+    OPEN,
+    PATHS,
+    ScoreResults,
+    description,
+    problem_codes,
+)
 
 KEY = "sk-the-operators-own-key-0123456789"
 JSON = {"Content-Type": "application/json"}
@@ -66,7 +70,7 @@ def test_litellm_is_imported_before_the_first_request_if_the_judge_is_a_language
     store: Path, judge: str | None, imported: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[bool] = []
-    monkeypatch.setattr("rubriclab.web.api.serve.load_litellm", lambda: calls.append(True))
+    monkeypatch.setattr("rubriclab.web.api.load_litellm", lambda: calls.append(True))
     with serving(store, judge=judge):
         assert calls == [True] * imported
 
@@ -257,7 +261,7 @@ def test_callers_whose_bodies_arrive_slowly_keep_nobody_waiting(store: Path) -> 
 
 
 def test_a_body_that_does_not_arrive_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rubriclab.web.api.app.PATIENCE", 0.2)
+    monkeypatch.setattr("rubriclab.web.api.PATIENCE", 0.2)
     with serving(store) as service, connected(service) as slow:
         slow.sendall(head(service, "Content-Type: application/json", "Content-Length: 1000") + b'{"output": "')
         assert slow.recv(10_000).startswith(b"HTTP/1.1 408 ")
@@ -460,7 +464,7 @@ def test_an_unexpected_error_is_a_problem_without_its_words(
     def broken(*_arguments: object) -> None:
         raise ZeroDivisionError(f"with {KEY}")
 
-    monkeypatch.setattr("rubriclab.web.api.app.score_row", broken)
+    monkeypatch.setattr("rubriclab.web.api.score_row", broken)
     with service.client() as client:
         found = problem(score(client, TEXTS[0]), 500)
         assert client.get("/health").status_code == 200

@@ -18,9 +18,9 @@ from rubriclab.models.rubric import Criterion
 from rubriclab.models.version import EditChange, EditOrigin, TrainingRecord
 from rubriclab.ops.workspace import Workspace
 from rubriclab.store.store import Store
-from rubriclab.web.security import Access
-from rubriclab.web.server import listen, port_of
-from rubriclab.web.studio.app import Studio, application
+from rubriclab.web.server import Access, listen, port_of
+from rubriclab.web.studio.pages import application
+from rubriclab.web.studio.studio import Studio
 
 WORDS = """<img src=x onerror="document.title='run'"></textarea><script>document.title='run'</script>'"""
 TEXTS = 18

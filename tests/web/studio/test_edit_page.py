@@ -16,7 +16,7 @@ from rubriclab.report.describe import percent
 from rubriclab.report.html import typeset
 from rubriclab.report.wording import estimate, figure
 from rubriclab.stats.intervals import Interval
-from rubriclab.web.studio.edit import effect_summary
+from rubriclab.web.studio.pages import effect_summary
 
 EFFECT, SAVE = f"/{REF}/edit/effect", f"/{REF}/edit/save"
 SIGNED = {"by": "anna", "because": "counts twice"}

@@ -11,7 +11,7 @@ from rubriclab.errors import StoreUnavailable
 from rubriclab.models.version import TrainingRecord, Version
 from rubriclab.ops import versions
 from rubriclab.ops.workspace import Workspace
-from rubriclab.web.studio.records import Records
+from rubriclab.web.studio.studio import Records
 
 
 def test_a_record_that_could_not_be_read_is_read_again_and_then_kept(store: Path) -> None:

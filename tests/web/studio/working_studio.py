@@ -22,9 +22,9 @@ from rubriclab.judges.llm import JudgeOptions
 from rubriclab.ops.workspace import Workspace, judge_options
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import Store
-from rubriclab.web.security import TOKEN_HEADER, Access
-from rubriclab.web.server import listen, port_of
-from rubriclab.web.studio.app import Studio, application
+from rubriclab.web.server import TOKEN_HEADER, Access, listen, port_of
+from rubriclab.web.studio.pages import application
+from rubriclab.web.studio.studio import Studio
 
 HOSTILE = """<img src=x onerror="document.title='run'">"'&?#/%41"""
 SCRIPT = "</textarea><script>document.title='run'</script> ends."

@@ -1,0 +1,665 @@
+"""The application of a service: its routes, and what they answer."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import ipaddress
+import json
+import logging
+import os
+import re
+import secrets
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+from prometheus_client import CONTENT_TYPE_LATEST, Counter as RequestCounter, Gauge, Histogram
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rubriclab.errors import BudgetReached, RubriclabError, SettingsError
+from rubriclab.judges.connect import is_language_model
+from rubriclab.judges.metrics import BUCKETS, Metrics
+from rubriclab.judges.providers import load_litellm
+from rubriclab.judges.stack import Ledger, RedactingJudge
+from rubriclab.models.base import Unreadable, read_file, text_of
+from rubriclab.models.characters import describe, one_line, preview
+from rubriclab.ops.inputs import repeated_id
+from rubriclab.ops.score import ScoreOptions, TextScorer
+from rubriclab.ops.scores import Scores
+from rubriclab.ops.versions import describe_rubric
+from rubriclab.ops.workspace import (
+    RubricLike,
+    ServeOptions,
+    Workspace,
+    no_progress,
+)
+from rubriclab.pydantic_errors import faults
+from rubriclab.web.api_models import (
+    HEALTH,
+    KINDS,
+    METRICS,
+    OPEN,
+    OPENAPI,
+    PATHS,
+    RUBRIC,
+    SCORE,
+    WHEN_BUSY,
+    WHEN_DOWN,
+    Health,
+    InputText,
+    InputTexts,
+    Refused,
+    description,
+    problem_response,
+    refused,
+    score_row,
+)
+from rubriclab.web.server import HEADERS, Access, Server, is_own_origin, listen, port_of
+
+
+class ScoringWork:
+    """The texts that are being scored.
+
+    A request may be given up by its caller or by its time limit. The work for it goes on, and counts: answers that
+    have been paid for are kept in the store, where the same request finds them.
+
+    Attributes:
+        scorer: the open rubric.
+        options: the limits.
+    """
+
+    def __init__(self, scorer: TextScorer, options: ServeOptions) -> None:
+        self.scorer = scorer
+        self.options = options
+        self._under_way: set[asyncio.Task[Scores]] = set()
+
+    async def scores(self, texts: Sequence[InputText]) -> Scores:
+        """Return the scores of the texts of a request, which counts as under way until they are known.
+
+        Raises:
+            Refused: if too many requests are under way, or after the time limit.
+            RubriclabError: as `TextScorer.score_rows` does.
+        """
+        if len(self._under_way) >= self.options.at_once:
+            most = f"{self.options.at_once:,} requests are under way"
+            raise Refused("too_many_at_once", f"{most}; send this one later.", WHEN_BUSY)
+        rows: list[dict[str, Any]] = [text.model_dump(exclude_none=True) for text in texts]
+        work = asyncio.create_task(self.scorer.score_rows_async(rows))
+        self._under_way.add(work)
+        work.add_done_callback(self._ended)
+        try:
+            async with asyncio.timeout(self.options.request_timeout):
+                return await asyncio.shield(work)
+        except TimeoutError:
+            late = f"No score within {self.options.request_timeout:g} seconds."
+            kept = "The judge's answers are kept when they arrive: send the same request again."
+            raise Refused("timeout", f"{late} {kept}", WHEN_BUSY) from None
+
+    async def finish(self, patience: float) -> int:
+        """Return, once all work has ended or `patience` seconds have passed, how many requests' work is left."""
+        if not self._under_way:
+            return 0
+        _, left = await asyncio.wait(self._under_way, timeout=patience)
+        return len(left)
+
+    def _ended(self, work: asyncio.Task[Scores]) -> None:
+        self._under_way.discard(work)
+        if not work.cancelled():
+            work.exception()  # nobody may be waiting for it any more
+
+
+# Seconds within which the thread that scores has to respond.
+RESPONSIVE = 10.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Service:
+    """What the routes share.
+
+    Attributes:
+        has_tokens: whether callers need a token.
+    """
+
+    work: ScoringWork
+    metrics: Metrics
+    has_tokens: bool
+
+    async def score(self, request: Request) -> Response:
+        """Score the texts in the body."""
+        _check_query(request)
+        options = self.work.options
+        # Before the request counts as under way: a caller whose bodies arrive slowly must not keep others waiting.
+        texts, several = await texts_of(request, options.max_body_bytes, options.max_texts)
+        request.state.noted["texts"] = len(texts)
+        scores = await self.work.scores(texts)
+        request.state.noted["unscored"] = len(scores.unscored)
+        return _json(_results(scores, several=several))
+
+    async def rubric(self, request: Request) -> Response:
+        """Return the rubric that scores."""
+        _check_query(request)
+        return _json(self._rubric)
+
+    async def read_metrics(self, _request: Request) -> Response:
+        """Return the metrics."""
+        return Response(self.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+
+    async def health(self, _request: Request) -> Response:
+        """Return whether the thread that scores responds."""
+        try:
+            async with asyncio.timeout(RESPONSIVE):
+                await self.work.scorer.respond()
+        except (TimeoutError, RuntimeError):
+            raise Refused("not_responding", "The service does not score at present.", RESPONSIVE) from None
+        return _json(Health(status="ok").model_dump())
+
+    async def openapi(self, _request: Request) -> Response:
+        """Return the description of the service."""
+        return _json(description(tokens=self.has_tokens))
+
+    @cached_property
+    def _rubric(self) -> dict[str, Any]:
+        scorer = self.work.scorer
+        return describe_rubric(scorer.rubric, scorer.name, scorer.judge, scorer.version).model_dump(mode="json")
+
+
+def application(
+    work: ScoringWork,
+    metrics: Metrics,
+    *,
+    tokens: Tokens,
+    hosts: Collection[str],
+    access_log: AccessLog,
+) -> ASGIApp:
+    """Return the guarded application.
+
+    Args:
+        hosts: the `HOST:PORT` that requests must name if there are no tokens.
+        access_log: told about each request once it is answered.
+    """
+    service = Service(work, metrics, bool(tokens))
+    posts: Mapping[str, Callable[[Request], Awaitable[Response]]] = {SCORE: service.score}
+    gets: Mapping[str, Callable[[Request], Awaitable[Response]]] = {
+        RUBRIC: service.rubric,
+        HEALTH: service.health,
+        METRICS: service.read_metrics,
+        OPENAPI: service.openapi,
+    }
+    routes = [
+        *(Route(path, endpoint, methods=["POST"]) for path, endpoint in posts.items()),
+        *(Route(path, endpoint, methods=["GET"]) for path, endpoint in gets.items()),
+    ]
+    handlers: dict[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(
+        (Refused, RubriclabError, HTTPException, Exception), _failed
+    )
+    starlette = Starlette(routes=routes, exception_handlers=handlers)
+    starlette.router.redirect_slashes = False  # its redirects repeat the `Host` header of the request
+    return Gate(
+        starlette,
+        tokens=tokens,
+        paths=PATHS,
+        open_paths=OPEN,
+        hosts=hosts,
+        metrics=metrics,
+        access_log=access_log,
+    )
+
+
+def _results(scores: Scores, *, several: bool) -> Mapping[str, Any]:
+    rows = [score_row(score) for score in scores]
+    return {"scores": rows, "warnings": scores.warnings} if several else rows[0]
+
+
+def _check_query(request: Request) -> None:
+    if names := list(request.query_params):
+        raise Refused(
+            "unknown_parameter",
+            f"Expected no query in the address, got {describe(names[0])}: the body says what to do.",
+        )
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """Return the response to a request that failed; what the caller must not know goes to the log."""
+    codes = {404: "no_such_path", 405: "other_method"}
+    if isinstance(error, HTTPException) and error.status_code in codes:
+        code = request.state.noted["problem"] = codes[error.status_code]
+        return problem_response(Refused(code, KINDS[code].meaning), request.state.id, error.headers)
+    found = refused(error)
+    if isinstance(error, RubriclabError) and (found.status >= 500 or isinstance(error, BudgetReached)):
+        _log.warning("request %s: %s: %s", request.state.id, type(error).__name__, error)
+    request.state.noted["problem"] = found.code
+    return problem_response(found, request.state.id)
+
+
+def _json(content: Mapping[str, Any]) -> Response:
+    return Response(orjson.dumps(content), media_type="application/json")
+
+
+# Seconds until the whole body has to be there.
+PATIENCE = 30.0
+
+
+async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[tuple[InputText, ...], bool]:
+    """Return the texts in the body of a request, and whether it is a list of texts.
+
+    Raises:
+        Refused: if the body is no JSON, too large, late, or of another form, or says something twice.
+    """
+    _check_type(request)
+    content = await _content(request, most_bytes)
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise Refused("not_json", f"The body is not JSON: {one_line(str(error))}.") from None
+    _check_keys(content)
+    several = isinstance(value, dict) and "texts" in value
+    try:
+        texts = InputTexts.model_validate(value).texts if several else (InputText.model_validate(value),)
+    except ValidationError as error:
+        hint = ' Send several texts as {"texts": […]}.' if isinstance(value, list) else ""
+        raise Refused("invalid_body", f"{faults(error)}.{hint}") from None
+    if len(texts) > most_texts:
+        raise Refused(
+            "too_many_texts",
+            f"Expected at most {most_texts:,} texts, got {len(texts):,}; send them in several requests.",
+        )
+    _check_ids(texts)
+    return texts, several
+
+
+def _check_type(request: Request) -> None:
+    # Pages of other sites can send other types without asking (cross-site request forgery).
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        given = f"got {media_type!r:.80}" if media_type else "there is none"
+        raise Refused("other_media_type", f"Expected the Content-Type application/json; {given}.")
+    encodings = request.headers.getlist("content-encoding")
+    if any(encoding.strip().lower() != "identity" for encoding in encodings):
+        raise Refused("compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}.")
+
+
+def _check_keys(content: bytes) -> None:
+    """Check that no object has a key twice: the reader of JSON would take the last value in silence."""
+    try:
+        json.loads(content, object_pairs_hook=_unique)
+    except RecursionError:
+        raise Refused("not_json", "The body is nested too deeply.") from None
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise Refused("repeated_key", f"The key {preview(repeated)} occurs twice in an object; send it once.")
+    return found
+
+
+def _check_ids(texts: Sequence[InputText]) -> None:
+    if repeated := repeated_id(text.id for text in texts):
+        first, second = repeated
+        raise Refused(
+            "repeated_id",
+            f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already; "
+            "give each its own, or none.",
+        )
+
+
+async def _content(request: Request, most: int) -> bytes:
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > most:
+        raise _too_large(most)
+    content = bytearray()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for part in request.stream():
+                content += part
+                if len(content) > most:
+                    raise _too_large(most)
+    except TimeoutError:
+        raise Refused("late_body", f"The body was not complete after {PATIENCE:g} seconds.") from None
+    except ClientDisconnect:
+        raise Refused("incomplete_body", KINDS["incomplete_body"].meaning) from None
+    return bytes(content)
+
+
+def _too_large(most: int) -> Refused:
+    return Refused("too_large", f"Expected a body of at most {most:,} bytes.")
+
+
+# Bytes of the head of a request.
+LARGEST_HEAD = 16_384
+# Characters of a path and of a method in the log.
+LONGEST_PATH = 200
+LONGEST_METHOD = 20
+# The status in the log of a request whose caller has gone.
+CLIENT_CLOSED = 499
+OTHER = "other"
+# RFC 6750, section 3; RFC 9112, section 6.1.
+_HEADERS: Mapping[str, Mapping[str, str]] = {
+    "no_token": {"WWW-Authenticate": "Bearer"},
+    "wrong_token": {"WWW-Authenticate": 'Bearer error="invalid_token"'},
+    "two_lengths": {"Connection": "close"},
+}
+
+AccessLog = Callable[[Mapping[str, Any]], object]
+
+
+class Gate:
+    """ASGI middleware that refuses requests without a token, and writes a line of the access log about each request.
+
+    `request.state` has `id`, `caller` (the name of the token) and `noted`, to which the application adds what the log
+    says of the request.
+
+    Args:
+        open_paths: what needs no token.
+        hosts: the `HOST:PORT` that requests must name if there are no tokens, so that another site's name cannot be
+            pointed to this service (DNS rebinding); pages of other sites are refused too, by their `Origin`.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        tokens: Tokens,
+        paths: Collection[str],
+        open_paths: Collection[str],
+        hosts: Collection[str],
+        metrics: Metrics,
+        access_log: AccessLog,
+    ) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._paths = paths
+        self._open = open_paths
+        self._hosts = [[host] for host in hosts]
+        self._access_log = access_log
+        registry = metrics.registry
+        self._answered = RequestCounter(
+            "rubriclab_http_requests", "Requests to the service, by status.", ["path", "status"], registry=registry
+        )
+        self._seconds = Histogram(
+            "rubriclab_http_request_seconds",
+            "Seconds until a request to the service was answered.",
+            ["path"],
+            buckets=BUCKETS,
+            registry=registry,
+        )
+        self._in_flight = Gauge(
+            "rubriclab_http_requests_in_flight", "Requests to the service being answered.", registry=registry
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        state["id"], state["noted"], state["caller"] = secrets.token_hex(8), {}, None
+        began, status = time.monotonic(), CLIENT_CLOSED
+
+        async def send_noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = state["id"]
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        self._in_flight.inc()
+        try:
+            await self._answer(scope, receive, send_noted)
+        except Exception as error:
+            # The application has answered, unless the response had begun.
+            _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
+            if status == CLIENT_CLOSED:
+                await problem_response(refused(error), state["id"])(scope, receive, send_noted)
+        except asyncio.CancelledError:
+            # The server cancels the requests that are still open once its time to shut down is over.
+            if status != CLIENT_CLOSED:
+                raise
+            state["noted"]["problem"] = "stopping"
+            late = Refused("stopping", "The service is shutting down; send the request again.", WHEN_DOWN)
+            await problem_response(late, state["id"])(scope, receive, send_noted)
+        finally:
+            self._in_flight.dec()
+            self._note(scope, status, time.monotonic() - began)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self._admit(scope)
+        except Refused as error:
+            scope["state"]["noted"]["problem"] = error.code
+            await problem_response(error, scope["state"]["id"], _HEADERS.get(error.code))(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _admit(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        address = len(scope["raw_path"]) + len(scope["query_string"])
+        if address + sum(len(name) + len(value) for name, value in headers.raw) > LARGEST_HEAD:
+            raise Refused("large_head", f"Expected a head of at most {LARGEST_HEAD:,} bytes.")
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy may take the other one, and what it takes for the body for the next request (request smuggling).
+            raise Refused("two_lengths", KINDS["two_lengths"].meaning)
+        if not self._tokens and [host.lower() for host in headers.getlist("host")] not in self._hosts:
+            raise Refused("other_host", KINDS["other_host"].meaning)
+        if not self._tokens and not all(is_own_origin(each, headers, scope) for each in headers.getlist("origin")):
+            raise Refused("other_origin", KINDS["other_origin"].meaning)
+        given = headers.getlist("authorization")
+        caller = self._tokens.caller(given[0] if len(given) == 1 else "")
+        if caller is None and scope["path"] not in self._open:
+            if any(is_bearer(each) for each in given):
+                raise Refused("wrong_token", "The token is not one of this service.")
+            raise Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
+        scope["state"]["caller"] = caller
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        path, state = scope["path"], scope["state"]
+        known = path if path in self._paths else OTHER
+        self._answered.labels(known, str(status)).inc()
+        self._seconds.labels(known).observe(seconds)
+        caller = state["caller"]
+        self._access_log(
+            {
+                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "request": state["id"],
+                "client": (scope.get("client") or ("",))[0],
+                "caller": None if caller == ANYBODY else caller,
+                "method": scope["method"][:LONGEST_METHOD],
+                "path": scope["raw_path"][:LONGEST_PATH].decode("ascii", "backslashreplace"),
+                "status": status,
+                "seconds": round(seconds, 4),
+                **state["noted"],
+            }
+        )
+
+
+VARIABLE = "RUBRICLAB_SERVE_TOKEN"
+# Characters: 16 random ones of base64 are 96 bits, which cannot be guessed over a network.
+SHORTEST, LONGEST = 16, 1_000
+MOST_BYTES = 1_000_000
+# The name of the caller with the token of the environment, and of every caller of a service without tokens.
+OF_ENVIRONMENT, ANYBODY = "token", "anybody"
+_TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
+_NAME = re.compile(r"[\w.\-]{1,100}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The digest of each caller's token, by the caller's name; none if everybody who reaches the service may use it."""
+
+    digests: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.digests)
+
+    def caller(self, authorization: str) -> str | None:
+        """Return whose token an `Authorization` header has, in a time that does not depend on the tokens.
+
+        `None` if it is nobody's; `ANYBODY` if there are no tokens.
+        """
+        if not self.digests:
+            return ANYBODY
+        given = authorization.partition(" ")[2].strip() if is_bearer(authorization) else ""
+        digest = _digest(given)
+        found = None
+        for name, own in self.digests.items():
+            if hmac.compare_digest(own, digest):
+                found = name
+        return found
+
+
+def is_bearer(authorization: str) -> bool:
+    """Return whether an `Authorization` header has a bearer token, of whatever service."""
+    scheme, _, token = authorization.partition(" ")
+    return scheme.lower() == "bearer" and bool(token.strip())
+
+
+def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None = None) -> Tokens:
+    """Return the tokens in a file, and that of the environment.
+
+    Args:
+        file: `TOKEN` or `NAME TOKEN` on each line; empty lines and those that begin with # are left out.
+        environment: by default that of this process.
+
+    Raises:
+        SettingsError: if the file cannot be read, or a token is too short, repeated or not of the form of RFC 6750.
+    """
+    found: dict[str, bytes] = {}
+    given = (os.environ if environment is None else environment).get(VARIABLE, "").strip()
+    if given:
+        _add(found, OF_ENVIRONMENT, given, VARIABLE)
+    if file is not None:
+        for number, line in enumerate(_lines(file), 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                *names, token = line.split()
+                place = f"{file}, line {number}"
+                if len(names) > 1 or not all(map(_NAME.fullmatch, names)):
+                    raise SettingsError(f"{place}: expected TOKEN, or NAME TOKEN.")
+                _add(found, names[0] if names else f"line {number}", token, place)
+        if not found:
+            raise SettingsError(f"`token_file`: {file} has no token.", "Write one on a line.")
+    return Tokens(found)
+
+
+def _lines(file: str | Path) -> list[str]:
+    try:
+        return text_of(read_file(Path(file), MOST_BYTES)).splitlines()
+    except Unreadable as error:
+        raise SettingsError(f"`token_file`: {file} cannot be used: {error}.") from None
+
+
+def _add(found: dict[str, bytes], name: str, token: str, place: str) -> None:
+    # A message must not repeat the token.
+    if not SHORTEST <= len(token) <= LONGEST:
+        raise SettingsError(
+            f"{place}: a token has {SHORTEST} to {LONGEST} characters, this one {len(token)}.",
+            "Make one with: openssl rand -base64 32",
+        )
+    if not _TOKEN.fullmatch(token):
+        raise SettingsError(f"{place}: a token consists of letters, digits and -._~+/, with = at its end only.")
+    digest = _digest(token)
+    if name in found or digest in found.values():
+        raise SettingsError(f"{place}: this name or token is there already.", "Give each caller a token of its own.")
+    found[name] = digest
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+_access = logging.getLogger("rubriclab.access")
+
+
+def log_access(entry: Mapping[str, Any]) -> None:
+    """Log a request as `name=value` pairs with values in JSON, so that no path can look like another pair or line."""
+    _access.info(" ".join(f"{name}={json.dumps(value)}" for name, value in entry.items()))
+
+
+async def serve_rubric(
+    settings: Workspace,
+    rubric: RubricLike,
+    options: ServeOptions,
+    *,
+    on_access: AccessLog = log_access,
+    on_address: Callable[[str], object] = print,
+) -> None:
+    """Serve a rubric over HTTP until a signal (SIGINT, SIGTERM) or a cancellation; requests under way are answered.
+
+    Args:
+        settings: the store, how judges are asked, and the caps on calls and money for all requests together.
+        on_access: told about each request once it is answered: time, id, client, caller, method, path, status, seconds,
+            and for a request to score the numbers of its texts and of those without a score.
+        on_address: told the address once the service answers.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: if the address or the tokens cannot be used, or the service could be reached without a token.
+        StoreError: if the judge is a language model, and its answers cannot be kept, as the store is read-only.
+    """
+    tokens = read_tokens(options.token_file)
+    host = _address(options.host, tokens)
+    if settings.options.batch:
+        raise SettingsError("`batch`: batches take hours, and callers wait;", "leave `batch` out.")
+    ledger = Ledger()
+    metrics = Metrics(ledger)
+    with listen(host, options.port or None) as bound:
+        opened = replace(settings, progress=no_progress, ledger=ledger, metrics=metrics)
+        scorer = await asyncio.to_thread(TextScorer, opened, rubric, ScoreOptions(judge=options.judge), RedactingJudge)
+        work = ScoringWork(scorer, options)
+        server: Server | None = None
+        try:
+            if is_language_model(scorer.judge):
+                opened.store.check_writable()
+                await asyncio.to_thread(load_litellm)  # else the first caller waits for it, for seconds
+            shown = f"[{host}]" if ":" in host else host
+            address = f"http://{shown}:{port_of(bound)}"
+            hosts = Access.at(port_of(bound), [shown]).hosts
+
+            def served() -> None:
+                on_address(address)
+
+            app = application(work, metrics, tokens=tokens, hosts=hosts, access_log=on_access)
+            server = Server(app, bound, served, patience=options.grace)
+            await server.run()
+        finally:
+            if left := await work.finish(server.seconds_left if server else 0):
+                were = "1 request was" if left == 1 else f"{left} requests were"
+                settings.notify(f"{were} still being scored when the service ended and got no score")
+            await asyncio.to_thread(scorer.close)
+
+
+def _address(host: str, tokens: Tokens) -> str:
+    """Return the numeric address to listen at."""
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
+    except ValueError:
+        raise SettingsError(
+            f"`host`: expected an address such as 127.0.0.1, got {host!r}.", "0.0.0.0 is every address."
+        ) from None
+    if not tokens and not address.is_loopback:
+        file = "`token_file=FILE`"
+        raise SettingsError(
+            f"`host={host}`: others can reach the service at this address, and there is no token.",
+            f"Set {VARIABLE}, or give {file}; without `host` it is reached from this computer only.",
+        )
+    return str(address)

@@ -1,1 +1,0 @@
-"""A rubric as a service: scores over HTTP."""

@@ -1,0 +1,421 @@
+"""What a service takes and returns, as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
+from starlette.responses import Response
+
+from rubriclab import __version__
+from rubriclab.errors import (
+    BudgetReached,
+    DataError,
+    JudgeError,
+    JudgeUnavailable,
+    ProviderDown,
+    ReplayMiss,
+    SettingsError,
+    StoreError,
+)
+from rubriclab.learning.scoring import Score
+from rubriclab.models.characters import plain
+from rubriclab.ops.inputs import FieldMissing
+from rubriclab.ops.versions import DescriptionModel, GivenText, RubricDescription, shown_judge
+
+
+class _Taken(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+
+
+class InputText(_Taken, GivenText):
+    """A text to score."""
+
+    system: str | None = None
+    """Which system wrote the text."""
+
+
+class InputTexts(_Taken):
+    """Several texts to score; they are scored at the same time."""
+
+    texts: Annotated[tuple[InputText, ...], Field(min_length=1, strict=False)]
+    """The texts."""
+
+
+class UnitResult(DescriptionModel):
+    """The answer for a piece of a text."""
+
+    unit: str
+    """The piece, as the judge was asked about it."""
+    sentences: tuple[int, ...]
+    """The sentences that it is in, from 0."""
+    value: float | None
+    """1 in favour of the text, 0 against it, null without a usable answer."""
+    reason: str
+    """The judge's reason, or why there is no value."""
+    support: tuple[str, ...]
+    """The facts that support it."""
+
+
+class CriterionResult(DescriptionModel):
+    """A text's score by one criterion."""
+
+    id: str
+    """The criterion, as in the rubric."""
+    score: float | None
+    """Null if the judge gave no usable rating, or the criterion does not apply."""
+    reason: str
+    """The judge's reason, or why there is no score."""
+    applies: bool
+    """Whether the criterion can be asked of this text."""
+    weight: float | None = None
+    """Of a criterion that is weighted within its method."""
+    units: tuple[UnitResult, ...] = ()
+    """The pieces of a text that is judged piece by piece."""
+    contribution: float | None = None
+    """What it adds to the score of an average text, in points; with learned weights only."""
+
+
+class ScoreResult(DescriptionModel):
+    """A text's score; either `score` or `unscored` is null."""
+
+    id: str
+    """That of the text."""
+    aspect: str
+    """What is judged."""
+    score: float | None
+    """On the scale of the rubric."""
+    criteria: tuple[CriterionResult, ...]
+    """The score by each criterion; empty if the text was not judged."""
+    unscored: str | None
+    """Why there is no score."""
+    rubric: str
+    """The rubric with its version."""
+    judge: str
+    """Who rated the text; `recorded` for a recording."""
+    interval: tuple[float, float] | None = None
+    """What holds the score that people would give; left out if the rubric has no intervals."""
+    verdict: str | None = None
+    """Of a rubric for verdicts, the level of the text; its score is the probability of the better level."""
+    rivals: Literal["together"] | None = None
+    """Present if texts of one group were rated in one call: such scores are not comparable with others."""
+
+
+class ScoreResults(DescriptionModel):
+    """The scores of several texts."""
+
+    scores: tuple[ScoreResult, ...]
+    """In the order of the texts."""
+    warnings: tuple[str, ...]
+    """What makes scores less reliable, such as texts without a source where the rubric was learned from texts with one;
+    mostly empty."""
+
+
+class Health(DescriptionModel):
+    """That the service works."""
+
+    status: Literal["ok"]
+    """Present if the thread that scores responds."""
+
+
+class ProblemDetails(DescriptionModel):
+    """Why a request failed (RFC 9457)."""
+
+    title: str
+    """The words of the status."""
+    status: int
+    """The HTTP status of the response."""
+    code: str
+    """The kind of problem, for programs."""
+    detail: str
+    """What is wrong with this request."""
+    request: str
+    """The id of the request, by which the service's log names it."""
+
+
+def score_row(score: Score) -> Mapping[str, Any]:
+    """Return a score as `ScoreResult`: as `rubriclab score` writes it."""
+    return {**score.to_row(), "judge": shown_judge(score.judge)}
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemKind:
+    """What callers are told of every problem with a code.
+
+    Attributes:
+        status: the HTTP status.
+        meaning: what is wrong, and what to do.
+    """
+
+    status: int
+    meaning: str
+
+
+# By their codes, which do not change with the wording.
+KINDS: Mapping[str, ProblemKind] = {
+    "not_json": ProblemKind(400, "The body is not JSON."),
+    "incomplete_body": ProblemKind(400, "The connection was closed before the body was complete."),
+    "two_lengths": ProblemKind(400, "The request has both Content-Length and Transfer-Encoding; send one of them."),
+    "unknown_parameter": ProblemKind(400, "The address has a query (`?name=value`); this request takes none."),
+    "no_token": ProblemKind(401, "The request has no bearer token."),
+    "wrong_token": ProblemKind(401, "The bearer token is not one of this service."),
+    "budget_reached": ProblemKind(
+        402, "The cap on calls or cost is reached: only requests whose answers are all in the store are answered."
+    ),
+    "other_origin": ProblemKind(403, "Without a token, the service refuses requests of other sites' pages (`Origin`)."),
+    "no_such_path": ProblemKind(404, "The service has no such path; `GET /openapi.json` describes all requests."),
+    "other_method": ProblemKind(405, "The path does not take this method; `Allow` names those that it takes."),
+    "late_body": ProblemKind(408, "The body was not complete in time."),
+    "too_large": ProblemKind(413, "The body is too large."),
+    "too_many_texts": ProblemKind(413, "The body has too many texts."),
+    "other_media_type": ProblemKind(415, "The body is not sent as application/json."),
+    "compressed_body": ProblemKind(415, "The body is compressed; send it without compression."),
+    "other_host": ProblemKind(421, "Without a token, the service answers under its own address only."),
+    "invalid_body": ProblemKind(
+        422, "The body is JSON of another form: a field is unknown, missing or of another type."
+    ),
+    "repeated_key": ProblemKind(422, "An object of the body has a key twice."),
+    "repeated_id": ProblemKind(422, "Two texts of a list have the same `id`."),
+    "unusable_texts": ProblemKind(
+        422, "No text has a field, such as `source`, that every text had that the rubric was learned from."
+    ),
+    "too_many_at_once": ProblemKind(429, "Too many requests at a time; `Retry-After` says when to send it again."),
+    "large_head": ProblemKind(431, "The head of the request is too large."),
+    "internal_error": ProblemKind(500, "An unexpected error, which the log of the service has."),
+    "judge_failed": ProblemKind(502, "The judge refused the request, such as for a wrong key."),
+    "not_recorded": ProblemKind(502, "The judge is a recording, which has no answer about this text."),
+    "judge_unavailable": ProblemKind(503, "The judge does not answer; `Retry-After` says when to send it again."),
+    "store_unavailable": ProblemKind(503, "The store cannot be used; `Retry-After` says when to send it again."),
+    "not_responding": ProblemKind(503, "The service does not score at present; `Retry-After` says when to ask again."),
+    "stopping": ProblemKind(503, "The service is shutting down; `Retry-After` says when to send it again."),
+    "timeout": ProblemKind(504, "No score in time. Answers that arrive later are kept: send the same request again."),
+}
+
+
+def statuses(codes: Sequence[str]) -> Sequence[int]:
+    """Return the statuses of problems, each once, in ascending order."""
+    return sorted({KINDS[code].status for code in codes})
+
+
+MEDIA_TYPE = "application/problem+json"
+# Seconds after which another attempt is worthwhile.
+WHEN_DOWN, WHEN_LOCKED, WHEN_BUSY = 30, 2, 1
+
+
+class Refused(Exception):
+    """A request that gets no result.
+
+    Attributes:
+        status: the HTTP status.
+        code: the kind of problem, one of `KINDS`.
+        detail: for the caller.
+        retry_after: seconds after which another attempt is worthwhile.
+    """
+
+    def __init__(self, code: str, detail: str, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.status = KINDS[code].status
+        self.code = code
+        self.detail = detail
+        self.retry_after = retry_after
+
+
+# The refusals of errors, of which the first that fits holds.
+_REFUSALS: Sequence[tuple[tuple[type[Exception], ...], Refused]] = (
+    (
+        (BudgetReached,),
+        Refused(
+            "budget_reached",
+            "The cap on calls or cost of this service is reached: no text is sent to the judge any more. Requests "
+            "whose answers are all in the store are still answered.",
+        ),
+    ),
+    (
+        (ProviderDown, JudgeUnavailable),
+        Refused("judge_unavailable", "The judge does not answer at present; send the request again.", WHEN_DOWN),
+    ),
+    (
+        (ReplayMiss,),
+        Refused("not_recorded", "The judge is a recording, which has no answer about this text."),
+    ),
+    (
+        (JudgeError,),
+        Refused("judge_failed", "The judge refused the request; the log of the service says why."),
+    ),
+    (
+        (StoreError,),
+        Refused("store_unavailable", "The store cannot be used at present; send the request again.", WHEN_LOCKED),
+    ),
+)
+
+
+def refused(error: Exception) -> Refused:
+    """Return what a caller is told of an error; what the provider, the store or a bug says is for the log only."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, SettingsError | DataError):
+        # The hint is about options, which the caller does not have.
+        hint = " Send it with each text." if isinstance(error, FieldMissing) else ""
+        return Refused("unusable_texts", f"{plain(error.message)}{hint}")
+    known = (refusal for kinds, refusal in _REFUSALS if isinstance(error, kinds))
+    return next(known, Refused("internal_error", "An unexpected error; the log of the service has it."))
+
+
+def problem_response(error: Refused, request: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the response to a request that failed.
+
+    Args:
+        request: the id of the request.
+        headers: further headers.
+    """
+    problem = ProblemDetails(
+        title=HTTPStatus(error.status).phrase,
+        status=error.status,
+        code=error.code,
+        detail=error.detail,
+        request=request,
+    )
+    own = {} if error.retry_after is None else {"Retry-After": str(math.ceil(error.retry_after))}
+    content = orjson.dumps(problem.model_dump(mode="json"))
+    return Response(content, error.status, {**own, **(headers or {})}, MEDIA_TYPE)
+
+
+SCORE, RUBRIC, HEALTH, METRICS, OPENAPI = "/v1/score", "/v1/rubric", "/health", "/metrics", "/openapi.json"
+OPEN = frozenset({HEALTH, OPENAPI})
+PATHS = frozenset({SCORE, RUBRIC, HEALTH, METRICS, OPENAPI})
+
+# The problems of requests that are none of those described.
+_OF_NO_REQUEST = ("no_such_path", "other_method")
+_OF_HEADS = (
+    "two_lengths",
+    "no_token",
+    "wrong_token",
+    "other_host",
+    "other_origin",
+    "large_head",
+    "internal_error",
+    "stopping",
+)
+_REF = "#/components/schemas/{model}"
+_EXAMPLE = {"output": "The council closes the bridge.", "source": "The council met on Monday and closed the bridge."}
+
+
+@cache
+def description(*, tokens: bool) -> dict[str, Any]:
+    """Return the description, which is the same for every rubric.
+
+    Args:
+        tokens: whether callers need a token.
+    """
+    taken: tuple[type[BaseModel], ...] = (InputText, InputTexts)
+    returned: tuple[type[BaseModel], ...] = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
+    modes: list[Any] = [(model, "validation") for model in taken]
+    modes += [(model, "serialization") for model in returned]
+    schemas = models_json_schema(modes, ref_template=_REF)[1]["$defs"]
+    possible = problem_codes(tokens=tokens)
+    secured: dict[str, Any] = {"security": [{"token": []}]} if tokens else {}
+    schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if tokens else {}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "rubriclab",
+            "version": __version__,
+            "summary": "Scores texts by a rubric.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        **secured,
+        "paths": _paths(possible, tokens=tokens),
+        "components": {
+            **schemes,
+            "schemas": schemas,
+            "responses": {str(status): _problem(status, possible) for status in statuses(possible)},
+        },
+    }
+
+
+def problem_codes(*, tokens: bool) -> tuple[str, ...]:
+    """Return the codes of the problems of a service: one without tokens is for its own pages only."""
+    impossible = ("other_host", "other_origin") if tokens else ("no_token", "wrong_token")
+    return tuple(code for code in KINDS if code not in impossible)
+
+
+def _paths(possible: Sequence[str], *, tokens: bool) -> dict[str, Any]:
+    def get(name: str, summary: str, found: Mapping[str, Any], *codes: str, is_open: bool = False) -> dict[str, Any]:
+        every = [code for code in (*_OF_HEADS, *codes) if code in possible]
+        if is_open:
+            every = [code for code in every if KINDS[code].status != 401]
+        operation = {"operationId": name, "summary": summary, "responses": {"200": found, **_problems(every)}}
+        return {"get": {**operation, "security": []} if is_open and tokens else operation}
+
+    return {
+        SCORE: {
+            "post": {
+                "operationId": "score",
+                "summary": "Score one text, or several.",
+                "description": "A text that cannot be scored has no score but a reason in `unscored`.",
+                "requestBody": {
+                    "required": True,
+                    "content": {
+                        "application/json": {"schema": _one_of("InputText", "InputTexts"), "example": _EXAMPLE}
+                    },
+                },
+                "responses": {
+                    "200": _json(
+                        "The score of the text, or those of all texts.", _one_of("ScoreResult", "ScoreResults")
+                    ),
+                    **_problems([code for code in possible if code not in (*_OF_NO_REQUEST, "not_responding")]),
+                },
+            }
+        },
+        RUBRIC: get(
+            "rubric",
+            "The rubric that scores.",
+            _json("The rubric.", _ref("RubricDescription")),
+            "unknown_parameter",
+        ),
+        METRICS: get("metrics", "Metrics for Prometheus.", _content("The metrics.", "text/plain", {"type": "string"})),
+        HEALTH: get(
+            "health",
+            "Whether the service works.",
+            _json("It works.", _ref("Health")),
+            "not_responding",
+            is_open=True,
+        ),
+        OPENAPI: get("openapi", "This description.", _json("The description.", {"type": "object"}), is_open=True),
+    }
+
+
+def _ref(model: str) -> dict[str, Any]:
+    return {"$ref": _REF.format(model=model)}
+
+
+def _one_of(*models: str) -> dict[str, Any]:
+    return {"oneOf": [_ref(model) for model in models]}
+
+
+def _json(words: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return _content(words, "application/json", schema)
+
+
+def _content(words: str, media_type: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"description": words, "content": {media_type: {"schema": schema}}}
+
+
+def _problem(status: int, codes: Sequence[str]) -> dict[str, Any]:
+    words = " ".join(f"`{code}`: {KINDS[code].meaning}" for code in codes if KINDS[code].status == status)
+    found = _content(words, MEDIA_TYPE, _ref("ProblemDetails"))
+    if status in (429, 503, 504):
+        found["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer", "minimum": 0}}}
+    return found
+
+
+def _problems(codes: Sequence[str]) -> dict[str, Any]:
+    return {str(status): {"$ref": f"#/components/responses/{status}"} for status in statuses(codes)}

@@ -1,0 +1,650 @@
+"""The list of all rubrics, one version, all versions of its rubric, and two versions side by side."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from pydantic import Field, ValidationError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreError
+from rubriclab.models.aggregation import Term, threshold_by_hand
+from rubriclab.models.characters import asked_at, count, is_blank, listed, plain
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Example, show
+from rubriclab.models.version import EditChange, Version
+from rubriclab.ops import versions as service
+from rubriclab.ops.edit import EditableVersion, EditOptions, EditResult, PreparedEdit, editable_version, prepare_edit
+from rubriclab.ops.edits import Edit, EditEffect
+from rubriclab.ops.explain import Explaining, ExplainOptions, prepare_explanation
+from rubriclab.ops.versions import Disagreements, DisagreementsOptions, disagreements
+from rubriclab.ops.workspace import Workspace, finish
+from rubriclab.pydantic_errors import first_fault
+from rubriclab.report import charts, describe, verdicts, wording
+from rubriclab.report.conclusion import badge_of, verdict_line
+from rubriclab.report.difference import difference_view, paired_effect
+from rubriclab.report.edit import (
+    CHANGES,
+    HELD_OUT_BY,
+    agreement_section,
+    change_words,
+    notes,
+    verdict,
+    verdicts_section,
+)
+from rubriclab.report.explanation import explanation_view
+from rubriclab.report.html import body, contents, typeset
+from rubriclab.report.model import Drawing, Figure, Table, View, quoted, table
+from rubriclab.report.recorded import disagreement_card, score_axis_of
+from rubriclab.report.training import overview
+from rubriclab.report.wording import figure
+from rubriclab.store import VersionDiff
+from rubriclab.web.server import LOOPBACK, READING, Access, Guard, listen, port_of, serve, static_routes
+from rubriclab.web.studio.studio import Allowance, PriceQuote, Query, Studio, body_of, operation_routes
+
+
+def version_routes(studio: Studio) -> list[BaseRoute]:
+    """Return the routes of the list `/`, and of a version: `/NAME`, `/NAME@NUMBER` or `/NAME@TAG`, and its versions.
+
+    `/REF/compare?with=OTHER` shows two versions, the older first, by default with the parent.
+    """
+
+    def rubrics(request: Request) -> Response:
+        search = request.query_params.get("search", "")
+        summaries = [summary(version) for version in service.list_versions(studio.reading)]
+        words = search.lower().split()
+        found = [each for each in summaries if all(word in each.words for word in words)]
+        place = studio.reading.store.place
+        total = len(summaries)
+        return studio.page("rubrics.html", "Rubrics", rubrics=found, total=total, search=search, place=place)
+
+    def show(request: Request) -> Response:
+        version = studio.version(request.path_params["ref"])
+        # Read while a person reads this page.
+        studio.background.submit(service.log, studio.reading, version.name)
+        if studio.reading.store.training_digest(version.ref):
+            studio.matrices.prepare(version)
+        view = overview(version)
+        saved = "saved" in request.query_params and version.parent
+        return studio.page("version.html", version.ref, version, shown=body(view), contents=contents(view), saved=saved)
+
+    def versions(request: Request) -> Response:
+        version = studio.version(request.path_params["ref"])
+        rows = [summary(each) for each in service.log(studio.reading, version.name)]
+        return studio.page("versions.html", f"Versions of {version.name}", version, "versions", rows=rows)
+
+    def compare(request: Request) -> Response:
+        version = studio.version(request.path_params["ref"])
+        versions = service.log(studio.reading, version.name)
+        others = [each for each in service.list_versions(studio.reading) if each.name != version.name]
+        asked = request.query_params.get("with", "")
+        other = studio.version(asked) if asked else _usual(version, versions)
+        # A child is what the reader of its parent most likely looks for.
+        rivals = sorted(
+            (each for each in versions if each.ref != version.ref), key=lambda each: each.parent != version.ref
+        )
+        older, newer = _in_order(version, other) if other else (None, None)
+        difference = service.diff(studio.reading, older.ref, newer.ref) if older and newer else None
+        effect, shown = _shown(difference)
+        return studio.page(
+            "compare.html",
+            f"{older.ref} to {newer.ref}" if older and newer else "Compare",
+            version,
+            "compare",
+            sides=(summary(older), summary(newer)) if older and newer else (),
+            effect=effect,
+            shown=shown,
+            other=other.ref if other else "",
+            versions=rivals,
+            others=others,
+        )
+
+    return [
+        Route("/", rubrics),
+        Route("/{ref}", show),
+        Route("/{ref}/versions", versions),
+        Route("/{ref}/compare", compare),
+    ]
+
+
+def _shown(difference: VersionDiff | None) -> tuple[Markup, Markup]:
+    """Return the effect of an edit, which comes before both versions, and everything else that changed."""
+    if difference is None:
+        return Markup(), Markup()
+    view, effect = difference_view(difference), tuple(paired_effect(difference))
+    shown = replace(view, blocks=view.blocks[len(effect) :])
+    return body(replace(view, blocks=effect)), body(shown)
+
+
+def _usual(version: Version, versions: tuple[Version, ...]) -> Version | None:
+    """Return the parent of a version, else its newest child, else the newest other version of the rubric, if any."""
+    others = [each for each in versions if each.ref != version.ref]
+    family = [each for each in others if each.ref == version.parent] or [
+        each for each in others if each.parent == version.ref
+    ]
+    return next(iter(family or others), None)
+
+
+def _in_order(one: Version, two: Version) -> tuple[Version, Version]:
+    earlier = one.number < two.number if one.name == two.name else one.created <= two.created
+    return (one, two) if earlier else (two, one)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a list shows of a version.
+
+    Attributes:
+        tone: how the verdict is coloured; empty for a version that was never compared with baselines.
+        comparisons: the rest of the sentence that the verdict begins; empty for such a version.
+        measure: what the agreement is; empty if it was not measured.
+        errors: mean absolute error, bias and share near the labels; empty if not measured.
+        procedure: how the held-out agreement was measured; empty without a gate.
+        price: requests per text; empty if not recorded.
+        origin: how it was made from its parent, by whom and why; empty for a version that was learned.
+    """
+
+    version: Version
+    verdict: str
+    tone: Literal["", "good", "warning", "bad"]
+    comparisons: str
+    agreement: Figure | None
+    measure: str
+    errors: str
+    procedure: str
+    price: str
+    judge: str
+    criteria: str
+    created: str
+    origin: str
+
+    @property
+    def words(self) -> str:
+        """What a search looks through, in lower case."""
+        version, rubric = self.version, self.version.rubric
+        parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, self.verdict, self.judge, self.origin)
+        return "\n".join(parts).lower()
+
+
+def summary(version: Version) -> Summary:
+    """Return what a list shows of a version."""
+    made = version.provenance
+    badge = badge_of(version)
+    measured = verdicts.recorded_agreement(version)
+    return Summary(
+        version,
+        badge.words,
+        badge.tone if made.validation else "",
+        badge.remark,
+        Figure(measured.value) if measured else None,
+        measured.name if measured else "",
+        verdicts.errors_words(measured.errors) if measured and measured.errors else "",
+        HELD_OUT_BY[made.held_out_by] if made.validation else "",
+        verdicts.per_text(verdicts.rubric_agreement(made.validation).calls) if made.validation else "",
+        asked_at(made.judge, made.judge_address),
+        describe.contents(version.rubric.criteria),
+        wording.moment(version.created),
+        _origin(version),
+    )
+
+
+def _change(change: EditChange) -> str:
+    """Return a change as `dropped h07`."""
+    return f"{CHANGES[change.action]}{':' if change.action == 'definition' else ''} {change_words(change)}"
+
+
+def _origin(version: Version) -> str:
+    made = version.provenance
+    if made.edit:
+        changes = "; ".join(_change(change) for change in made.edit.changes)
+        return f"{changes}: {made.edit.because} (edited by {made.edit.by})"
+    if made.transfer:
+        return f"transferred: {describe.carried_over(made)}"
+    return f"imported from {version.imported_from}" if version.imported else ""
+
+
+def text_routes(studio: Studio) -> list[BaseRoute]:
+    """Return the route of the matrix of texts by criteria: `/REF/texts`, with the fields of `Query`."""
+
+    def texts(request: Request) -> Response:
+        version = studio.version(request.path_params["ref"])
+        query = _query(request)
+        matrix = studio.matrices.get(version)
+        page = matrix.page(query)
+
+        def address(**changes: object) -> str:
+            """Return the address of the same texts with something changed, on the first page unless it says which."""
+            fields = {**query.model_dump(exclude_defaults=True), "page": 1, **changes}
+            return f"?{urlencode({name: value for name, value in fields.items() if value != _DEFAULTS[name]})}"
+
+        return studio.page(
+            "texts.html",
+            f"Labelled texts of {version.ref}",
+            version,
+            "texts",
+            query=query,
+            result=page,
+            total=len(matrix.record.texts),
+            filtered=bool(query.side or query.every),
+            address=address,
+        )
+
+    return [Route("/{ref}/texts", texts)]
+
+
+_DEFAULTS = Query().model_dump()
+
+
+def _query(request: Request) -> Query:
+    """Return what the address asks for."""
+    given = {name: value for name, value in request.query_params.items() if value != ""}
+    try:
+        return Query.model_validate(given)
+    except ValidationError as error:
+        raise SettingsError(f"The address is not understood: {first_fault(error)}.", "Open the page again.") from None
+
+
+SHOWN = 10
+SIDES = {"both": "All", "higher": "Rubric higher", "lower": "Rubric lower"}
+
+
+def disagreement_routes(studio: Studio) -> list[BaseRoute]:
+    """Return the route of the page."""
+
+    def page(request: Request) -> Response:
+        options = _options(request)
+        version = studio.version(request.path_params["ref"])
+        found = disagreements(studio.reading, version, options, record=studio.matrices.get(version).record)
+        return studio.page(
+            "disagreements.html",
+            f"Disagreements of {version.ref}",
+            version,
+            "disagreements",
+            verdict=body(View((), verdict_line(version))),
+            cases=_cases(found),
+            sides=SIDES,
+            side=options.side,
+            count=options.count,
+            more=options.count + SHOWN if len(found.texts) == options.count else None,
+        )
+
+    return [Route("/{ref}/disagreements", page)]
+
+
+def _options(request: Request) -> DisagreementsOptions:
+    """Return which texts an address asks for.
+
+    Raises:
+        SettingsError: for a side or a number that is none.
+    """
+    asked = request.query_params
+    return DisagreementsOptions(count=asked.get("count", SHOWN), side=asked.get("side", "both"))
+
+
+def _cases(found: Disagreements) -> list[dict[str, Any]]:
+    axis, scale = score_axis_of(found.version, found.record.texts), found.version.rubric.scores_on
+    return [
+        {
+            "id": each.text.id,
+            "shown": plain(each.text.id),
+            "card": body(View((), (disagreement_card(axis, scale, each, opened=False, full=True),))),
+        }
+        for each in found.texts
+    ]
+
+
+# The most characters of a pasted text and of its source: ten times the longest that is common.
+LONGEST = 1_000_000
+SUGGESTED = 20
+PASTED = "pasted text"
+FIELDS = ("source", "context")
+
+
+class PastedText(Allowance):
+    """A text whose score is to be explained."""
+
+    output: str = Field(max_length=LONGEST)
+    source: str = Field(default="", max_length=LONGEST)
+    context: str = Field(default="", max_length=LONGEST)
+
+    def example(self, version: Version) -> Example:
+        """Return the text as a row.
+
+        Raises:
+            SettingsError: if it is empty, or lacks what the texts had that the version was learned from.
+        """
+        if is_blank(self.output):
+            raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
+        given = {name: None if is_blank(text) else text for name, text in self.beside.items()}
+        if missing := [name for name in version.provenance.text_fields or () if given.get(name, "") is None]:
+            raise SettingsError(
+                f"{version.ref} was learned from texts with their {listed(missing)}, and its scores are comparable "
+                "only with the same.",
+                f"Give the {listed(missing)} of the text.",
+            )
+        return Example(PASTED, self.output, PASTED, given["source"], given["context"])
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """What the text was made from, and what came before it."""
+        return {"source": self.source, "context": self.context}
+
+
+def explanation_routes(studio: Studio) -> list[BaseRoute]:
+    """Return the routes of the page, of its answers, and of the texts that it suggests."""
+
+    def page(request: Request) -> Response:
+        version, name = studio.version(request.path_params["ref"]), request.query_params.get("id")
+        shown, fault = _labelled(studio, version, name) if name else (None, None)
+        return studio.page(
+            "explain.html",
+            "Why this score?",
+            version,
+            "explain",
+            status=404 if fault else 200,
+            name=name or "",
+            beside={field: field in (version.provenance.text_fields or ()) for field in FIELDS},
+            shown=shown,
+            fault=fault,
+        )
+
+    async def explain(request: Request) -> Response:
+        pasted, ref = await body_of(request, PastedText), request.path_params["ref"]
+
+        def prepare(workspace: Workspace) -> Explaining:
+            version = studio.version(ref)
+            example = pasted.example(version)
+            return prepare_explanation(workspace, version, [example], ExplainOptions(judge=studio.judge))
+
+        found = await studio.asking.run(prepare, pasted)
+        if isinstance(found, PriceQuote):
+            return JSONResponse({"price": found.to_row()})
+        shown = body(explanation_view(found.result))
+        return JSONResponse({"html": shown, "notices": found.notices})
+
+    def suggestions(request: Request) -> Response:
+        return JSONResponse(list(islice(_ids(studio, request), SUGGESTED)))
+
+    return [
+        Route("/{ref}/explain", page),
+        Route("/{ref}/explain", explain, methods=["POST"]),
+        Route("/{ref}/explain/texts", suggestions),
+    ]
+
+
+def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | None]:
+    """Return the explanation of a labelled text as HTML, or else why there is none. Its kept ratings are used."""
+    with studio.workspace() as workspace:
+        try:
+            explaining = prepare_explanation(workspace, version, None, ExplainOptions(id=name))
+            return body(explanation_view(finish(explaining.run))), None
+        except RubriclabError as error:
+            return None, str(error)
+
+
+def _ids(studio: Studio, request: Request) -> Iterator[str]:
+    """Yield the ids of labelled texts that hold what is looked for, in the id or in the text."""
+    wanted = request.query_params.get("q", "").casefold()
+    for text in studio.matrices.get(studio.version(request.path_params["ref"])).record.texts:
+        if wanted in text.id.casefold() or wanted in text.output.casefold():
+            yield text.id
+
+
+# Versions with their labelled texts and selections that are kept for the next edit of them.
+KEPT = 2
+
+
+class Draft(Allowance, Edit):
+    """An edit as the page holds it."""
+
+    by: str = ""
+    because: str = ""
+    name: str = ""
+
+    def options(self, judge: str | None, *, preview: bool) -> EditOptions:
+        """Return the options of the operation."""
+        signed = {name: getattr(self, name).strip() or None for name in ("by", "because", "name")}
+        changes = {name: getattr(self, name) for name in Edit.model_fields}
+        return EditOptions(**changes, **signed, preview=preview, judge=judge)
+
+
+@dataclass(eq=False)
+class EditableVersions:
+    """The versions that were edited last, ready for further edits."""
+
+    studio: Studio
+    _kept: dict[str, EditableVersion] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, ref: str) -> EditableVersion:
+        """Return a version whose criteria are selected in each fold, which takes a second the first time.
+
+        Raises:
+            NotInStore: if there is no such version.
+            DataError: if it keeps no labelled texts.
+        """
+        with self._lock, self.studio.workspace() as workspace:
+            version = workspace.store.load(ref)
+            found = self._kept.pop(version.ref, None) or editable_version(workspace, version, EditOptions())
+            if version.rubric.aggregation and not found.unknown:
+                _ = found.selection
+            self._kept[version.ref] = found
+            while len(self._kept) > KEPT:
+                del self._kept[next(iter(self._kept))]
+            return found
+
+
+def edit_routes(studio: Studio) -> list[BaseRoute]:
+    """Return the routes of the page, of previews and of saving."""
+    versions = EditableVersions(studio)
+
+    def page(request: Request) -> Response:
+        version = studio.version(request.path_params["ref"])
+        terms, fitted = describe.terms(version.rubric), version.rubric.aggregation is not None
+        criteria = [_criterion(each, terms.get(each.id)) for each in version.rubric.criteria]
+        return studio.page(
+            "edit.html",
+            f"Edit {version.ref}",
+            version,
+            "edit",
+            criteria=criteria,
+            fitted=fitted,
+            threshold=None if (least := version.rubric.threshold) is None else show(least),
+            by_hand=threshold_by_hand(version.rubric.aggregation) is not None,
+            definition=version.rubric.aspect.definition,
+            aspect=plain(version.rubric.aspect.name),
+        )
+
+    async def ready(request: Request) -> Response:
+        started = time.monotonic()
+        found = await run_in_threadpool(versions.get, request.path_params["ref"])
+        seconds = round(time.monotonic() - started, 1)
+        return JSONResponse({"labels": f"{count(len(found.texts.examples), 'labelled text')}", "seconds": seconds})
+
+    async def effect(request: Request) -> Response:
+        return await edited(request, preview=True)
+
+    async def save(request: Request) -> Response:
+        return await edited(request, preview=False)
+
+    async def edited(request: Request, *, preview: bool) -> Response:
+        draft, started = await body_of(request, Draft), time.monotonic()
+        options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
+
+        def prepare(workspace: Workspace) -> PreparedEdit:
+            editable = versions.get(ref)
+            return prepare_edit(workspace, editable.version, options, editable=editable)
+
+        found = await studio.asking.run(prepare, draft)
+        if isinstance(found, PriceQuote):
+            return JSONResponse({"price": found.to_row()})
+        saved = found.result.saved
+        return JSONResponse(
+            {
+                "lead": typeset(verdict(found.result.effect)),
+                "html": _criterion_fields(found.result),
+                "summary": effect_summary(found.result.effect),
+                "weights": dict(_weights(found.result.effect)),
+                "notices": found.notices,
+                "seconds": round(time.monotonic() - started, 1),
+                "saved": saved.ref if saved else None,
+            }
+        )
+
+    return [
+        Route("/{ref}/edit", page),
+        Route("/{ref}/edit/ready", ready, methods=["POST"]),
+        Route("/{ref}/edit/effect", effect, methods=["POST"]),
+        Route("/{ref}/edit/save", save, methods=["POST"]),
+    ]
+
+
+def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
+    bounds = term.bounds if term else None
+    return {
+        "id": criterion.id,
+        "trait": plain(criterion.trait),
+        "statement": plain(criterion.statement),
+        "wording": criterion.statement,
+        "remark": describe.polarity(criterion).strip(),
+        "weight": describe.weight(term) if term else "",
+        "limits": describe.limits(bounds),
+        "lowest": -100 if criterion.kind == "feature" else 0,
+        "rewordable": criterion.kind != "feature",
+    }
+
+
+def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:
+    for change in effect.weights:
+        if change.after is not None:
+            yield change.criterion, describe.percent(change.after)
+
+
+def effect_summary(effect: EditEffect) -> str:
+    """Return the agreement before and after in one line, which says so if no difference can be told."""
+    low, high = effect.difference.low, effect.difference.high
+    told = "; no difference can be told" if low is not None and high is not None and low <= 0 <= high else ""
+    return typeset(f"{effect.statistic} {figure(effect.before.value)} before, {figure(effect.after.value)} after{told}")
+
+
+def _criterion_fields(result: EditResult) -> Markup:
+    """Return the effect; the page shows the weights of the parent's criteria beside these."""
+    weights = dict(_weights(result.effect))
+    new = [
+        (quoted(each.criterion, "id"), quoted(each.statement), weights[each.criterion])
+        for each in result.effect.weights
+        if each.criterion in weights and each.before is None
+    ]
+    added = (table(("new", "wording", "weight"), new, numeric=("weight",)),) if new else ()
+    agreement = replace(agreement_section(result), name="agreement", folded=True)
+    blocks = (
+        _agreement(result),
+        *added,
+        *notes(result),
+        agreement,
+        *verdicts_section(result),
+    )
+    return body(View("Effect", blocks))
+
+
+def _agreement(result: EditResult) -> Table:
+    sides = ((result.parent, result.effect.before), ("edited", result.effect.after))
+    axis = charts.correlation_axis([interval for _, interval in sides])
+    statistic = result.effect.statistic
+    rows = [
+        (quoted(name), Drawing(charts.whisker(axis, interval, baseline=name == result.parent)), Figure(interval))
+        for name, interval in sides
+    ]
+    return table(("version", "", statistic), rows, numeric=(statistic,), ticks=charts.tick_row(axis))
+
+
+# The port that the studio is served at if it is free, so that its address can be kept.
+PORT = 8521
+# Larger requests are refused: the largest is a draft with all criteria of a rubric, or a text to explain.
+MOST_BYTES = 1_000_000
+
+
+def application(studio: Studio) -> ASGIApp:
+    """Return the guarded application with all pages of the studio."""
+    pages = (version_routes, text_routes, disagreement_routes, edit_routes, explanation_routes)
+    of_pages = (route for page in pages for route in page(studio))
+    routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.asking), *of_pages]
+
+    def failed(request: Request, error: Exception) -> Response:
+        return _failed(studio, request, error)
+
+    @asynccontextmanager
+    async def opened(_application: Starlette) -> AsyncIterator[None]:
+        with studio.reading, studio.background:
+            yield
+            studio.background.shutdown(cancel_futures=True)
+
+    handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access, MOST_BYTES)
+
+
+async def serve_studio(
+    settings: Workspace,
+    rubric: str | None = None,
+    *,
+    judge: str | None = None,
+    port: int | None = None,
+    browser: bool = True,
+    on_address: Callable[[str], object] = print,
+) -> None:
+    """Serve the studio on this computer only, until it is stopped.
+
+    Args:
+        rubric: the rubric whose page is opened; without one, the list of rubrics.
+        on_address: told the address once the studio is about to be served.
+
+    Raises:
+        NoStore: if there is no store.
+        NotInStore: if there is no such rubric.
+        SettingsError: if the port cannot be used.
+    """
+    with settings:
+        # Fails here rather than in the browser. A name stays one: its page is that of the newest version.
+        settings.open_store(access="either")
+        with suppress(StoreError):
+            # They stay in memory. What is wrong with one is said by the pages that show it.
+            service.list_versions(settings)
+        if rubric:
+            service.load(settings, rubric)
+        with listen(LOOPBACK, port, preferred=PORT) as bound:
+            studio = Studio(settings, Access.at(port_of(bound)), judge)
+            address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
+            on_address(address)
+            await serve(lambda _stop: application(studio), bound, address, browser=browser)
+
+
+def _failed(studio: Studio, request: Request, error: Exception) -> Response:
+    """Return what a page shows of an error, or what a script gets of it."""
+    if isinstance(error, HTTPException):
+        status, words = error.status_code, "There is no such page." if error.status_code == 404 else error.detail
+    else:
+        status, words = _status(error), plain(str(error))
+    if request.method not in READING or "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"error": words}, status)
+    return studio.page("failed.html", "Not found" if status == 404 else "Error", status=status, words=words)
+
+
+def _status(error: Exception) -> int:
+    """Return the HTTP status of an error: not found, to be mended by the user, or by the provider."""
+    if isinstance(error, NotInStore):
+        return 404
+    return 502 if isinstance(error, RubriclabError) and error.exit_code == 4 else 422

@@ -1,0 +1,505 @@
+"""The studio's application: what its pages share, its routes, and how it is served."""
+
+from __future__ import annotations
+
+import gc
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+from pydantic import Field, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from rubriclab.errors import BudgetReached, NotInStore, SettingsError, StoreError
+from rubriclab.judges.stack import Ledger, LocalBudget
+from rubriclab.learning.estimate import DryRun
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.characters import count, plain
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    RecordedText,
+    TrainingRecord,
+    Version,
+    parse_ref,
+)
+from rubriclab.ops import versions as service
+from rubriclab.ops.workspace import Callback, Notify, Workspace, finish, no_progress, spent
+from rubriclab.pydantic_errors import first_fault
+from rubriclab.report import describe
+from rubriclab.report.recorded import ranked
+from rubriclab.report.texts import TITLE
+from rubriclab.stats.correlation import BoolArray, FloatArray
+from rubriclab.web.server import (
+    Access,
+    rendered,
+)
+
+# The pages of a version by the last part of their path.
+TABS: Mapping[str, str] = {
+    "": "Overview",
+    "versions": "Versions",
+    "texts": "Texts",
+    "disagreements": "Disagreements",
+    "edit": "Edit",
+    "explain": "Why this score?",
+    "compare": "Compare",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Studio:
+    """What the pages share.
+
+    Attributes:
+        reading: the store, opened for everything that only reads; how judges are asked, and the caps on calls and
+            money, which hold for all pages together.
+        judge: who is asked instead of the judge that a rubric was learned with; `None` for that judge.
+    """
+
+    reading: Workspace
+    access: Access
+    judge: str | None = None
+
+    @cached_property
+    def matrices(self) -> Records[Matrix]:
+        """The labelled texts of the versions that were looked at last."""
+        return Records(self.reading, matrix_of, self.background)
+
+    @cached_property
+    def background(self) -> ThreadPoolExecutor:
+        """A thread that reads ahead what the next page is likely to need."""
+        return ThreadPoolExecutor(1, "studio")
+
+    def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
+        """Return a workspace for an operation that asks or writes, to be closed after it; its effort is its own."""
+        return replace(self.reading, notify=notify, progress=no_progress, ledger=Ledger())
+
+    @cached_property
+    def asking(self) -> Asking:
+        """The operations of pages that may ask a judge."""
+        return Asking(self.workspace)
+
+    def version(self, ref: str) -> Version:
+        """Return the version that `NAME`, `NAME@NUMBER` or `NAME@TAG` in an address means.
+
+        Raises:
+            NotInStore: if there is none.
+        """
+        try:
+            parse_ref(ref)
+        except StoreError as error:
+            raise NotInStore(error.message, error.hint) from None
+        return service.load(self.reading, ref)
+
+    def page(
+        self,
+        template: str,
+        title: str,
+        version: Version | None = None,
+        tab: str = "",
+        *,
+        status: int = 200,
+        **fields: Any,
+    ) -> HTMLResponse:
+        """Return a page from a template that extends `studio/layout.html`.
+
+        Args:
+            version: the version that the page is about; its pages are linked.
+            tab: which of them this one is, a key of `TABS`.
+        """
+        shared = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
+        return rendered(f"studio/{template}", status, **shared, **fields)
+
+
+Made = TypeVar("Made")
+# Those of 10,000 texts take some 0.2 GB each.
+KEPT = 2
+
+
+class Records(Generic[Made]):
+    """What is made of the training records of the versions that were looked at last, in a thread of `background`."""
+
+    def __init__(
+        self, reading: Workspace, make: Callable[[Version, TrainingRecord], Made], background: Executor
+    ) -> None:
+        self._reading = reading
+        self._make = make
+        self._background = background
+        self._made: OrderedDict[tuple[str, str], Future[Made]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, version: Version) -> Made:
+        """Return what is made of the record of a version.
+
+        Raises:
+            NotInStore: if the store does not hold it, or does no longer.
+        """
+        return self.prepare(version).result()
+
+    def prepare(self, version: Version) -> Future[Made]:
+        """Begin to read the record of a version, and return what will be made of it."""
+        # A record may be deleted while its version stays: then nothing is shown of its texts any more.
+        digest = self._reading.store.training_digest(version.ref)
+        with self._lock:
+            key = (version.ref, digest or "")
+            known = self._made.get(key)
+            # The store may have failed for a moment only: an error is not kept.
+            if known is None or (known.done() and (known.cancelled() or known.exception())):
+                self._made[key] = self._background.submit(self._read, version)
+                while len(self._made) > KEPT:
+                    self._made.popitem(last=False)
+            self._made.move_to_end(key)
+            return self._made[key]
+
+    def _read(self, version: Version) -> Made:
+        with _without_collection():
+            return self._make(version, service.training_record(self._reading, version.ref))
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep the garbage collector from going through the new objects again and again, which takes half of the time.
+
+    They are also left out of later collections, which would each halt all pages.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        if was:
+            gc.enable()
+
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+BodyT = TypeVar("BodyT", bound=FrozenModel)
+
+
+class Prepared(Protocol[T_co]):
+    """An operation before anything is asked."""
+
+    def estimate(self) -> DryRun:
+        """Return an estimate of what it asks."""
+        ...
+
+    def run(self) -> Awaitable[T_co]:
+        """Return its result."""
+        ...
+
+
+class Allowance(FrozenModel):
+    """What a page may spend on an operation.
+
+    Attributes:
+        agreed: the number of calls that the user has agreed to; 0 where no price was shown.
+        request: a name of the operation, under which the page asks how far it is.
+    """
+
+    agreed: int = Field(default=0, ge=0)
+    request: str = Field(default="", max_length=100)
+
+
+@dataclass(frozen=True)
+class PriceQuote:
+    """What an operation needs of a judge.
+
+    Attributes:
+        calls: about how many, by all judges together.
+        money: about how much, in US dollars, or that it is unknown.
+        words: both, with tokens, by judge.
+    """
+
+    calls: int
+    money: str
+    words: str
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the price as one JSON object."""
+        return {"calls": self.calls, "label": f"Get {count(self.calls, 'answer')} ({self.money})", "words": self.words}
+
+
+@dataclass(frozen=True)
+class Done(Generic[T]):
+    """The result of an operation, and what the user should know beside it."""
+
+    result: T
+    notices: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Asking:
+    """Runs operations of pages, and knows how far each is.
+
+    Args:
+        workspace: returns a workspace for one operation, given what is told its notices. The caps on calls and money
+            are counted for all of them together, so that one at a time may spend.
+    """
+
+    workspace: Callable[[Notify], Workspace]
+    _spending: threading.Lock = field(default_factory=threading.Lock)
+    _under_way: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _stopped: set[str] = field(default_factory=set)
+
+    async def run(self, prepare: Callable[[Workspace], Prepared[T]], allowance: Allowance) -> Done[T] | PriceQuote:
+        """Return the result of an operation, or its price if it needs more calls than were agreed to.
+
+        Args:
+            prepare: returns the operation in a workspace, and is called in a thread.
+
+        Raises:
+            RubriclabError: as the operation does.
+            Stopped: if the user stopped it; answers so far are kept.
+        """
+        return await run_in_threadpool(self._run, prepare, allowance)
+
+    def progress(self, request: str) -> dict[str, Any]:
+        """Return what an operation is doing and the share that is done; `None` for both once it is over."""
+        return self._under_way.get(request, {"doing": None, "share": None})
+
+    def stop(self, request: str) -> None:
+        """End an operation at its next step."""
+        if request in self._under_way:
+            self._stopped.add(request)
+
+    def _run(self, prepare: Callable[[Workspace], Prepared[T]], allowance: Allowance) -> Done[T] | PriceQuote:
+        notices: list[str] = []
+
+        def notify(text: str) -> None:
+            notices.append(text)
+
+        with self.workspace(notify) as workspace, self._shown(workspace, allowance.request):
+            prepared = prepare(workspace)
+            if allowance.agreed and price_of(prepared.estimate()).calls <= allowance.agreed:
+                with self._spending:
+                    return Done(finish(lambda: _awaited(prepared)), tuple(notices))
+            workspace.budget = LocalBudget(max_calls=0)
+            try:
+                return Done(finish(lambda: _awaited(prepared)), tuple(notices))
+            except BudgetReached:
+                return price_of(prepared.estimate())
+
+    @contextmanager
+    def _shown(self, workspace: Workspace, request: str) -> Iterator[None]:
+        """Keep how far an operation is while it runs."""
+
+        @contextmanager
+        def display(ledger: Ledger) -> Iterator[Callback]:
+            def advance(doing: str, share: float) -> None:
+                self._under_way[request] = {"doing": f"{doing}; {spent(ledger)}", "share": share}
+                if request in self._stopped:
+                    raise Stopped("Stopped. Answers so far are kept and not asked for again.")
+
+            yield advance
+
+        workspace.progress = display
+        self._under_way[request] = {"doing": "preparing", "share": -1}
+        try:
+            yield
+        finally:
+            self._under_way.pop(request, None)
+            self._stopped.discard(request)
+
+
+def operation_routes(asking: Asking) -> list[BaseRoute]:
+    """Return the routes by which a page sees and stops its operations; no rubric has a name that begins with `-`."""
+
+    async def progress(request: Request) -> Response:
+        return JSONResponse(asking.progress(request.path_params["request"]))
+
+    async def stop(request: Request) -> Response:
+        asking.stop(request.path_params["request"])
+        return JSONResponse({})
+
+    return [
+        Route("/-/operations/{request}", progress),
+        Route("/-/operations/{request}/stop", stop, methods=["POST"]),
+    ]
+
+
+class Stopped(SettingsError):
+    """The user has stopped an operation."""
+
+
+def price_of(estimate: DryRun) -> PriceQuote:
+    """Return the price of an operation by its estimate."""
+    costs = [role.cost_usd for role in estimate.roles.values()]
+    known = [cost for cost in costs if cost is not None]
+    money = f"about ${sum(known):.4f}" if len(known) == len(costs) else "price unknown"
+    return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
+
+
+async def body_of(request: Request, model: type[BodyT]) -> BodyT:
+    """Return what a page has posted.
+
+    Raises:
+        SettingsError: if it has not the form that is expected.
+    """
+    try:
+        return model.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise SettingsError(f"{first_fault(error)}.") from None
+
+
+async def _awaited(prepared: Prepared[T]) -> T:
+    return await prepared.run()
+
+
+# Texts on one page.
+ROWS = 50
+# Shades of the ratings, from the lowest to the highest of the scale.
+SHADES = 5
+FIGURES = {"label": "label", "rubric": "rubric", "difference": "difference"}
+
+
+class Query(FrozenModel):
+    """Which texts are shown, and in which order.
+
+    Attributes:
+        search: words that occur in the text, its source, its id or its group, in any case.
+        side: only texts that the rubric scores higher, or lower, than their label.
+        sort: the column to sort by, an earlier order is that of the record; missing values come last.
+        every: whether criteria are shown that the rubric did not keep.
+        page: from 1.
+    """
+
+    search: str = Field("", max_length=1000)
+    side: Literal["", "higher", "lower"] = ""
+    sort: str = ""
+    order: Literal["ascending", "descending"] = "ascending"
+    every: bool = False
+    page: int = Field(1, ge=1)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of figures: the label, the held-out score, their difference, or the ratings by a candidate criterion."""
+
+    key: str
+    name: str
+    title: str
+    candidate: Candidate | None = None
+
+
+@dataclass(frozen=True)
+class TextRow:
+    """A text, and its cells with their shades, in the order of the columns shown."""
+
+    text: RecordedText
+    difference: float | None
+    cells: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some of the texts: those of one page, and how many there are on all pages."""
+
+    rows: tuple[TextRow, ...]
+    columns: tuple[Column, ...]
+    found: int
+    number: int
+    pages: int
+
+    @property
+    def first(self) -> int:
+        """The number of the first text of the page, from 1; 0 if there is none."""
+        return min(self.found, (self.number - 1) * ROWS + 1)
+
+    @property
+    def last(self) -> int:
+        """The number of the last text of the page."""
+        return min(self.found, self.number * ROWS)
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A training record with what searching and sorting need.
+
+    Attributes:
+        columns: the figures, then the criteria, those that the rubric kept first.
+        places: of the criteria in the record, in the order of the columns.
+        ratings: shape (texts, criteria), NaN where there is none, in the order of `places`.
+        words: what is searched of each text, in lower case.
+    """
+
+    record: TrainingRecord
+    columns: tuple[Column, ...]
+    places: tuple[int, ...]
+    ratings: FloatArray
+    words: tuple[str, ...]
+    low: float
+    high: float
+
+    def page(self, query: Query) -> Page:
+        """Return the texts that a query asks for."""
+        shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
+        values = self._values()
+        chosen = np.flatnonzero(self._chosen(query, values[:, 2]))
+        if query.sort in (keys := [column.key for column in self.columns]):
+            by = values[chosen, keys.index(query.sort)]
+            # Stable, so that equal values keep the order of the record; NaN is last in both directions.
+            chosen = chosen[np.argsort(-by if query.order == "descending" else by, kind="stable")]
+        pages = max(1, math.ceil(len(chosen) / ROWS))
+        number = min(query.page, pages)
+        places = chosen[(number - 1) * ROWS : number * ROWS]
+        rows = tuple(self._row(int(place), values, len(shown) - len(FIGURES)) for place in places)
+        return Page(rows, tuple(shown), len(chosen), number, pages)
+
+    def _values(self) -> FloatArray:
+        texts = self.record.texts
+        label, rubric = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
+        return np.column_stack([label, rubric, rubric - label, self.ratings])
+
+    def _chosen(self, query: Query, differences: FloatArray) -> BoolArray:
+        texts = self.record.texts
+        keep = np.ones(len(texts), dtype=bool)
+        words = query.search.lower().split()
+        if words:
+            keep &= np.array([all(word in text for word in words) for text in self.words], dtype=bool)
+        if query.side:
+            keep &= differences > 0 if query.side == "higher" else differences < 0
+        return keep
+
+    def _row(self, place: int, values: FloatArray, shown: int) -> TextRow:
+        text, cells = self.record.texts[place], self.record.cells[place]
+        criteria = [(self.record.candidates[at], cells[at]) for at in self.places[:shown]]
+        difference = values[place, 2]
+        return TextRow(
+            text,
+            None if np.isnan(difference) else float(difference),
+            tuple((describe.answered(cell, of.criterion), self._shade(of, cell), cell.reason) for of, cell in criteria),
+        )
+
+    def _shade(self, of: Candidate, cell: Cell) -> str:
+        """Return how high a rating is on its scale, for the style sheet; empty for text features, which have none."""
+        kind = of.criterion.kind
+        if cell.score is None or kind == "feature":
+            return ""
+        low, high = (0.0, 1.0) if kind == "question" else (self.low, self.high)
+        share = (cell.score - low) / (high - low)
+        return f"shade{min(SHADES - 1, max(0, math.floor(share * SHADES)))}"
+
+
+def matrix_of(version: Version, record: TrainingRecord) -> Matrix:
+    """Return the texts of a version by its criteria."""
+    places = ranked(record)
+    columns = [Column(key, name, "") for key, name in FIGURES.items()]
+    columns += [
+        Column(f"c{place}", candidate.criterion.id, describe.title(candidate.criterion, TITLE), candidate)
+        for place, candidate in ((place, record.candidates[place]) for place in places)
+    ]
+    words = tuple("\n".join((text.id, text.group, text.output, text.source or "")).lower() for text in record.texts)
+    scale = version.rubric.scale
+    return Matrix(record, tuple(columns), tuple(places), record.matrix[:, places], words, scale.low, scale.high)
