@@ -32,20 +32,18 @@ from typing import Any, Literal
 
 from rubriclab.data.mapping import (
     ABSENT,
+    MAX_LEVEL_WORDS,
     NATIVE,
     TABLES,
+    TYPED,
+    CellRules,
     FieldMap,
+    is_level_word,
     look_up,
+    proposed_level_scores,
 )
 from rubriclab.data.rows import FieldError, Fields, RowError, fault_of, mapped_aspects, other_aspect
 from rubriclab.errors import DataError
-from rubriclab.models.cells import (
-    MAX_LEVEL_WORDS,
-    TYPED,
-    CellRules,
-    is_level_word,
-    proposed_level_scores,
-)
 from rubriclab.models.characters import PREVIEW, describe
 from rubriclab.models.text import Example, Scale, labelled
 

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
-from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, ReadingOptions
+from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, CellError, ReadingOptions
 from rubriclab.data.rows import EXACT_DECIMAL, RowError
 from rubriclab.data.text_files import MAX_RECORDS_SEARCHED, Numbered, broken_off, check_header, joined_header, too_long
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.cells import CellError
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,20 +15,22 @@ from rubriclab.data.annotations import (
     fit_scores,
 )
 from rubriclab.data.mapping import (
+    MAX_LEVEL_WORDS,
     NATIVE,
     TABLES,
     FieldMap,
     mapping_text,
+    proposed_level_scores,
     proposed_mapping,
 )
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import MAX_REASON, RowError
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.cells import MAX_LEVEL_WORDS, WordScore, proposed_level_scores
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.text import (
     Example,
     Scale,
+    WordScore,
     is_labelled,
     labelled,
     named_annotations,

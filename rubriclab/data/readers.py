@@ -36,6 +36,7 @@ from rubriclab.data.mapping import (
     DEFAULTS,
     NATIVE,
     UTF_8,
+    CellRules,
     FieldMap,
     Mark,
     ReadingOptions,
@@ -59,7 +60,6 @@ from rubriclab.data.text_files import (
     sniff,
 )
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.cells import CellRules
 from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
 

@@ -31,6 +31,10 @@ from rubriclab.data.mapping import (
     ABSENT,
     FIELDS,
     NATIVE,
+    TYPED,
+    UNTYPED,
+    CellError,
+    CellRules,
     FieldMap,
     closest_column,
     form_columns,
@@ -40,16 +44,8 @@ from rubriclab.data.mapping import (
 )
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
-from rubriclab.models.cells import (
-    CANNOT_ASSESS,
-    TYPED,
-    UNTYPED,
-    CellError,
-    CellRules,
-    WordScore,
-)
 from rubriclab.models.characters import MAX_EXACT_INTEGER, describe, is_blank
-from rubriclab.models.text import Example
+from rubriclab.models.text import CANNOT_ASSESS, Example, WordScore
 
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
 # floats beyond 2**53 have lost digits.

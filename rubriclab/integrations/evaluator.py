@@ -14,11 +14,11 @@ from rubriclab.data.annotations import (
     aspects_about,
     questions_of,
 )
+from rubriclab.data.mapping import UNTYPED
 from rubriclab.errors import DataError, UserError
 from rubriclab.judges.stack import recorded_name
 from rubriclab.lab import Lab
 from rubriclab.learning.scoring import CriterionScore, Score
-from rubriclab.models.cells import UNTYPED
 from rubriclab.models.characters import one_line
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import show

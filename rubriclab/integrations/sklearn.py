@@ -16,12 +16,11 @@ from sklearn.utils import Tags, check_array, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from rubriclab.data.mapping import ABSENT, ReadingOptions, look_up
+from rubriclab.data.mapping import ABSENT, VERDICT_WORDS, ReadingOptions, look_up
 from rubriclab.data.readers import raw_table
 from rubriclab.data.rows import check_columns
 from rubriclab.errors import DataError
 from rubriclab.lab import Lab
-from rubriclab.models.cells import VERDICT_WORDS
 from rubriclab.models.characters import count, describe
 from rubriclab.models.version import Version
 from rubriclab.ops.scores import Scores

@@ -27,10 +27,9 @@ from pydantic.json_schema import SkipJsonSchema
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask, read
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
-from rubriclab.models.cells import CANNOT_ASSESS
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
-from rubriclab.models.text import Example, Scale, Words, named_annotations, named_reasons
+from rubriclab.models.text import CANNOT_ASSESS, Example, Scale, Words, named_annotations, named_reasons
 from rubriclab.prompts.prompt import Prompt, is_salvage
 
 S = TypeVar("S")

@@ -19,7 +19,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from rubriclab.errors import DataError, SettingsError, UserError
 from rubriclab.models.base import FrozenModel, canonical, content_path, digest
-from rubriclab.models.cells import WordScore
 from rubriclab.models.characters import is_blank
 
 
@@ -176,6 +175,30 @@ class Units(FrozenModel):
     kind: UnitKind
     beside: tuple[Material, ...] = ()
     weights: Literal["judge", "equal"] = "equal"
+
+
+# Raters' answers that they cannot judge a text.
+CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
+
+
+class WordScore(float):
+    """The score of a word for a level.
+
+    Attributes:
+        word: as in the cell.
+        usual: whether the score is that of a usual word for a verdict, not one that the user gave it.
+    """
+
+    word: str
+    usual: bool
+
+    def __new__(cls, score: float, word: str, usual: bool) -> Self:
+        level = super().__new__(cls, score)
+        level.word, level.usual = word, usual
+        return level
+
+    def __reduce__(self) -> tuple[type[WordScore], tuple[float, str, bool]]:
+        return WordScore, (float(self), self.word, self.usual)
 
 
 # A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.

@@ -14,12 +14,11 @@ from pyarrow import parquet
 
 from rubriclab.data.annotations import PairwiseComparison, comparisons_of
 from rubriclab.data.check import training_examples
-from rubriclab.data.mapping import NATIVE, parse_mapping
+from rubriclab.data.mapping import NATIVE, TYPED, UNTYPED, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import RowError
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
-from rubriclab.models.cells import TYPED, UNTYPED
 from rubriclab.models.text import Example, named_annotations
 
 EXPORTS = Path(__file__).parent / "exports"

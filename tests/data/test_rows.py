@@ -15,15 +15,15 @@ from hypothesis import given, settings, strategies as st
 
 import rubriclab as rl
 from rubriclab.data.check import training_examples
-from rubriclab.data.mapping import ReadingOptions, parse_mapping
+from rubriclab.data.mapping import TYPED, UNTYPED, ReadingOptions, parse_mapping
 from rubriclab.data.readers import from_rows, read
 from rubriclab.data.rows import MAX_REASON, RowError, example_of, without_placeholder
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH
-from rubriclab.models.cells import TYPED, UNTYPED, WordScore
 from rubriclab.models.text import (
     Example,
     Scale,
+    WordScore,
     data_digest,
     named_annotations,
     named_reasons,
