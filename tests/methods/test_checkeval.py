@@ -275,7 +275,7 @@ async def test_a_request_in_vain_is_told_and_costs_no_other_question():
 
 
 async def test_nothing_but_failures_is_an_error_that_says_what_to_do():
-    with pytest.raises(JudgeError, match=r"No question could be made from the seeds: .*another generator"):
+    with pytest.raises(JudgeError, match=r"No question could be made from the seeds: .*another `generator`"):
         await run(generator=FakeJudge(lambda _: "no"))
 
 
@@ -962,7 +962,7 @@ async def test_without_labels_the_paper_s_way_works(chosen: dict[str, Any]):
 
 
 async def test_without_seed_questions_there_is_nothing_to_start_from():
-    with pytest.raises(ChecklistError, match="checklist='FILE'"):
+    with pytest.raises(ChecklistError, match="`checklist=FILE`"):
         await run_learn(given=None)
 
 

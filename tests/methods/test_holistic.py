@@ -403,7 +403,7 @@ async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_prob
 async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(steps):
     generator = overall(geval__steps=lambda _: {"steps": steps})
     judge = overall()
-    with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another generator"):
+    with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another `generator`"):
         await learn("geval", TEXTS_GEVAL, judge=judge, generator=generator)
     assert len(of_template(generator, "geval/steps")) == 2
     assert judge.prompts == []
