@@ -97,14 +97,6 @@ def settings_names() -> tuple[str, ...]:
     return (*METHOD_NAMES, *plug_in_names(), JOINT)
 
 
-def plug_in_of(name: str) -> PlugIn | None:
-    """Return the plug-in that offers the method called `name`; `None` if it is built in or not installed."""
-    from rubriclab.judges.plug_ins import loaded
-
-    points = () if name in BUILT_IN else tuple(entry_points(group=PLUG_INS, name=name))
-    return loaded("method", points)[0] if points else None
-
-
 def _load_plug_in(name: str) -> Method:
     from rubriclab.judges.plug_ins import loaded
 
@@ -128,9 +120,11 @@ def guarded(method: object, plug_in: PlugIn) -> Method:
 
     from rubriclab.methods.holistic import require_scores
     from rubriclab.methods.method import CriterionRating, Method
+    from rubriclab.prompts.render import add_templates
 
     if not isinstance(method, Method) or method.name != plug_in.name:
         raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
+    add_templates(method.name, method.templates, plug_in.error)
     # Numbers of numpy become plain ones.
     scored: TypeAdapter[tuple[float | None, tuple[CriterionRating, ...]]] = TypeAdapter(
         tuple[float | None, tuple[CriterionRating, ...]],

@@ -1,4 +1,5 @@
-"""Yes/no questions: reading a judge's answer, questions as criteria and in prompts, and their selection by labels.
+"""Yes/no questions: reading a judge's answer, questions as criteria and in prompts, and their selection by labels; and
+the removal of redundant criteria of any kind.
 
 CheckEval's published code looks for "yes" and "no" anywhere, inside words too. Here an answer is the whole
 text, or its beginning up to a mark before an explanation; an ambiguous text is unreadable.
@@ -8,6 +9,11 @@ answers never vary, if they correlate negatively with the labels, or if they rep
 about thirty labels and as many questions the last two may be chance; each rule has a threshold against that. All
 questions weigh the same: on 30 labels, weights by regression overfit (Spearman 0.61 to 0.63 on other texts, 0.65 with
 equal weights), and CheckEval's paper (appendix C.2) finds no gain in them either.
+
+About redundancy, the papers ask about every pair (HypoEval: 380 calls in the published code); a model that sees all
+criteria needs one call, which groups those that are the same or nested, and the better one is kept. Only equal wording
+is decided without a call. The order of words matters: "Does the cause come before the effect?" with exchanged nouns
+asks the opposite.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -60,7 +66,9 @@ def read_answer(text: str) -> YesNo | None:
     another answer or a hedge. "True" and "false" are unreadable, since they may be about the text instead of the
     question.
     """
-    plain = _plain(text).translate(_DECORATION).strip(_ENCLOSING).casefold()
+    ordinary = unicodedata.normalize("NFKC", text.replace("№", "#"))  # NFKC would turn it into "No"
+    visible = "".join(character for character in ordinary if unicodedata.category(character) != "Cf")
+    plain = visible.translate(_DECORATION).strip(_ENCLOSING).casefold()
     match = _ANSWER.fullmatch(plain)
     if match is None or set(_ANSWER_OR_HEDGE.findall(plain)) != {match["answer"]}:
         return None
@@ -76,12 +84,6 @@ def _yes_or_no(value: Any) -> Any:
 
 # A field of a reply that must be yes or no.
 YesOrNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]
-
-
-def _plain(text: str) -> str:
-    """Return `text` with full-width letters normalised and without invisible characters."""
-    ordinary = unicodedata.normalize("NFKC", text.replace("№", "#"))  # NFKC would turn it into "No"
-    return "".join(character for character in ordinary if unicodedata.category(character) != "Cf")
 
 
 def question_of(criterion: Criterion) -> Question:
@@ -157,7 +159,7 @@ def payload(criterion: Criterion, *, presupposed: bool = True) -> dict[str, str 
 
 
 # Fewest answers on training texts that can speak against a question.
-FEWEST_ANSWERS = 10
+MIN_ANSWERS = 10
 
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. On 30
 # labels it cost nothing if all questions were good (Spearman 0.65 on other texts with and without it), and raised 0.53
@@ -165,11 +167,11 @@ FEWEST_ANSWERS = 10
 AGAINST = 0.2
 
 # Correlation of two questions' answers from which the later one is redundant.
-REPEATED = 0.95
+REPEATED_CORRELATION = 0.95
 
 # Two questions with one or two rare answers may have them on the same texts by chance, among 400 pairs of questions and
 # 30 texts. With three rare answers of 30, one pair in 4,060 does.
-FEWEST_RARE = 3
+MIN_RARE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +236,9 @@ def select_questions(questions: Sequence[Criterion], answers: AnswerMatrix, *, e
     dropped |= _repeating([column for column in order if column not in dropped], questions, answers)
     notes: tuple[str, ...] = ()
     if questions and len(dropped) == len(questions):
-        best = _best_of_each(questions, r)
+        known = {question.id: -2.0 if math.isnan(each) else each for question, each in zip(questions, r, strict=True)}
+        firsts = [max(group, key=lambda each: known[each.id]) for group in by_trait(questions).values()]
+        best = [questions.index(each) for each in firsts]
         dropped = {column: reason for column, reason in dropped.items() if column not in best}
         notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(best)})",)
     kept = tuple(question for column, question in enumerate(questions) if column not in dropped)
@@ -249,9 +253,9 @@ def _unvarying(answers: AnswerMatrix) -> dict[int, str]:
     constant = {}
     for column, (good, applies) in enumerate(zip(answers.good.T, answers.applies.T, strict=True)):
         present = good[~np.isnan(good)]
-        if not len(present) and (~applies).sum() >= FEWEST_ANSWERS:
+        if not len(present) and (~applies).sum() >= MIN_ANSWERS:
             constant[column] = f"it cannot be asked of any of the {len(good)} training texts"
-        elif len(present) >= FEWEST_ANSWERS and len(set(present)) == 1:
+        elif len(present) >= MIN_ANSWERS and len(set(present)) == 1:
             constant[column] = f"the same answer for all {len(present)} training texts that it was asked of"
     return constant
 
@@ -264,7 +268,7 @@ def _against(answers: AnswerMatrix, r: Sequence[float]) -> dict[int, str]:
     present = (~np.isnan(answers.good)).sum(axis=0)
     negative = {}
     for column, (correlation, n) in enumerate(zip(r, present.tolist(), strict=True)):
-        if correlation < 0 and n >= FEWEST_ANSWERS and (p := p_below(correlation, n)) < AGAINST:
+        if correlation < 0 and n >= MIN_ANSWERS and (p := p_below(correlation, n)) < AGAINST:
             negative[column] = (
                 f"runs against the labels: correlation {correlation:.2f} over {n} training texts, "
                 f"so low by chance in {p:.1%} of cases"
@@ -275,30 +279,24 @@ def _against(answers: AnswerMatrix, r: Sequence[float]) -> dict[int, str]:
 def _unearned(questions: Sequence[Criterion], answers: AnswerMatrix, ends: float) -> dict[int, str]:
     """Return the columns of generated questions that the worst texts pass as often as the best.
 
-    Every text passes such a question, or even nonsense does.
+    Every text passes such a question, or even nonsense does. There are none if the two ends of the labels overlap.
     """
-    worst, best = _ends(answers.labels, ends)
+    labels, ordered = answers.labels, np.sort(answers.labels)
+    count = math.floor(ends * len(labels))
+    if not count or ordered[count - 1] >= ordered[-count]:
+        return {}
     unearned = {}
     for column, question in enumerate(questions):
-        low, high = (answers.good[rows, column] for rows in (worst, best))
+        low = answers.good[labels <= ordered[count - 1], column]
+        high = answers.good[labels >= ordered[-count], column]
         low, high = low[~np.isnan(low)], high[~np.isnan(high)]
-        if is_handwritten(question) or min(len(low), len(high)) < FEWEST_RARE or low.mean() < high.mean():
+        if is_handwritten(question) or min(len(low), len(high)) < MIN_RARE or low.mean() < high.mean():
             continue
         unearned[column] = (
             f"the worst texts earn it as often as the best: {low.sum():g} of the {len(low)} rated lowest, "
             f"{high.sum():g} of the {len(high)} rated highest"
         )
     return unearned
-
-
-def _ends(labels: FloatArray, share: float) -> tuple[BoolArray, BoolArray]:
-    """Return the masks of the texts with the lowest and the highest labels; empty if the two ends overlap."""
-    count = math.floor(share * len(labels))
-    ordered = np.sort(labels)
-    if not count or ordered[count - 1] >= ordered[-count]:
-        none = np.zeros(len(labels), dtype=bool)
-        return none, none
-    return labels <= ordered[count - 1], labels >= ordered[-count]
 
 
 def p_below(r: float, n: int) -> float:
@@ -312,7 +310,14 @@ def p_below(r: float, n: int) -> float:
 
 def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
     """Return the columns that repeat the answers of an earlier one in `order`, on all texts that they apply to."""
-    r, shared, rare = _pairs(answers.good)
+    # For each pair of columns: the number of common texts, the correlation, and the rarer answers of the first one.
+    has = (~np.isnan(answers.good)).astype(float)
+    filled = np.where(np.isnan(answers.good), 0.0, answers.good)
+    shared, ones, squares = has.T @ has, filled.T @ has, (filled**2).T @ has
+    spread = shared * squares - ones**2
+    scale = np.sqrt(np.maximum(spread * spread.T, 0))
+    r = np.divide(shared * (filled.T @ filled) - ones * ones.T, scale, out=np.zeros_like(scale), where=scale > 1e-9)
+    r, rare = np.round(r, 9), np.minimum(ones, shared - ones)
     kept: list[int] = []
     repeated = {}
     for column in order:
@@ -321,9 +326,9 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
             other
             for other, more in zip(kept, adds, strict=True)
             if not more
-            and shared[other, column] >= FEWEST_ANSWERS
-            and min(rare[other, column], rare[column, other]) >= FEWEST_RARE
-            and r[other, column] >= REPEATED
+            and shared[other, column] >= MIN_ANSWERS
+            and min(rare[other, column], rare[column, other]) >= MIN_RARE
+            and r[other, column] >= REPEATED_CORRELATION
         ]
         if alike:
             first, n = alike[0], int(shared[alike[0], column])
@@ -335,37 +340,16 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
     return repeated
 
 
-def _pairs(good: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return for each pair of columns the correlation, the common texts, and the rarer answers of the first one."""
-    has = (~np.isnan(good)).astype(float)
-    filled = np.where(np.isnan(good), 0.0, good)
-    n, ones, squares = has.T @ has, filled.T @ has, (filled**2).T @ has
-    spread = n * squares - ones**2
-    scale = np.sqrt(np.maximum(spread * spread.T, 0))
-    r = np.divide(n * (filled.T @ filled) - ones * ones.T, scale, out=np.zeros_like(scale), where=scale > 1e-9)
-    return np.round(r, 9), n, np.minimum(ones, n - ones)
-
-
-def _best_of_each(questions: Sequence[Criterion], r: Sequence[float]) -> list[int]:
-    columns = {question.id: column for column, question in enumerate(questions)}
-    groups = ([columns[each.id] for each in group] for group in by_trait(questions).values())
-    return [max(group, key=lambda column: _known(r[column])) for group in groups]
-
-
-def _known(r: float) -> float:
-    return -2.0 if math.isnan(r) else r
-
-
 TEMPLATE = "deduplication/group"
 
 # Most entries in one prompt. With more criteria, every pair is still shown together in some prompt.
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 
 TOKENS_PER_GROUP = 100
 
 # Largest share of the entries that may repeat others: a weak judge puts nearly all of them into one group. In a small
 # list that many may.
-MOST_REPEATED, FEW = 1 / 3, 2
+MAX_REPEATED_SHARE, MAX_REPEATED_OF_FEW = 1 / 3, 2
 
 Noun = Literal["question", "hypothesis"]
 Relation = Literal["same", "nested"]
@@ -381,22 +365,18 @@ def shown_ids(fields: Mapping[str, Any]) -> list[str]:
     return [entry["id"] for entry in fields["entries"]]
 
 
-def _as_shown(value: Any, info: ValidationInfo) -> Any:
-    return bare_id(value, shown_ids(info.context)) if info.context else value
-
-
-def _lower(value: Any) -> Any:
-    return value.strip().lower() if isinstance(value, str) else value
-
-
-ShownId = Annotated[str, BeforeValidator(_as_shown)]
+ShownId = Annotated[
+    str, BeforeValidator(lambda value, info: bare_id(value, shown_ids(info.context)) if info.context else value)
+]
 
 
 class Group(BaseModel):
     """Entries that repeat one another."""
 
     reason: Reason
-    relation: Annotated[Relation, BeforeValidator(_lower)]
+    relation: Annotated[
+        Relation, BeforeValidator(lambda value: value.strip().lower() if isinstance(value, str) else value)
+    ]
     members: list[ShownId]
     best: ShownId
 
@@ -430,18 +410,17 @@ class Groups(BaseModel):
     groups: Annotated[list[Group], keep_valid(("reason",))]
 
 
-@dataclass(frozen=True, slots=True)
-class Redundancy:
-    """The relation of two redundant criteria, the better worded one, and the reason."""
-
-    relation: Relation
-    best: str
-    reason: str
-
-
 def group_prompt(criteria: Sequence[Criterion], noun: Noun, assignment: Assignment) -> Prompt[Groups]:
     """Return the prompt for the groups among `criteria`."""
-    fields = {**assignment.fields(), "noun": noun, "entries": [_entry(criterion) for criterion in criteria]}
+    entries = [
+        {
+            "id": each.id,
+            "text": f"{each.trait}: {each.statement}" if each.kind == "hypothesis" else each.statement,
+            "levels": [{"score": level.score, "description": level.description} for level in each.levels],
+        }
+        for each in criteria
+    ]
+    fields = {**assignment.fields(), "noun": noun, "entries": entries}
     return Prompt(TEMPLATE, fields, Groups, max_tokens=512 + TOKENS_PER_GROUP * len(criteria))
 
 
@@ -451,7 +430,7 @@ async def find_redundant(
     assignment: Assignment,
     judge: Judge,
     *,
-    most_shown: int = MOST_SHOWN,
+    most_shown: int = MAX_SHOWN,
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the ids of the criteria that repeat a better one, each with the reason; and notes for the user.
 
@@ -464,12 +443,22 @@ async def find_redundant(
         tiers: criteria in order of preference.
         most_shown: most entries in one prompt; with 2, every pair has a prompt of its own.
     """
-    dropped = _equally_worded([criterion for tier in tiers for criterion in tier])
+    first: dict[tuple[str, ...], str] = {}
+    dropped = {}
+    for each in itertools.chain.from_iterable(tiers):
+        key = (wording(each.statement), *(wording(level.description) for level in each.levels))
+        if first.setdefault(key, each.id) != each.id:
+            dropped[each.id] = f"worded like {first[key]}"
     remaining = [[criterion for criterion in tier if criterion.id not in dropped] for tier in tiers]
-    redundancies, notes = await _redundancies(
-        [criterion for tier in remaining for criterion in tier], noun, assignment, judge, most_shown
-    )
-    return dropped | _dropped(remaining, redundancies), notes
+    shown = blocks([criterion for tier in remaining for criterion in tier], most_shown)
+    found = await asyncio.gather(*(_redundant_pairs(block, noun, assignment, judge) for block in shown))
+    pairs: dict[frozenset[str], Group] = {}
+    for each_pairs in found:
+        pairs = {**({} if isinstance(each_pairs, str) else each_pairs), **pairs}
+    plural = "hypotheses" if noun == "hypothesis" else f"{noun}s"
+    failures = [each for each in found if isinstance(each, str)][:1]
+    notes = tuple(f"{plural} that repeat others in other words are kept: {failure}" for failure in failures)
+    return dropped | _dropped(remaining, pairs), notes
 
 
 def blocks(criteria: Sequence[Criterion], most: int) -> list[list[Criterion]]:
@@ -488,96 +477,44 @@ def wording(text: str) -> str:
     return _CLOSING.sub("", quoted[2] if quoted else plain)
 
 
-def _equally_worded(criteria: Sequence[Criterion]) -> dict[str, str]:
-    first: dict[tuple[str, ...], str] = {}
-    dropped = {}
-    for criterion in criteria:
-        key = (wording(criterion.statement), *(wording(level.description) for level in criterion.levels))
-        if first.setdefault(key, criterion.id) != criterion.id:
-            dropped[criterion.id] = f"worded like {first[key]}"
-    return dropped
-
-
-async def _redundancies(
-    criteria: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge, most_shown: int
-) -> tuple[dict[frozenset[str], Redundancy], tuple[str, ...]]:
-    found = await asyncio.gather(*(_within(block, noun, assignment, judge) for block in blocks(criteria, most_shown)))
-    redundancies: dict[frozenset[str], Redundancy] = {}
-    for each in found:
-        redundancies = {**({} if isinstance(each, str) else each), **redundancies}
-    plural = "hypotheses" if noun == "hypothesis" else f"{noun}s"
-    unasked = next((each for each in found if isinstance(each, str)), None)
-    notes = () if unasked is None else (f"{plural} that repeat others in other words are kept: {unasked}",)
-    return redundancies, notes
-
-
-async def _within(
+async def _redundant_pairs(
     block: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge
-) -> dict[frozenset[str], Redundancy] | str:
-    """Return the redundant pairs among the criteria of one prompt, or why there is no usable reply.
+) -> dict[frozenset[str], Group] | str:
+    """Return the redundant pairs among the criteria of one prompt, with their groups, or why there is no usable reply.
 
     A reply by which too many would be dropped is asked for once more.
     """
-    prompt = group_prompt(block, noun, assignment)
-    answer = await ask(judge, prompt, salvage=Groups)
-    if answer.value is None or answer.reply is None:
-        return answer.missing
-    pairs = _redundant_pairs(answer.value, block)
-    if not (fault := _too_many(pairs, block)):
-        return pairs
-    answer = await ask(judge, prompt.repaired(answer.reply.text, fault), salvage=Groups)
-    pairs = _redundant_pairs(answer.value, block) if answer.value else {}
-    return (answer.missing or _too_many(pairs, block)) or pairs
+    seeds = {each.id: each.question.seed for each in block if each.question and each.question.origin == "elaborated"}
+    prompt, fault = group_prompt(block, noun, assignment), ""
+    for _ in range(2):
+        answer = await ask(judge, prompt, salvage=Groups)
+        if answer.value is None or answer.reply is None:
+            return answer.missing
+        pairs: dict[frozenset[str], Group] = {}
+        for group in answer.value.groups:
+            for one, other in group.pairs():
+                if group.relation == "same" or (seeds.get(one) != other and seeds.get(other) != one):
+                    pairs.setdefault(frozenset((one, other)), group)
+        repeated = len(_dropped([block], pairs))
+        if repeated <= max(MAX_REPEATED_OF_FEW, MAX_REPEATED_SHARE * len(block)):
+            return pairs
+        fault = f"at most a third of the {len(block)} entries may repeat others; by these groups {repeated} would."
+        prompt = prompt.repaired(answer.reply.text, fault)
+    return fault
 
 
-def _redundant_pairs(groups: Groups, block: Sequence[Criterion]) -> dict[frozenset[str], Redundancy]:
-    by_id = {criterion.id: criterion for criterion in block}
-    redundancies: dict[frozenset[str], Redundancy] = {}
-    for group in groups.groups:
-        for one, other in group.pairs():
-            if group.relation == "same" or not _derived(by_id[one], by_id[other]):
-                redundancy = Redundancy(group.relation, group.best, group.reason.strip())
-                redundancies.setdefault(frozenset((one, other)), redundancy)
-    return redundancies
-
-
-def _too_many(pairs: Mapping[frozenset[str], Redundancy], block: Sequence[Criterion]) -> str:
-    """Return what is wrong with a grouping that would drop more than a third of the criteria; else an empty text."""
-    repeated = len(_dropped([block], pairs))
-    if repeated <= max(FEW, MOST_REPEATED * len(block)):
-        return ""
-    return f"at most a third of the {len(block)} entries may repeat others; by these groups {repeated} would."
-
-
-def _derived(one: Criterion, other: Criterion) -> bool:
-    return any(
-        a.question is not None and a.question.origin == "elaborated" and a.question.seed == b.id
-        for a, b in ((one, other), (other, one))
-    )
-
-
-def _dropped(tiers: Sequence[Sequence[Criterion]], redundancies: Mapping[frozenset[str], Redundancy]) -> dict[str, str]:
-    best = {repetition.best for repetition in redundancies.values()}
+def _dropped(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[frozenset[str], Group]) -> dict[str, str]:
+    """Return the ids of the criteria that repeat an earlier one, each with the reason."""
+    best = {group.best for group in pairs.values()}
     kept: list[str] = []
     dropped: dict[str, str] = {}
-    for criterion in (each for tier in tiers for each in _better_wording_first(tier, best)):
+    for criterion in (each for tier in tiers for each in sorted(tier, key=lambda each: each.id not in best)):
         name = criterion.id
-        repeated = ((other, redundancies[pair]) for other in kept if (pair := frozenset((name, other))) in redundancies)
-        if (first := next(repeated, None)) is None:
+        repeated = [(other, pairs[pair]) for other in kept if (pair := frozenset((name, other))) in pairs]
+        if not repeated:
             kept.append(name)
-        else:
-            other, repetition = first
-            how = "says what {} says" if repetition.relation == "same" else "is nested with {}"
-            dropped[name] = f"{how.format(other)}: {repetition.reason}".removesuffix(": ")
+            continue
+        other, group = repeated[0]
+        how = "says what {} says" if group.relation == "same" else "is nested with {}"
+        dropped[name] = f"{how.format(other)}: {group.reason.strip()}".removesuffix(": ")
     return dropped
-
-
-def _better_wording_first(tier: Sequence[Criterion], best: Collection[str]) -> list[Criterion]:
-    return sorted(tier, key=lambda criterion: criterion.id not in best)
-
-
-def _entry(criterion: Criterion) -> dict[str, Any]:
-    hypothesis = criterion.kind == "hypothesis"
-    levels = [{"score": level.score, "description": level.description} for level in criterion.levels]
-    text = f"{criterion.trait}: {criterion.statement}" if hypothesis else criterion.statement
-    return {"id": criterion.id, "text": text, "levels": levels}

@@ -32,7 +32,7 @@ R = TypeVar("R", bound=BaseModel)
 SALVAGE = "salvage"
 
 # Characters of an unusable reply that its repair quotes, so that an endless reply is not paid for again in full.
-LONGEST_QUOTED = 4000
+MAX_QUOTED = 4000
 
 
 def is_salvage(info: ValidationInfo) -> bool:
@@ -81,21 +81,16 @@ class Prompt(Generic[R]):
     def repaired(self, reply: str, complaint: str) -> Prompt[R]:
         """Return the prompt that repeats this one with `complaint` about `reply`.
 
-        At most `LONGEST_QUOTED` characters of the reply are quoted: its beginning and its end.
+        At most `MAX_QUOTED` characters of the reply are quoted: its beginning and its end.
         """
-        return replace(self, repair=Repair(_quoted(reply), complaint))
+        if (left_out := len(reply) - MAX_QUOTED) > 0:
+            half = MAX_QUOTED // 2
+            reply = f"{reply[:half]}\n[… {left_out:,} characters are left out here …]\n{reply[-half:]}"
+        return replace(self, repair=Repair(reply, complaint))
 
     def salvaging(self, reply: type[R]) -> Prompt[R]:
         """Return the prompt by which the usable entries of a failed reply are read, in the form of `reply`."""
         return replace(self, reply=reply, fields={**self.fields, SALVAGE: True})
-
-
-def _quoted(reply: str) -> str:
-    left_out = len(reply) - LONGEST_QUOTED
-    if left_out <= 0:
-        return reply
-    half = LONGEST_QUOTED // 2
-    return f"{reply[:half]}\n[… {left_out:,} characters are left out here …]\n{reply[-half:]}"
 
 
 ReadBy = Literal["id", "name", "order"]
@@ -312,7 +307,8 @@ class _Recognition:
         shifted = self._shifted()
         for entry in self._listed:
             id_, how = self._find(entry.key)
-            if entry.key is not None and _prefix(entry.key) in shifted:
+            numbered = _NUMBERED.fullmatch(_plain(entry.key or ""))
+            if numbered and numbered[1] in shifted:
                 continue
             groups.setdefault(entry.group, []).append(_KNOWN if id_ else entry.value)
             if id_:
@@ -334,9 +330,12 @@ class _Recognition:
             if self._find(key)[0] is not None:
                 yield _Entry(key, value, 0)
             elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
-                yield from (_Entry(_id_in(item), item, group) for item in value if isinstance(item, dict))
+                for item in (each for each in value if isinstance(each, dict)):
+                    ids = (item[name] for name in _ID_FIELDS if name in item)
+                    yield _Entry(next((str(id_) for id_ in ids if type(id_) in (str, int)), None), item, group)
             elif isinstance(value, dict) and (
-                (flat and _holds_entries(value)) or any(self._find(inner)[0] is not None for inner in value)
+                (flat and value and all(isinstance(inner, dict) for inner in value.values()))
+                or any(self._find(inner)[0] is not None for inner in value)
             ):
                 yield from (_Entry(inner, item, group) for inner, item in value.items())
             else:
@@ -384,10 +383,6 @@ class _Recognition:
         }
 
 
-def _holds_entries(value: Mapping[Any, Any]) -> bool:
-    return bool(value) and all(isinstance(inner, dict) for inner in value.values())
-
-
 def _plain(key: str) -> str:
     return " ".join(key.strip(_AROUND_ID).casefold().split())
 
@@ -398,16 +393,6 @@ def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     for plain, id_ in pairs:
         ids.setdefault(plain, set()).add(id_)
     return {plain: next(iter(those)) for plain, those in ids.items() if len(those) == 1 and plain}
-
-
-def _id_in(item: Mapping[str, Any]) -> str | None:
-    values = (item[name] for name in _ID_FIELDS if name in item)
-    return next((str(value) for value in values if type(value) in (str, int)), None)
-
-
-def _prefix(key: str) -> str | None:
-    numbered = _NUMBERED.fullmatch(_plain(key))
-    return numbered[1] if numbered else None
 
 
 def _numbers(keys: Iterable[str]) -> dict[str, set[int]]:

@@ -17,7 +17,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -58,6 +58,9 @@ _TAG_LENGTH = 16
 # Renders a part of a turn with a prompt's fields.
 _Part = Callable[[Mapping[str, Any]], str]
 
+# By method of another package: the folder of its templates, and the error that names the package.
+_PLUG_INS: dict[str, tuple[Path | None, Callable[[str], Exception]]] = {}
+
 
 class Message(TypedDict):
     """One turn of a conversation, as chat interfaces take it."""
@@ -96,12 +99,25 @@ def render(prompt: Prompt[Any]) -> list[Message]:
     return [turn.message for turn in render_turns(prompt)]
 
 
+def add_templates(method: str, folder: Path | None, error: Callable[[str], Exception]) -> None:
+    """Let prompts of a method of another package be rendered from its own `folder`.
+
+    Args:
+        error: makes the error for a template that cannot be rendered from what is wrong with it.
+    """
+    _PLUG_INS[method] = (folder, error)
+
+
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     """Return the turns that ask `prompt`, divided into parts; see `render`."""
     try:
         turns = [(role, [part(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
     except Exception as error:
-        raise _failed(prompt.name, error) from error
+        _, plug_in_error = _PLUG_INS.get(prompt.name.partition("/")[0], (None, None))
+        if plug_in_error is None:
+            raise
+        fault = f"has the template {prompt.name!r}, which cannot be rendered: {type(error).__name__}: {error}"
+        raise plug_in_error(fault) from error
     question = turns[-1][1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.of_text
@@ -109,11 +125,19 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
         question[-1 if after_text else 0] += _PARTS_APART + form
     if len(question) > 1 and not after_text:
         question[-1] += _PARTS_APART + _CLOSING
-    rendered = _tagged([Turn(role, _spaced(parts)) for role, parts in turns])
+    spaced = []
+    for role, parts in turns:
+        *before, last = [part for part in parts if part] or [""]
+        spaced.append(Turn(role, (*(part + _PARTS_APART for part in before), last)))
+    rendered = _tagged(spaced)
     if prompt.repair:
         # Some providers refuse a turn without words, and would end the command over an empty reply.
         rendered.append(Turn("assistant", (inert(prompt.repair.reply).strip() or "(nothing)",)))
-        rendered.append(Turn("user", (_complaint(inert(prompt.repair.complaint)),)))
+        complaint = (
+            f"That reply cannot be used: {inert(prompt.repair.complaint)} Answer the same question again, with one "
+            "JSON object in the form asked for and nothing around it."
+        )
+        rendered.append(Turn("user", (complaint,)))
     return rendered
 
 
@@ -169,76 +193,40 @@ def _untitled(schema: Any) -> Any:
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
-def _spaced(parts: Sequence[str]) -> tuple[str, ...]:
-    """Return the parts that are not empty, each but the last with the blank line after it."""
-    *before, last = [part for part in parts if part] or [""]
-    return (*(part + _PARTS_APART for part in before), last)
-
-
-def _complaint(complaint: str) -> str:
-    return (
-        f"That reply cannot be used: {complaint} Answer the same question again, with one JSON object in the form "
-        "asked for and nothing around it."
-    )
-
-
 def _path(name: str) -> Path:
     own = FOLDER / f"{name}.md"
     method, _, template = name.partition("/")
-    if own.exists():
-        return own
-    from rubriclab.methods.catalogue import METHODS
-
-    folder = METHODS[method].templates if method in METHODS else None
-    return folder / f"{template}.md" if folder else own
+    folder, _ = _PLUG_INS.get(method, (None, None))
+    return folder / f"{template}.md" if folder and not own.exists() else own
 
 
 @functools.cache
 def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
-    turns = _turns(_path(name).read_text("utf-8"))
-    return tuple((role, tuple(_part(text) for text in parts)) for role, parts in turns)
-
-
-def _part(text: str) -> _Part:
-    """Return what renders a part of a turn with a prompt's fields; one without variables is rendered once."""
-    from jinja2 import meta
-
-    if not meta.find_undeclared_variables(_environment().parse(text)) and not _INCLUDE.search(text):
-        constant = _environment().from_string(text).render()
-        return lambda _fields: constant
-    return _environment().from_string(text).render
-
-
-def _turns(template: str) -> list[tuple[str, list[str]]]:
-    """Return role and wording of each turn; several passages if it is divided.
+    """Return role and parts of each turn of a template; several parts if it is divided.
 
     Raises:
         ValueError: if there is text before the first turn, the last turn is not the user's, or another one is divided.
     """
-    before, *found = _PART.split(template)
-    names = found[::2]
-    roles = [name for name in names if name in _ROLES]
+    from jinja2 import meta
+
+    before, *found = _PART.split(_path(name).read_text("utf-8"))
+    names, passages = found[::2], found[1::2]
+    roles = [each for each in names if each in _ROLES]
     divisions = names[len(roles) :]
     if before.strip() or roles[-1:] != ["user"]:
         raise ValueError("expected turns that begin with a line '=== system' or '=== user', the user's as the last one")
-    if names[: len(roles)] != roles or divisions != [name for name in _DIVISIONS if name in divisions]:
+    if names[: len(roles)] != roles or divisions != [each for each in _DIVISIONS if each in divisions]:
         raise ValueError("'=== input' and '=== text' were expected once, in this order, in the user's last turn")
-    passages = found[1::2]
-    turns = [(role, [text]) for role, text in zip(roles, passages, strict=False)]
-    turns[-1][1].extend(passages[len(roles) :])
-    return turns
-
-
-def _failed(name: str, error: Exception) -> Exception:
-    """Return the error for a template that cannot be rendered: that of its package if it is not built in."""
-    if (FOLDER / f"{name}.md").exists():
-        return error
-    from rubriclab.methods.catalogue import plug_in_of
-
-    plug_in = plug_in_of(name.partition("/")[0])
-    if plug_in is None:
-        return error
-    return plug_in.error(f"has the template {name!r}, which cannot be rendered: {type(error).__name__}: {error}")
+    parts: list[_Part] = []
+    for text in passages:
+        render_part = _environment().from_string(text).render
+        if not meta.find_undeclared_variables(_environment().parse(text)) and not _INCLUDE.search(text):
+            # A part without variables is rendered once.
+            parts.append(functools.partial(lambda constant, _fields: constant, render_part()))
+        else:
+            parts.append(render_part)
+    last = len(roles) - 1
+    return tuple((role, tuple(parts[place:] if place == last else [parts[place]])) for place, role in enumerate(roles))
 
 
 def _included(template: str) -> set[str]:
@@ -289,19 +277,18 @@ def inert(text: str) -> str:
 
     Each is replaced by visible characters that say what it was.
     """
+
+    def reveal(found: re.Match[str]) -> str:
+        if found["tags"]:
+            hidden = "".join(chr(ord(character) - 0xE0000) for character in found["tags"])
+        elif found["bytes"]:
+            codes = map(ord, found["bytes"])
+            values = bytes(code - 0xFE00 if code < 0xE0100 else code - 0xE0100 + 16 for code in codes)
+            hidden = values.decode("utf-8", "replace")
+        else:
+            return found[0]
+        return f"[hidden text: {''.join(filter(str.isprintable, hidden))}]"
+
     if not text.isascii() and _MAY_HIDE.search(text):
-        text = _HIDDEN.sub(_written_out, text)
+        text = _HIDDEN.sub(reveal, text)
     return _CONTROL.sub(lambda found: f"{found[0]} ", text) if "<" in text or "[" in text else text
-
-
-def _written_out(found: re.Match[str]) -> str:
-    if found["tags"]:
-        hidden = "".join(chr(ord(character) - 0xE0000) for character in found["tags"])
-    elif found["bytes"]:
-        codes = map(ord, found["bytes"])
-        hidden = bytes(code - 0xFE00 if code < 0xE0100 else code - 0xE0100 + 16 for code in codes).decode(
-            "utf-8", "replace"
-        )
-    else:
-        return found[0]
-    return f"[hidden text: {''.join(filter(str.isprintable, hidden))}]"

@@ -16,7 +16,7 @@ from rubriclab.judges.stack import (
     LocalBudget,
     Retried,
 )
-from rubriclab.prompts.prompt import LONGEST_QUOTED
+from rubriclab.prompts.prompt import MAX_QUOTED
 
 
 async def flooding(_prompt: object) -> str:
@@ -52,4 +52,4 @@ def test_a_repair_quotes_the_beginning_and_the_end_of_a_long_reply() -> None:
     assert repair.reply.startswith("beginx")
     assert repair.reply.endswith("xend")
     assert "996,008 characters are left out here" in repair.reply
-    assert len(repair.reply) < LONGEST_QUOTED + 100
+    assert len(repair.reply) < MAX_QUOTED + 100

@@ -198,7 +198,7 @@ def test_pairs_are_correlated_as_by_numpy(draw: int):
     x, y = rng.integers(0, 2, 20).astype(float), rng.integers(0, 2, 20).astype(float)
     x[rng.random(20) < 0.2] = np.nan
     both = ~np.isnan(x)
-    with patch.multiple("rubriclab.methods.questions", REPEATED=0.3, FEWEST_ANSWERS=3):
+    with patch.multiple("rubriclab.methods.questions", REPEATED_CORRELATION=0.3, MIN_ANSWERS=3):
         found = chosen(sheet(x, y, labels=np.zeros(20)))
     if len(set(x[both])) > 1 and len(set(y)) > 1:
         r = np.corrcoef(x[both], y[both])[0, 1] if len(set(y[both])) > 1 else 0.0
@@ -227,7 +227,7 @@ def test_at_least_one_question_stays_and_each_is_kept_or_dropped(draw: int):
     good[rng.random((n, q)) < rng.choice([0, 0.3])] = np.nan
     questions = [question(f"q{at}", f"Side {at % 2}", seed="a1") for at in range(q)]
     given_ = AnswerMatrix(good, rng.random((n, q)) < 0.9, rng.integers(1, 4, n).astype(float))
-    with patch.multiple("rubriclab.methods.questions", FEWEST_ANSWERS=3, AGAINST=0.5):
+    with patch.multiple("rubriclab.methods.questions", MIN_ANSWERS=3, AGAINST=0.5):
         found = select_questions(questions, given_)
     assert found.questions
     assert sorted([*kept(found), *found.dropped]) == sorted(each.id for each in questions)

@@ -44,7 +44,7 @@ from rubriclab.methods.prompting import (
     numbered_reasons,
     shown_once,
 )
-from rubriclab.methods.questions import MOST_SHOWN, find_redundant
+from rubriclab.methods.questions import MAX_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
@@ -732,7 +732,7 @@ class _HypoEvalRun:
         self.bank.keep_only(kept, f"no place in the final bank of {size}")
         self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
 
-    async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MOST_SHOWN) -> None:
+    async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MAX_SHOWN) -> None:
         redundant, notes = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
         self.notes += notes
         for name, reason in redundant.items():

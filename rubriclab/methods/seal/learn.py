@@ -24,7 +24,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, scores_of, silent
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, shown_once
 from rubriclab.methods.questions import (
-    FEWEST_ANSWERS,
+    MIN_ANSWERS,
     AnswerMatrix,
     SelectedQuestions,
     p_below,
@@ -165,7 +165,7 @@ def select_by_labels(questions: Sequence[Criterion], answers: AnswerMatrix) -> S
     for column, (question, r, n) in enumerate(zip(questions, correlations, counts, strict=True)):
         proposed = question_of(question).origin == "proposed"
         # Without a correlation (NaN), other rules apply.
-        if proposed and n >= FEWEST_ANSWERS and (p := p_below(-r, n)) > TRACKING:
+        if proposed and n >= MIN_ANSWERS and (p := p_below(-r, n)) > TRACKING:
             untracked[column] = (
                 f"does not track the labels: correlation {r:.2f} over {n} training texts, "
                 f"so high by chance in {p:.1%} of cases"
