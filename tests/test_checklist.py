@@ -174,7 +174,7 @@ def test_the_readme_shows_a_checklist_that_can_be_loaded() -> None:
 def test_nothing_shipped_is_said_with_what_ships_and_what_to_do(task: str, aspect: str, message: str) -> None:
     with pytest.raises(ChecklistError, match=message) as raised:
         load_checklist(task, aspect)
-    assert "checklist='FILE'" in str(raised.value)
+    assert "`checklist=FILE`" in str(raised.value)
     assert "lab.lint('FILE')" in str(raised.value)
     assert '"sub_dimensions": [' in str(raised.value)
 

@@ -28,7 +28,7 @@ Progress = Callable[[str, float], None]
 MISSING_SHARE = 0.5
 
 # Groups are left out one by one up to this number of folds; a fold of more groups is about 2 % of the texts.
-MOST_FOLDS = 50
+MAX_FOLDS = 50
 
 
 def silent(_doing: str, _share: float) -> None:
@@ -160,16 +160,8 @@ class LearningCalls:
     unrated: int = 0
 
 
-def _one_for_each_text(training_input: TrainingInput, _settings: Any) -> LearningCalls:
-    return LearningCalls(len(training_input.examples))
-
-
 def _never(_settings: Any) -> bool:
     return False
-
-
-def _no_faults(_part: Part) -> Iterable[str]:
-    return ()
 
 
 class LearnFunction(Protocol):
@@ -246,7 +238,7 @@ class Method:
     prompts: tuple[str, ...]
     learn: LearnFunction
     score: ScoreFunction
-    learning_calls: Callable[[TrainingInput, Any], LearningCalls] = _one_for_each_text
+    learning_calls: Callable[[TrainingInput, Any], LearningCalls] = lambda given, _: LearningCalls(len(given.examples))
     needs_labels: bool = True
     rated_later: Callable[[Any], bool] = _never
     extend: ExtendFunction | None = None
@@ -258,7 +250,7 @@ class Method:
     single_criterion: bool = False
     states: Literal["definition", "explanation", "steps"] = "definition"
     templates: Path | None = None
-    part_faults: Callable[[Part], Iterable[str]] = _no_faults
+    part_faults: Callable[[Part], Iterable[str]] = lambda _part: ()
     shows_reasons: Callable[[Any], bool] = _never
 
 
@@ -270,7 +262,7 @@ def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> Fl
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
     """Return cross-validated predictions: for each text by what `predict` learns from other groups.
 
-    Each group is a fold; if there are more than `MOST_FOLDS` groups, folds have several.
+    Each group is a fold; if there are more than `MAX_FOLDS` groups, folds have several.
 
     Args:
         groups: the group of each text.
@@ -281,7 +273,7 @@ def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.nda
         Shape (texts,); NaN if there is only one group.
     """
     predicted = np.full(len(groups), np.nan)
-    folds = grouped_folds(groups, MOST_FOLDS, seed=0)
+    folds = grouped_folds(groups, MAX_FOLDS, seed=0)
     for fold in range(int(folds.max(initial=-1)) + 1) if len(set(groups)) > 1 else ():
         held_out = folds == fold
         predicted[held_out] = predict(~held_out, held_out)

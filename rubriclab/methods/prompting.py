@@ -1,8 +1,14 @@
-"""What the requests of several methods share: several at once, chunks, labelled texts, and repeated samples."""
+"""What the requests of several methods share: several at once, texts and raters' reasons in prompts, and reply models.
+
+A reply that failed twice is read once more in salvage mode (`rubriclab.prompts.prompt.SALVAGE`): usable entries are
+kept, and the others are missing. Only prompts that propose or reword criteria show raters' reasons; prompts that judge
+texts never do. If there are none, prompts and replies do not mention any.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import itertools
 import math
@@ -135,8 +141,12 @@ def keep_valid(reasons: Collection[str]) -> WrapValidator:
     def validate(items: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
         if not is_salvage(info):
             return handler(items)
-        objects = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-        entries = [entry for item in objects if (entry := _entry(item, handler, reasons))]
+        entries = []
+        for item in items if isinstance(items, list) else []:
+            if isinstance(item, dict):
+                completed = dict.fromkeys(reasons, "") | {name: each for name, each in item.items() if each is not None}
+                with contextlib.suppress(ValidationError):
+                    entries += handler([completed])
         if not entries:
             raise ValueError("no entry is usable")
         return entries
@@ -150,14 +160,6 @@ def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str
         return answer.missing
     _, complaint = read(answer.reply, prompt)
     return f"no usable {what}, also after one repair: {complaint}"
-
-
-def _entry(item: Mapping[str, Any], handler: ValidatorFunctionWrapHandler, reasons: Collection[str]) -> Any:
-    completed = dict.fromkeys(reasons, "") | {name: value for name, value in item.items() if value is not None}
-    try:
-        return handler([completed])[0]
-    except ValidationError:
-        return None
 
 
 def at_most(most: int) -> AfterValidator:
@@ -196,12 +198,12 @@ def _on_scale(score: float, info: ValidationInfo) -> float:
 
 
 # The reason for dropping a criterion is stored with some words around it.
-LONGEST_REASON = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
+MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 
 # What a rubric stores of a reply: names of traits or sub-dimensions, longer wordings, and reasons.
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
-Reason = Annotated[str, at_most(LONGEST_REASON)]
+Reason = Annotated[str, at_most(MAX_REASON_LENGTH)]
 
 # pydantic would accept `true` as 1 and "0_4" as 4.
 Number = Annotated[float, BeforeValidator(_check_is_number)]
@@ -272,7 +274,7 @@ def rating(criterion: str, score: float, reason: str) -> CriterionRating:
 
 
 # Reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
-MOST_PER_TEXT = 6
+MAX_REASONS_PER_TEXT = 6
 
 _NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
 
@@ -292,39 +294,36 @@ class NumberedReason:
     text: str
     score: float | None
 
-    def fields(self) -> dict[str, Any]:
-        """Return what a prompt shows: no names, and control characters as escapes."""
-        return {"number": self.number, "text": plain(self.text), "score": self.score}
-
 
 def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[NumberedReason, ...]:
     """Return the raters' reasons for their scores of `aspect`, numbered in the order of the texts.
 
-    A text's reasons are ordered by rater. Of more than `MOST_PER_TEXT`, as many are drawn, always the same ones.
+    A text's reasons are ordered by rater. Of more than `MAX_REASONS_PER_TEXT`, as many are drawn, always the same ones.
     """
-    given = [(example, rater, text) for example in examples for rater, text in _drawn(example, aspect)]
-    return tuple(
-        NumberedReason(number, example.id, rater, text, named_annotations(example, aspect).get(rater))
-        for number, (example, rater, text) in enumerate(given, 1)
-    )
+    numbered: list[NumberedReason] = []
+    for example in examples:
+        scores, reasons = named_annotations(example, aspect), named_reasons(example, aspect)
+        drawn = {digest([example.id, rater]): rater for rater in reasons}
+        few = len(reasons) <= MAX_REASONS_PER_TEXT
+        for rater in sorted(reasons if few else [drawn[key] for key in sorted(drawn)[:MAX_REASONS_PER_TEXT]]):
+            number = len(numbered) + 1
+            numbered.append(NumberedReason(number, example.id, rater, reasons[rater], scores.get(rater)))
+    return tuple(numbered)
 
 
 def fields_of_reasons(reasons: Sequence[NumberedReason], example: str) -> list[dict[str, Any]]:
-    """Return the reasons for one text as a prompt shows them."""
-    return [reason.fields() for reason in reasons if reason.example == example]
+    """Return the reasons for one text as a prompt shows them: no names, and control characters as escapes."""
+    return [
+        {"number": reason.number, "text": plain(reason.text), "score": reason.score}
+        for reason in reasons
+        if reason.example == example
+    ]
 
 
 def cited_reasons(numbers: Iterable[int], reasons: Sequence[NumberedReason]) -> tuple[CitedReason, ...]:
     """Return the reasons with these numbers in the order of the prompt; unknown numbers are left out."""
     cited = set(numbers)
     return tuple(CitedReason(example=each.example, rater=each.rater) for each in reasons if each.number in cited)
-
-
-def _drawn(example: Example, aspect: str) -> list[tuple[str, str]]:
-    given = sorted(named_reasons(example, aspect).items())
-    if len(given) <= MOST_PER_TEXT:
-        return given
-    return sorted(sorted(given, key=lambda reason: digest([example.id, reason[0]]))[:MOST_PER_TEXT])
 
 
 def _numbers(value: Any) -> list[int]:

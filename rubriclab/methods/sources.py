@@ -1,8 +1,13 @@
-"""Checklists: an aspect taken apart into sub-dimensions with yes/no questions, written by people (CheckEval, 3.1, 3.2).
+"""What learning starts from beside labels: checklists, and findings from publications about what raters reward.
 
-A checklist is one JSON file for one task and aspect. Some ship under `stores/`, others are a user's own. The questions
-of `stores/checklists/` are seeds: learning makes more of them, and keeps what holds up. Those of `stores/units/` are
-asked of the pieces of a text (SEAL, table 2), those of `stores/comparisons/` of its sentences beside one text (DCR, 3).
+A checklist takes an aspect apart into sub-dimensions with yes/no questions, written by people (CheckEval, 3.1, 3.2). It
+is one JSON file for one task and aspect. Some ship under `stores/`, others are a user's own. The questions of
+`stores/checklists/` are seeds: learning makes more of them, and keeps what holds up. Those of `stores/units/` are asked
+of the pieces of a text (SEAL, table 2), those of `stores/comparisons/` of its sentences beside one text (DCR, 3).
+
+A findings file is a JSON list of `{"id", "aspects", "claim", "citation"}`, with `"benchmarks"` if a finding comes from
+the raters of public data sets, and `"quotation"`, `"page"` and `"file"` if the passage that supports it is recorded. No
+method requires literature, and a task that ships without findings has none.
 """
 
 from __future__ import annotations
@@ -86,26 +91,22 @@ class Checklist(FrozenModel):
 
     @model_validator(mode="after")
     def _units_have_what_they_need(self) -> Checklist:
-        beside = self.units.beside if self.units else ()
+        kind, beside = (self.units.kind, self.units.beside) if self.units else (None, ())
         if twice := [name for name, times in Counter(beside).items() if times > 1]:
             raise ValueError(f"units.beside names the {twice[0]} twice")
-        if self.units and self.units.kind == "triple" and not {"source", "reference"} <= set(beside):
+        if kind == "triple" and not {"source", "reference"} <= set(beside):
             raise ValueError('a triple is a text with its source and reference: "beside" must name both')
-        for question in self.questions:
-            if fault := self._support_fault(question):
-                raise ValueError(f"the question {question.id!r} {fault}")
+        for question in (each for each in self.questions if each.support is not None):
+            support, fault = question.support, ""
+            if kind != "fact":
+                fault = 'support, which only facts have: leave "support" out, or let units be of the kind "fact"'
+            elif support not in beside:
+                fault = f'support by the {support}: name it in "beside" too'
+            elif question.better == "no":
+                fault = 'support, which is found by naming facts: "better" can only be "yes"'
+            if fault:
+                raise ValueError(f"the question {question.id!r} asks for {fault}")
         return self
-
-    def _support_fault(self, question: SeedQuestion) -> str | None:
-        if question.support is None:
-            return None
-        if self.units is None or self.units.kind != "fact":
-            return 'asks for support, which only facts have: leave "support" out, or let units be of the kind "fact"'
-        if question.support not in self.units.beside:
-            return f'asks for support by the {question.support}: name it in "beside" too'
-        if question.better == "no":
-            return 'asks for support, which is found by naming facts: "better" can only be "yes"'
-        return None
 
 
 # The folders of `stores/`, by what is asked: of whole texts, of their units, of each sentence beside a reference.
@@ -119,9 +120,18 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
         ChecklistError: if nothing ships for them and no file is given, if the file cannot be read or used, or if it is
             for another task or aspect, or for units where whole texts are asked about.
     """
-    if path is None:
-        _must_ship(task, aspect, folder)
-        path = content_path("stores", folder, task, f"{aspect}.json")
+    shipped = shipped_checklists(folder)
+    if path is None and (task, aspect) not in shipped:
+        own = [name for known, name in shipped if known == task]
+        tasks = dict.fromkeys(known for known, _ in shipped)
+        has = f"For {task} there are: {', '.join(own)}." if own else f"Tasks with checklists are: {', '.join(tasks)}."
+        units = "" if folder == "checklists" else ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
+        raise ChecklistError(
+            f"No checklist ships for {task}/{aspect}. {has}",
+            "Write your own and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. "
+            f"{_CHECKLIST_EXAMPLE}{units}",
+        )
+    path = path or content_path("stores", folder, task, f"{aspect}.json")
     checklist = read_checklist(path)
     if (checklist.task, checklist.aspect) != (task, aspect):
         raise ChecklistError(
@@ -185,7 +195,14 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
         raise ChecklistError(f"{where} is no checklist: {error}.", "A checklist is one JSON object.") from None
     if not isinstance(raw, dict):
         raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _CHECKLIST_EXAMPLE)
-    _number(raw)
+    subs = raw.get("sub_dimensions")
+    lists = [sub.get("questions") for sub in subs if isinstance(sub, dict)] if isinstance(subs, list) else []
+    questions = [each for some in lists if isinstance(some, list) for each in some if isinstance(each, dict)]
+    given = [question["id"] for question in questions if "id" in question]
+    free = (name for name in (f"s{number:02}" for number in count(1)) if name not in given)
+    for question in questions:
+        if "id" not in question:
+            question["id"] = next(free)
     try:
         return Checklist.model_validate(raw)
     except ValidationError as error:
@@ -197,43 +214,6 @@ _CHECKLIST_EXAMPLE = (
     'A checklist is {"format": "rubriclab-checklist/1", "task": ..., "aspect": ..., "definition": ..., '
     '"sub_dimensions": [{"name": ..., "definition": ..., "questions": [{"id": ..., "text": ...}, ...]}, ...]}.'
 )
-
-
-def _must_ship(task: str, aspect: str, folder: Folder) -> None:
-    shipped = shipped_checklists(folder)
-    if (task, aspect) in shipped:
-        return
-    own = [name for known, name in shipped if known == task]
-    has = f"For {task} there are: {', '.join(own)}." if own else f"Tasks with checklists are: {_tasks(shipped)}."
-    units = "" if folder == "checklists" else ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
-    raise ChecklistError(
-        f"No checklist ships for {task}/{aspect}. {has}",
-        f"Write your own and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. "
-        f"{_CHECKLIST_EXAMPLE}{units}",
-    )
-
-
-def _tasks(shipped: tuple[tuple[str, str], ...]) -> str:
-    return ", ".join(dict.fromkeys(task for task, _ in shipped))
-
-
-def _number(raw: dict[str, Any]) -> None:
-    """Give every question without an id one that is free."""
-    questions = [
-        question
-        for sub in _list(raw.get("sub_dimensions"))
-        for question in _list(sub.get("questions") if isinstance(sub, dict) else None)
-        if isinstance(question, dict)
-    ]
-    given = [question["id"] for question in questions if "id" in question]
-    free = (name for name in (f"s{number:02}" for number in count(1)) if name not in given)
-    for question in questions:
-        if "id" not in question:
-            question["id"] = next(free)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 # What may be written beside the name of a data set, such as a citation.

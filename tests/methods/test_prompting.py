@@ -25,7 +25,7 @@ from rubriclab.methods.holistic import Steps
 from rubriclab.methods.hypoeval.learn import HypothesisProposal, ProposalContext, learn, propose, propose_prompt, refine
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.prompting import LONGEST_REASON, MOST_PER_TEXT, _numbers, numbered_reasons
+from rubriclab.methods.prompting import MAX_REASON_LENGTH, MAX_REASONS_PER_TEXT, _numbers, numbered_reasons
 from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
 from rubriclab.methods.seeval import Explanation, Mistake, Refined, refine as rewrite, refine_prompt
@@ -89,7 +89,7 @@ def test_of_many_reasons_for_one_text_the_same_few_are_shown_in_any_order() -> N
     many = {f"rater {n}": f"Reason of {n}." for n in range(20)}
     some = numbered_reasons([explained(TEXTS[0], **many)], ASPECT)
     again = numbered_reasons([explained(TEXTS[0], **dict(reversed(many.items())))], ASPECT)
-    assert len(some) == MOST_PER_TEXT
+    assert len(some) == MAX_REASONS_PER_TEXT
     assert some == again
 
 
@@ -314,8 +314,8 @@ CASES: list[tuple[type[BaseModel], Any, int]] = [
     (Explanation, lambda words: {"explanation": words}, MAX_WORDING_LENGTH),
     (Refined, lambda words: {"reasoning": "", "explanation": words}, MAX_WORDING_LENGTH),
     (Steps, lambda words: {"steps": [words]}, MAX_WORDING_LENGTH - len("1. ")),
-    (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, LONGEST_REASON),
-    (QuestionVerdict, lambda words: VERDICT | {"reasoning": words}, LONGEST_REASON),
+    (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, MAX_REASON_LENGTH),
+    (QuestionVerdict, lambda words: VERDICT | {"reasoning": words}, MAX_REASON_LENGTH),
 ]
 
 
