@@ -175,7 +175,7 @@ def test_nothing_shipped_is_said_with_what_ships_and_what_to_do(task: str, aspec
     with pytest.raises(ChecklistError, match=message) as raised:
         load_checklist(task, aspect)
     assert "`checklist=FILE`" in str(raised.value)
-    assert "lab.lint('FILE')" in str(raised.value)
+    assert "rubriclab lint FILE" in str(raised.value)
     assert '"sub_dimensions": [' in str(raised.value)
 
 

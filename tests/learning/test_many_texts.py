@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rubriclab.methods.hypoeval.learn import Arm
-from rubriclab.methods.method import MOST_FOLDS, cross_validated
+from rubriclab.methods.method import MAX_FOLDS, cross_validated
 from rubriclab.models.version import Cell, RecordedText, TrainingRecord
 from rubriclab.ops.label import select_texts
 from rubriclab.ops.workspace import finish
@@ -62,7 +62,7 @@ def test_groups_are_left_out_a_bounded_number_of_times(groups: int) -> None:
         return np.ones(inside.sum())
 
     assert cross_validated(names, predict).all()
-    assert len(asked) == min(groups, MOST_FOLDS)
+    assert len(asked) == min(groups, MAX_FOLDS)
 
 
 def test_an_arm_takes_the_same_memory_after_any_number_of_visits() -> None:
