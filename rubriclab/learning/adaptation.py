@@ -18,12 +18,13 @@ import numpy as np
 
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rating_map
+from rubriclab.learning.candidates import cell_of
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, significant
 from rubriclab.learning.matrix import RatingMatrix, candidate_table, centers_and_spreads
-from rubriclab.learning.scoring import assignment_of, grouped_stream, ratings_of_texts, row_key, score_stream, stream
+from rubriclab.learning.scoring import assignment_of, ratings_of_texts, score_stream, stream_groups
 from rubriclab.learning.train import Trained
 from rubriclab.learning.verdicts import threshold_of
-from rubriclab.methods.method import CriterionRating, Progress, silent
+from rubriclab.methods.method import Progress, silent
 from rubriclab.models.aggregation import (
     Aggregation,
     Calibration,
@@ -108,34 +109,20 @@ async def rate_parts(
     on_progress: Progress = silent,
 ) -> RatedTexts:
     """Return the texts rated by the criteria of `parts`, prompted as for `rubric`; errors as for `rate`."""
-    assignment = assignment_of(rubric)
-    ask = rubric.aggregation.ask if rubric.aggregation else "by method"
-    candidates = _candidates(parts, kept=False)
+    assignment, aggregation = assignment_of(rubric), rubric.aggregation
+    ask = aggregation.ask if aggregation else "by method"
+    rivals, form = (aggregation.rivals, aggregation.form) if aggregation else (None, None)
+    candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
-    rivals = rubric.aggregation.rivals if rubric.aggregation else None
-    form = rubric.aggregation.form if rubric.aggregation else None
-
-    async def rate_all(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
+    async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
         rated = await ratings_of_texts(texts, parts, ask, assignment, judge, rivals=rivals, form=form)
-        return [_cells(ratings, candidates) for ratings in rated]
+        by_criterion = [{rating.criterion: cell_of(rating) for rating in ratings} for ratings in rated]
+        return [tuple(cells[each.criterion.id] for each in candidates) for cells in by_criterion]
 
-    async def rate_one(example: Example) -> tuple[Cell, ...]:
-        (cells,) = await rate_all([example])
-        return cells
-
-    rated = grouped_stream(examples, row_key, rate_all, under_way) if rivals else stream(examples, rate_one, under_way)
-    rows = list[tuple[Cell, ...]]()
-    async for row in rated:
+    async for row in stream_groups(examples, rate_group, under_way, together=rivals is not None):
         rows.append(row)
         on_progress(f"{len(rows)} of {len(examples)} texts rated", len(rows) / len(examples))
     return RatedTexts(tuple(examples), candidates, tuple(rows), np.full(len(examples), np.nan))
-
-
-def _cells(ratings: Sequence[CriterionRating], candidates: Sequence[Candidate]) -> tuple[Cell, ...]:
-    cells = {
-        rating.criterion: Cell(score=rating.score, reason=rating.reason, applies=rating.applies) for rating in ratings
-    }
-    return tuple(cells[candidate.criterion.id] for candidate in candidates)
 
 
 def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:
@@ -249,17 +236,13 @@ def relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     row_of = {text.id: row for row, text in enumerate(record.texts)}
     rows = [row_of[text.id] for text in target.rated.examples]
     scores = rescaled(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
-    return AdaptedRubric("relearn", trained.rubric, scores, scores - _mean_labels_of_other_folds(target))
-
-
-def _mean_labels_of_other_folds(target: LabelledTarget) -> FloatArray:
-    table, settings = target.table, target.settings
-    fold = grouped_folds(table.groups, settings.folds, target.seed)
+    table = target.table
+    fold = grouped_folds(table.groups, target.settings.folds, target.seed)
     means = np.full(len(fold), np.nan)
     for number in np.unique(fold):
         if (others := fold != number).any():
-            means[fold == number] = table.labels[others].mean()
-    return means
+            means[~others] = table.labels[others].mean()
+    return AdaptedRubric("relearn", trained.rubric, scores, scores - means)
 
 
 def mean_aggregation(target: LabelledTarget) -> Aggregation:

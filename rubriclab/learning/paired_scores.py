@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -18,11 +17,10 @@ from rubriclab.learning.scoring import (
     CriterionScore,
     RivalCounts,
     Score,
-    grouped_stream,
-    row_key,
+    limits_of,
     score_group,
     score_text,
-    stream,
+    stream_groups,
 )
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Rubric, matched_criteria
@@ -67,13 +65,18 @@ def pair_outputs(
     Raises:
         DataError: if `rule` is given and pairs nothing.
     """
-    rules: tuple[PairingRule, ...] = (rule,) if rule else ("id", "group")
-    if "id" in rules:
-        first, second = _ids(before), _ids(after)
-        if pairs := [(place, second[key]) for key, place in first.items() if key in second]:
+    if rule != "group":
+        first, second = _places([each.id for each in before]), _places([each.id for each in after])
+        if pairs := [(places[0], second[name][0]) for name, places in first.items() if _is_single(name, first, second)]:
             return "id", pairs
-    if "group" in rules and (shared := _shared_groups(before, after)):
-        return "group", _pairs_of_groups(before, after, shared)
+    if rule != "id":
+        first, second = _places([each.group for each in before]), _places([each.group for each in after])
+        if shared := first.keys() & second.keys():
+            if [each.group for each in before] == [each.group for each in after]:
+                return "group", [(place, place) for place, each in enumerate(before) if each.group in shared]
+            if not all(_is_single(name, first, second) for name in shared):
+                return "group", []
+            return "group", [(places[0], second[name][0]) for name, places in first.items() if name in shared]
     if rule:
         raise DataError(
             f"`pair_by={rule}`: no {rule} occurs in both sets.",
@@ -82,30 +85,17 @@ def pair_outputs(
     return None, []
 
 
-def _ids(examples: Sequence[Example]) -> dict[str, int]:
-    """Return the place of each id of the user's that occurs once."""
-    counts = Counter(example.id for example in examples)
-    return {
-        example.id: place
-        for place, example in enumerate(examples)
-        if counts[example.id] == 1 and not is_derived(example.id)
-    }
+def _places(names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the places of each name that the user gave."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        if not is_derived(name):
+            places.setdefault(name, []).append(place)
+    return places
 
 
-def _shared_groups(before: Sequence[Example], after: Sequence[Example]) -> set[str]:
-    first, second = ({each.group for each in side if not is_derived(each.group)} for side in (before, after))
-    return first & second
-
-
-def _pairs_of_groups(before: Sequence[Example], after: Sequence[Example], shared: set[str]) -> list[tuple[int, int]]:
-    first, second = ([example.group for example in side] for side in (before, after))
-    if first == second:
-        return [(place, place) for place, group in enumerate(first) if group in shared]
-    numbers = Counter(first), Counter(second)
-    if any(side[group] > 1 for side in numbers for group in shared):
-        return []
-    places = {group: place for place, group in enumerate(second)}
-    return [(place, places[group]) for place, group in enumerate(first) if group in shared]
+def _is_single(name: str, first: Mapping[str, Sequence[int]], second: Mapping[str, Sequence[int]]) -> bool:
+    return len(first.get(name, ())) == len(second.get(name, ())) == 1
 
 
 CriterionState = Literal["kept", "changed", "removed", "added"]
@@ -122,9 +112,15 @@ def score_columns(
         JudgeRefused, BudgetReached, ReplayMiss: from the judges; they concern every text.
     """
 
+    async def score_column(version: Version, group: Sequence[Example], judge: Judge) -> list[Score]:
+        """Return the scores of texts of one group, rated together if the version was learned so."""
+        if limits := limits_of(version.rubric, None):
+            return await score_group(version.rubric, group, judge, version.ref, limits=limits, counts=RivalCounts())
+        return await asyncio.gather(*(score_text(version.rubric, text, judge, version.ref) for text in group))
+
     async def score(group: Sequence[Example]) -> list[ScoredText]:
         # If one judge fails, the others are still awaited, as their replies are paid for.
-        scorings = (_scores(version, group, judge) for version, judge in columns)
+        scorings = (score_column(version, group, judge) for version, judge in columns)
         scored = await asyncio.gather(*scorings, return_exceptions=True)
         for result in scored:
             if isinstance(result, BaseException):
@@ -132,21 +128,8 @@ def score_columns(
         rows = zip(*(result for result in scored if not isinstance(result, BaseException)), strict=True)
         return list(zip(group, rows, strict=True))
 
-    async def score_one(example: Example) -> ScoredText:
-        (text,) = await score([example])
-        return text
-
-    if any(version.rubric.aggregation and version.rubric.aggregation.rivals for version, _ in columns):
-        return grouped_stream(texts, row_key, score, under_way)
-    return stream(texts, score_one, under_way)
-
-
-async def _scores(version: Version, texts: Sequence[Example], judge: Judge) -> list[Score]:
-    """Return the scores of texts of one group, rated together if the version was learned so."""
-    rivals = version.rubric.aggregation.rivals if version.rubric.aggregation else None
-    if rivals:
-        return await score_group(version.rubric, texts, judge, version.ref, limits=rivals, counts=RivalCounts())
-    return await asyncio.gather(*(score_text(version.rubric, text, judge, version.ref) for text in texts))
+    together = any(limits_of(version.rubric, None) for version, _ in columns)
+    return stream_groups(texts, score, under_way, together=together)
 
 
 class CriterionPair(NamedTuple):

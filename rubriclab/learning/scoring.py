@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -34,7 +34,6 @@ from rubriclab.methods.single_call import (
     rivals_key,
 )
 from rubriclab.models.aggregation import (
-    Aggregation,
     Ask,
     CallForm,
     RivalLimits,
@@ -93,9 +92,6 @@ class CriterionScore:
 
 CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
 
-# A score, its interval, and what they rest on.
-Found = tuple[float | None, tuple[float, float] | None, tuple[CriterionScore, ...]]
-
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -145,15 +141,15 @@ class Score:
         return row | {name: value for name, value in optional.items() if value}
 
 
-def assignment_of(rubric: Rubric) -> Assignment:
-    """Return what the rubric judges, in the words of its task."""
-    return _assignment(rubric.task, rubric.aspect, rubric.scale)
-
-
 # The same for all texts of a rubric.
 @functools.lru_cache(maxsize=64)
 def _assignment(task: str, aspect: Aspect, scale: Scale) -> Assignment:
     return Assignment(task_words(task), aspect, scale)
+
+
+def assignment_of(rubric: Rubric) -> Assignment:
+    """Return what the rubric judges, in the words of its task."""
+    return _assignment(rubric.task, rubric.aspect, rubric.scale)
 
 
 async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) -> Score:
@@ -164,21 +160,19 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
     Raises:
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    if rubric.aggregation and rubric.aggregation.rivals:
+    aggregation, assignment = rubric.aggregation, assignment_of(rubric)
+    if aggregation and aggregation.rivals:
         (score,) = await score_rivals(rubric, (example,), judge, name)
-        return counted(score, judge)
-    assignment = assignment_of(rubric)
-    with unusable_replies() as replies:
-        if aggregation := rubric.aggregation:
-            ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=aggregation.form)
-            found = _combined(rubric, aggregation, ratings)
-        else:
-            found = await _mean_of_parts(rubric, example, assignment, judge)
-    return counted(_score(rubric, example, found, name, judge, replies=replies), judge)
-
-
-def counted(score: Score, judge: Judge) -> Score:
-    """Return the score, after counting its text in the judge's ledger."""
+    else:
+        with unusable_replies() as replies:
+            if aggregation:
+                form = aggregation.form
+                ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
+                values = None
+            else:
+                parts = await _scores_by_part(rubric.parts, example, assignment, judge)
+                values, ratings = [value for value, _ in parts], tuple(rated for _, own in parts for rated in own)
+        score = _score(rubric, example, ratings, name, judge, replies=replies, values=values)
     count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
     return score
 
@@ -194,10 +188,9 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
         raise ValueError(reason)
     with unusable_replies() as replies:
         rated = await judge_rivals(examples, rubric.parts, assignment_of(rubric), judge)
-    found = [_combined(rubric, rubric.aggregation, each) if rubric.aggregation else _mean(each) for each in rated]
     return [
-        replace(_score(rubric, example, each, name, judge, replies=replies), rivals="together")
-        for example, each in zip(examples, found, strict=True)
+        replace(_score(rubric, example, ratings, name, judge, replies=replies), rivals="together")
+        for example, ratings in zip(examples, rated, strict=True)
     ]
 
 
@@ -250,56 +243,53 @@ def fault_id(fault: RowError) -> str:
 
 
 def _score(
-    rubric: Rubric, example: Example, found: Found, name: str, judge: Judge, *, replies: Sequence[UnusableReply]
+    rubric: Rubric,
+    example: Example,
+    ratings: Sequence[CriterionRating],
+    name: str,
+    judge: Judge,
+    *,
+    replies: Sequence[UnusableReply],
+    values: Sequence[float | None] | None = None,
 ) -> Score:
-    value, interval, criteria = found
+    """Return a text's score by learned weights, else the mean of `values`, by default the ratings; all are needed."""
+    aggregation, value, interval = rubric.aggregation, None, None
+    contributions: Mapping[str, float] = {}
+    if aggregation:
+        holistic = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
+        whole = [rated.applies for rated in ratings if rated.criterion in holistic]
+        if any(whole) or not whole:
+            scores = {rated.criterion: rated.score for rated in ratings if rated.applies}
+            found = combine(aggregation, scores, rubric.scale)
+            value, contributions = found.score, found.contributions
+            interval = None if found.low is None or found.high is None else (found.low, found.high)
+    else:
+        values = [rated.score for rated in ratings] if values is None else values
+        known = [each for each in values if each is not None]
+        value = sum(known) / len(known) if len(known) == len(values) else None
+    criteria = tuple(
+        CriterionScore(
+            rated.criterion,
+            rated.score,
+            rated.reason,
+            rated.applies,
+            rated.weight,
+            rated.units,
+            contributions.get(rated.criterion),
+        )
+        for rated in ratings
+    )
     return Score(
         id=example.id,
         aspect=rubric.aspect.name,
         score=value,
         criteria=criteria,
-        unscored=_why(rubric, criteria) if value is None else None,
+        unscored=_why_unscored(rubric, criteria) if value is None else None,
         rubric=name,
         judge=judge.name,
         interval=interval,
         verdict=rubric.verdict(value),
         replies=tuple(replies) if any(criterion.answers_missing for criterion in criteria) else (),
-    )
-
-
-def unscored(row_id: str, reason: str, rubric: Rubric, name: str, judge: Judge) -> Score:
-    """Return the score of a row that could not be judged at all."""
-    count_text(judge, FAULTY_ROW)
-    return Score(row_id, rubric.aspect.name, None, (), reason, name, judge.name)
-
-
-async def _mean_of_parts(rubric: Rubric, example: Example, assignment: Assignment, judge: Judge) -> Found:
-    """Return the mean of the parts' own scores; every part is needed."""
-    results = await _by_part(rubric.parts, example, assignment, judge)
-    values = [value for value, _ in results if value is not None]
-    criteria = tuple(_criterion(rated) for _, ratings in results for rated in ratings)
-    return (sum(values) / len(values) if len(values) == len(results) else None), None, criteria
-
-
-def _mean(ratings: Sequence[CriterionRating]) -> Found:
-    """Return the mean of holistic scores; every one is needed."""
-    values = [rated.score for rated in ratings if rated.score is not None]
-    complete = len(values) == len(ratings)
-    return (sum(values) / len(values) if complete else None), None, tuple(map(_criterion, ratings))
-
-
-def _combined(rubric: Rubric, aggregation: Aggregation, ratings: Sequence[CriterionRating]) -> Found:
-    """Return the score by learned weights, with its interval and each criterion's contribution."""
-    holistic = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
-    whole = [rated.applies for rated in ratings if rated.criterion in holistic]
-    if whole and not any(whole):
-        return None, None, tuple(map(_criterion, ratings))
-    found = combine(aggregation, {r.criterion: r.score for r in ratings if r.applies}, rubric.scale)
-    interval = None if found.low is None or found.high is None else (found.low, found.high)
-    return (
-        found.score,
-        interval,
-        tuple(_criterion(rated, found.contributions.get(rated.criterion)) for rated in ratings),
     )
 
 
@@ -315,7 +305,7 @@ async def ratings_of(
     """Return what the criteria of the parts say of a text, part by part, asked about as `ask` says."""
     if ask == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
-    return tuple(rated for _, own in await _by_part(parts, example, assignment, judge) for rated in own)
+    return tuple(rated for _, own in await _scores_by_part(parts, example, assignment, judge) for rated in own)
 
 
 async def ratings_of_texts(
@@ -346,19 +336,13 @@ async def ratings_of_texts(
     return [by_place[place] for place in range(len(examples))]
 
 
-async def _by_part(
+async def _scores_by_part(
     parts: Sequence[Part], example: Example, assignment: Assignment, judge: Judge
 ) -> list[tuple[float | None, tuple[CriterionRating, ...]]]:
     return await gathered(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
 
 
-def _criterion(rated: CriterionRating, contribution: float | None = None) -> CriterionScore:
-    return CriterionScore(
-        rated.criterion, rated.score, rated.reason, rated.applies, rated.weight, rated.units, contribution
-    )
-
-
-def _why(rubric: Rubric, criteria: Sequence[CriterionScore]) -> str:
+def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionScore]) -> str:
     failed = [criterion for criterion in criteria if criterion.score is None and criterion.applies]
     if not failed and rubric.scores_on.names:
         return CANNOT_ASSESS
@@ -368,6 +352,7 @@ def _why(rubric: Rubric, criteria: Sequence[CriterionScore]) -> str:
 
 
 R = TypeVar("R")
+E = TypeVar("E", bound=Example | RowError)
 T = TypeVar("T")
 
 
@@ -383,23 +368,57 @@ def score_stream(
 ) -> AsyncGenerator[Score]:
     """Yield one score a row, in order; a faulty row is unscored with the fault as its reason.
 
-    At most `under_way` texts are held at a time, however long the stream is; see `stream`, and `score_rivals_stream`
-    for texts that are rated together.
+    At most `under_way` texts are held at a time, however long the stream is, or as in `grouped_stream` if texts are
+    rated together.
 
     Args:
         rivals: the size of calls in which texts of one group are rated together, or `apart` for calls about one text;
             `None` for what the rubric was learned with.
-        counts: filled with what was rated together.
+        counts: filled with what was rated together; its `orders` says how many calls to repeat in the reverse order.
 
     Raises:
         SettingsError: if not even one text may be under way, or the rubric cannot rate texts together.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    limits = limits_of(rubric, rivals)
-    if limits:
-        return score_rivals_stream(rubric, rows, judge, name, limits=limits, under_way=under_way, counts=counts)
-    asked = apart(rubric)
-    return stream(rows, lambda row: score_row(asked, row, judge, name), under_way)
+    limits, counts = limits_of(rubric, rivals), counts or RivalCounts()
+    single = apart(rubric)
+
+    async def score(group: Sequence[Example | RowError]) -> Sequence[Score]:
+        first = group[0]
+        if isinstance(first, RowError):
+            count_text(judge, FAULTY_ROW)
+            return [Score(fault_id(first), rubric.aspect.name, None, (), str(first), name, judge.name)]
+        if limits is None:
+            return [await score_text(single, first, judge, name)]
+        examples = [row for row in group if isinstance(row, Example)]
+        return await score_group(rubric, examples, judge, name, limits=limits, counts=counts)
+
+    def count_continued() -> None:
+        counts.continued += 1
+
+    return stream_groups(rows, score, under_way, together=limits is not None, on_continued=count_continued)
+
+
+def stream_groups(
+    rows: Iterable[E],
+    work: Callable[[Sequence[E]], Coroutine[Any, Any, Sequence[T]]],
+    under_way: int,
+    *,
+    together: bool,
+    on_continued: Callable[[], None] = lambda: None,
+) -> AsyncGenerator[T]:
+    """Yield what `work` makes of each row: of the texts that may share a call if `together`, else of one at a time.
+
+    Arguments and errors as for `grouped_stream` and `stream`.
+    """
+    if together:
+        return grouped_stream(rows, row_key, work, under_way, on_continued=on_continued)
+
+    async def work_on_one(row: E) -> T:
+        (result,) = await work([row])
+        return result
+
+    return stream(rows, work_on_one, under_way)
 
 
 async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]], under_way: int) -> AsyncGenerator[T]:
@@ -435,13 +454,6 @@ async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]],
                 task.cancel()
 
 
-async def score_row(rubric: Rubric, row: Example | RowError, judge: Judge, name: str) -> Score:
-    """Return the score of a text, or a faulty row without a score and with the fault as its reason."""
-    if isinstance(row, RowError):
-        return unscored(fault_id(row), str(row), rubric, name, judge)
-    return await score_text(rubric, row, judge, name)
-
-
 @dataclass(slots=True)
 class RivalCounts:
     """What was rated together in one run.
@@ -461,12 +473,6 @@ class RivalCounts:
     continued: int = 0
     orders: OrderCheck = field(default_factory=lambda: OrderCheck(0))
 
-    def add_call(self, texts: int) -> None:
-        """Count a call about so many texts."""
-        self.calls += 1
-        self.texts += texts
-        self.without_rivals += texts == 1
-
     def to_row(self) -> dict[str, Any]:
         """Return the counts as one JSON object, with the agreement of two orders if it was measured."""
         orders = self.orders.agreement()
@@ -478,45 +484,10 @@ class RivalCounts:
             "orders": asdict(orders) if orders else None,
         }
 
-    def add_continued(self) -> None:
-        """Count a group whose texts were too far apart."""
-        self.continued += 1
-
 
 def row_key(row: Example | RowError) -> Hashable | None:
     """Return what is the same for all texts that may share a call; `None` for a faulty row."""
     return rivals_key(row) if isinstance(row, Example) else None
-
-
-def score_rivals_stream(
-    rubric: Rubric,
-    rows: Iterable[Example | RowError],
-    judge: Judge,
-    name: str,
-    *,
-    limits: RivalLimits,
-    under_way: int = 16,
-    counts: RivalCounts | None = None,
-) -> AsyncGenerator[Score]:
-    """Yield one score a row, in order, with texts of one group rated in one call; see `grouped_stream`.
-
-    Args:
-        counts: filled with what was rated together; its `orders` says how many calls to repeat in the reverse order.
-
-    Raises:
-        SettingsError: if nothing may be under way.
-        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
-    """
-    kept = RivalCounts() if counts is None else counts
-
-    async def work(group: list[Example | RowError]) -> list[Score]:
-        first = group[0]
-        if isinstance(first, RowError):
-            return [unscored(fault_id(first), str(first), rubric, name, judge)]
-        examples = [row for row in group if isinstance(row, Example)]
-        return await score_group(rubric, examples, judge, name, limits=limits, counts=kept)
-
-    return grouped_stream(rows, row_key, work, under_way, on_continued=kept.add_continued)
 
 
 async def score_group(
@@ -533,10 +504,23 @@ async def score_group(
     Raises:
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does, after all calls have ended, as some are paid for.
     """
+
+    async def score(texts: Sequence[Example]) -> list[Score]:
+        counts.calls += 1
+        counts.texts += len(texts)
+        counts.without_rivals += len(texts) == 1
+        repeated = counts.orders.begin(len(texts))
+        scores = await score_rivals(rubric, texts, judge, name)
+        if repeated:
+            reverse = await score_rivals(rubric, texts[::-1], judge, name)
+            counts.orders.add([score.score for score in scores], [score.score for score in reverse])
+        for each in scores:
+            count_text(judge, RATINGS_MISSING if each.score is None else SCORED)
+        return scores
+
     calls = rival_calls(examples, rubric.parts, assignment_of(rubric), limits)
     rated = await asyncio.gather(
-        *(_score_call(rubric, [examples[place] for place in call], judge, name, counts) for call in calls),
-        return_exceptions=True,
+        *(score([examples[place] for place in call]) for call in calls), return_exceptions=True
     )
     by_place = dict[int, Score]()
     for call, scores in zip(calls, rated, strict=True):
@@ -544,18 +528,6 @@ async def score_group(
             raise scores
         by_place.update(zip(call, scores, strict=True))
     return [by_place[place] for place in range(len(examples))]
-
-
-async def _score_call(
-    rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str, counts: RivalCounts
-) -> list[Score]:
-    counts.add_call(len(examples))
-    repeated = counts.orders.begin(len(examples))
-    scores = await score_rivals(rubric, examples, judge, name)
-    if repeated:
-        reverse = await score_rivals(rubric, examples[::-1], judge, name)
-        counts.orders.add([score.score for score in scores], [score.score for score in reverse])
-    return [counted(score, judge) for score in scores]
 
 
 @dataclass(frozen=True, slots=True)
@@ -619,39 +591,30 @@ class OrderCheck:
         """Return the agreement of the two orders, `None` if no call was repeated."""
         if not self.pairs:
             return None
-        correlations = [_spearman(pair) for pair in self.pairs]
-        differences, distances = np.concatenate([_differences(pair) for pair in self.pairs], axis=1)
+        correlations, differences, distances = list[float](), list[FloatArray](), list[FloatArray]()
+        for pair in self.pairs:
+            scored, places = ~np.isnan(pair).any(axis=0), np.arange(pair.shape[1])
+            if scored.sum() > 1:
+                correlations.append(spearman(*pair[:, scored]))
+            differences.append((pair[0] - pair[1])[scored])
+            # How much earlier each text stands in the first order; from the last place to the first it is 1.
+            distances.append(((places[::-1] - places) / (pair.shape[1] - 1))[scored])
+        difference, distance = np.concatenate(differences), np.concatenate(distances)
         defined = [value for value in correlations if not np.isnan(value)]
-        squares = float((distances**2).sum())
+        squares = float((distance**2).sum())
         return OrderAgreement(
             calls=len(self.pairs),
-            texts=len(differences),
+            texts=len(difference),
             spearman=rounded(float(np.mean(defined))) if defined else None,
-            difference=rounded(float(np.abs(differences).mean())) if len(differences) else None,
-            first_over_last=rounded(float((differences * distances).sum()) / squares) if squares else None,
+            difference=rounded(float(np.abs(difference).mean())) if len(difference) else None,
+            first_over_last=rounded(float((difference * distance).sum()) / squares) if squares else None,
         )
-
-
-def _spearman(pair: FloatArray) -> float:
-    there = ~np.isnan(pair).any(axis=0)
-    return spearman(*pair[:, there]) if there.sum() > 1 else np.nan
-
-
-def _differences(pair: FloatArray) -> FloatArray:
-    """Return how much higher each text scores in the first order, and how much earlier it stands there.
-
-    Shape (2, texts with both scores). A text that moves from the last place to the first stands 1 earlier.
-    """
-    places = np.arange(pair.shape[1])
-    earlier = (places[::-1] - places) / (pair.shape[1] - 1)
-    there = ~np.isnan(pair).any(axis=0)
-    return np.array([(pair[0] - pair[1])[there], earlier[there]])
 
 
 # Rows that are read before a group is processed: rows of a group that are further apart are processed separately.
 WINDOW = 4096
 # Groups that are remembered, so that later rows of theirs are noticed.
-REMEMBERED = 100_000
+MAX_REMEMBERED = 100_000
 
 
 def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None]) -> Iterator[list[R]]:
@@ -687,26 +650,49 @@ async def grouped_stream(
     """
     if under_way < 1:
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
-    run = _Run(enumerate(rows), key, work, _Window[_Slot[R, T]](window, on_continued))
+    source, exhausted, groups = enumerate(rows), False, _Window[_Slot[R, T]](window, on_continued)
+    slots, ready, running = deque[_Slot[R, T]](), deque[list[_Slot[R, T]]](), set[asyncio.Task[None]]()
+    failure: BaseException | None = None
     rate = Rate()
+
+    async def process(group: Sequence[_Slot[R, T]]) -> None:
+        for slot, result in zip(group, await work([slot.row for slot in group]), strict=True):
+            slot.results.append(result)
+
+    def start_groups() -> None:
+        """Begin the work on groups, the first ones first, reading as many rows as that takes."""
+        nonlocal exhausted
+        while failure is None and len(running) < under_way:
+            if ready:
+                running.add(asyncio.ensure_future(process(ready.popleft())))
+            elif exhausted or len(slots) >= 2 * window:
+                return
+            elif (numbered := next(source, None)) is None:
+                exhausted = True
+                ready.extend(groups.rest())
+            else:
+                slots.append(_Slot(numbered[1]))
+                ready.extend(groups.add(numbered[0], slots[-1], key(numbered[1])))
+
     try:
         while True:
-            run.start_groups(under_way, 2 * window)
-            while run.slots and run.slots[0].results:
+            start_groups()
+            while slots and slots[0].results:
                 rate.count()
-                yield run.slots.popleft().results[0]
-            if run.running:
-                await run.next_done()
-            elif run.failure:
-                raise run.failure
-            elif run.exhausted and not run.slots:
+                yield slots.popleft().results[0]
+            if running:
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                failure = failure or next((error for task in done if (error := task.exception())), None)
+            elif failure:
+                raise failure
+            elif exhausted and not slots:
                 rate.log()
                 return
     except Exception:
-        await asyncio.gather(*run.running, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
         raise
     finally:
-        for task in run.running:
+        for task in running:
             task.cancel()
 
 
@@ -720,31 +706,31 @@ class _Window(Generic[R]):
         self._open: dict[int, tuple[int, list[R]]] = {}
         self._done: OrderedDict[int, None] = OrderedDict()
 
-    def add(self, number: int, row: R, key: Hashable | None) -> Iterator[list[R]]:
+    def add(self, number: int, row: R, group: Hashable | None) -> Iterator[list[R]]:
         """Add a row, and yield the groups that wait no longer."""
-        if key is None:
+        if group is None:
             yield [row]
         else:
-            self._add(number, row, hash(key))
+            key = hash(group)
+            if key not in self._open:
+                self._open[key] = (number, [])
+                if key in self._done:
+                    self._on_continued()
+            self._open[key][1].append(row)
         while self._open and number - next(iter(self._open.values()))[0] >= self._size - 1:
-            yield self._close(next(iter(self._open)))
+            yield self._close()
 
     def rest(self) -> Iterator[list[R]]:
         """Yield all groups that still wait, as no more rows come."""
         while self._open:
-            yield self._close(next(iter(self._open)))
+            yield self._close()
 
-    def _add(self, number: int, row: R, key: int) -> None:
-        if key not in self._open:
-            self._open[key] = (number, [])
-            if key in self._done:
-                self._on_continued()
-        self._open[key][1].append(row)
-
-    def _close(self, key: int) -> list[R]:
+    def _close(self) -> list[R]:
+        """Return the rows of the oldest group, and remember it."""
+        key = next(iter(self._open))
         self._done[key] = None
         self._done.move_to_end(key)
-        if len(self._done) > REMEMBERED:
+        if len(self._done) > MAX_REMEMBERED:
             self._done.popitem(last=False)
         return self._open.pop(key)[1]
 
@@ -757,54 +743,8 @@ class _Slot(Generic[R, T]):
     results: list[T] = field(default_factory=list)
 
 
-@dataclass(eq=False)
-class _Run(Generic[R, T]):
-    """The rows that were read and whose results were not yielded yet, and the work on them."""
-
-    source: Iterator[tuple[int, R]]
-    key: Callable[[R], Hashable | None]
-    work: Callable[[list[R]], Coroutine[Any, Any, Sequence[T]]]
-    window: _Window[_Slot[R, T]]
-    slots: deque[_Slot[R, T]] = field(default_factory=deque)
-    ready: deque[list[_Slot[R, T]]] = field(default_factory=deque)
-    running: set[asyncio.Task[None]] = field(default_factory=set)
-    exhausted: bool = False
-    failure: BaseException | None = None
-
-    def start_groups(self, under_way: int, most_rows: int) -> None:
-        """Begin the work on groups, the first ones first, reading as many rows as that takes."""
-        while self.failure is None and len(self.running) < under_way:
-            if self.ready:
-                self.running.add(asyncio.ensure_future(self._process(self.ready.popleft())))
-            elif self.exhausted or len(self.slots) >= most_rows:
-                return
-            else:
-                self._read()
-
-    def _read(self) -> None:
-        numbered = next(self.source, None)
-        if numbered is None:
-            self.exhausted = True
-            self.ready.extend(self.window.rest())
-            return
-        number, row = numbered
-        slot = _Slot[R, T](row)
-        self.slots.append(slot)
-        self.ready.extend(self.window.add(number, slot, self.key(row)))
-
-    async def next_done(self) -> None:
-        """Wait until a group is done, and keep the first failure."""
-        done, self.running = await asyncio.wait(self.running, return_when=asyncio.FIRST_COMPLETED)
-        failures = [failure for task in done if (failure := task.exception())]
-        self.failure = self.failure or next(iter(failures), None)
-
-    async def _process(self, slots: Sequence[_Slot[R, T]]) -> None:
-        for slot, result in zip(slots, await self.work([slot.row for slot in slots]), strict=True):
-            slot.results.append(result)
-
-
 # Seconds between two log messages.
-LOGGED_EVERY = 60.0
+LOG_INTERVAL = 60.0
 
 _log = logging.getLogger(__name__)
 
@@ -819,7 +759,7 @@ class Rate:
     def count(self) -> None:
         """Count a row."""
         self._rows += 1
-        if time.monotonic() - self._logged >= LOGGED_EVERY:
+        if time.monotonic() - self._logged >= LOG_INTERVAL:
             self.log()
 
     def log(self) -> None:
