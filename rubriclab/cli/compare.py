@@ -75,10 +75,11 @@ def compare(
     check_exports(values)
     options = options_of(service.CompareOptions, values)
     with workspace_of(values) as workspace:
+        job = service.compare(workspace, before, after, rubric, options)
         if dry_run:
-            print_dry_run(service.compare_estimate(workspace, before, after, rubric, options), as_json=as_json)
+            print_dry_run(job.estimate(), as_json=as_json)
             return
-        result = finish(lambda: service.compare(workspace, before, after, rubric, options))
+        result = finish(job.run)
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
     print_result(result.view(), row, values, as_json=as_json)
     click.get_current_context().exit(EXIT_CODES[result.outcome])
@@ -167,7 +168,7 @@ def drift(
         check_rows_place(output)
     with workspace_of(values) as workspace:
         if dry_run:
-            print_dry_run(service.drift_estimate(workspace, texts, before, after, options), as_json=as_json)
+            print_dry_run(service.drift(workspace, texts, before, after, options).estimate(), as_json=as_json)
             return
         # If no text flips, those of an earlier run must not remain.
         with writing_rows(output, always=True) if output else nullcontext() as write:
@@ -176,9 +177,8 @@ def drift(
                 if write and (write_all or row["flips"]):
                     write(row)
 
-            result = finish(
-                lambda: service.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
-            )
+            job = service.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
+            result = finish(job.run)
     found = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
     print_result(result.view(), {**found, "output": output, **effort_row(result.effort)}, values, as_json=as_json)
     if output and not as_json:
@@ -228,10 +228,11 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
     check_exports(values)
     options = options_of(service.AgreeOptions, values)
     with workspace_of(values) as workspace:
+        job = service.agree(workspace, texts, rubric, options)
         if dry_run:
-            print_dry_run(service.agree_estimate(workspace, texts, rubric, options), as_json=as_json)
+            print_dry_run(job.estimate(), as_json=as_json)
             return
-        result = finish(lambda: service.agree(workspace, texts, rubric, options))
+        result = finish(job.run)
     row = {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)}
     print_result(result.view(), row, values, as_json=as_json)
     result.check_answered()
@@ -270,16 +271,16 @@ def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: A
     the candidates. All figures are held out. The recommended way has the smallest mean absolute error. Without labels,
     only the share of texts outside of the range of the training texts is known.
     """
-    from rubriclab.ops.transfer import TransferOptions, prepare_transfer
+    from rubriclab.ops.transfer import TransferOptions, transfer as prepare
     from rubriclab.ops.workspace import finish
 
     check_exports(values)
     with workspace_of(values) as workspace:
-        prepared = prepare_transfer(workspace, ref, target, options_of(TransferOptions, values))
+        job = prepare(workspace, ref, target, options_of(TransferOptions, values))
         if dry_run:
-            print_dry_run(prepared.estimate(), as_json=as_json)
+            print_dry_run(job.estimate(), as_json=as_json)
             return
-        result = finish(prepared.run)
+        result = finish(job.run)
         write_exports(result.view(), values)
         _print(result, as_json=as_json)
     result.check_saved()

@@ -68,10 +68,11 @@ def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: 
     check_exports(values)
     options = options_of(service.EvaluateOptions, values)
     with workspace_of(values) as workspace:
+        job = service.evaluate(workspace, heldout, rubrics, options)
         if dry_run:
-            print_dry_run(service.evaluate_estimate(workspace, heldout, rubrics, options), as_json=as_json)
+            print_dry_run(job.estimate(), as_json=as_json)
             return
-        evaluation = finish(lambda: service.evaluate(workspace, heldout, rubrics, options))
+        evaluation = finish(job.run)
     _print(evaluation, as_json=as_json)
     evaluation.check_answered()
     write_exports(evaluation.view(), values, page=_page(evaluation) if values["html"] else None)

@@ -184,7 +184,7 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     parent's. Dropping criteria, limiting weights and setting the threshold takes no calls; the labelled texts are
     rated again by new wordings.
     """
-    from rubriclab.ops.edit import EditOptions, prepare_edit
+    from rubriclab.ops.edit import EditOptions, edit as prepare
     from rubriclab.ops.workspace import finish
     from rubriclab.report.edit import edit_view
 
@@ -196,11 +196,11 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     options = options_of(EditOptions, {**values, **changes, "preview": dry_run or values["preview"]})
     check_exports(values)
     with workspace_of(values) as workspace:
-        prepared = prepare_edit(workspace, rubric, options)
+        job = prepare(workspace, rubric, options)
         if dry_run:
-            print_dry_run(prepared.estimate(), as_json=as_json)
+            print_dry_run(job.estimate(), as_json=as_json)
             return
-        result = finish(prepared.run)
+        result = finish(job.run)
     print_result(edit_view(result), {**result.to_row(), **effort_row(result.effort)}, values, as_json=as_json)
     if (saved := result.saved) and not as_json:
         new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"

@@ -142,10 +142,11 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
     if gate:
         service.check_joint(options, "gate")
     with workspace_of(values) as workspace:
+        job = service.learn(workspace, labelled, options)
         if dry_run:
-            print_dry_run(service.learn_estimate(workspace, labelled, options), as_json=as_json)
+            print_dry_run(job.estimate(), as_json=as_json)
             return
-        result = finish(lambda: service.learn(workspace, labelled, options))
+        result = finish(job.run)
     _print_json(result) if as_json else _print(result)
     validation = result.version.provenance.validation
     if gate and validation:

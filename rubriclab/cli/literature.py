@@ -64,10 +64,11 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
 
     options = options_of(service.LiteratureAddOptions, values)
     with workspace_of(values) as workspace:
+        job = service.literature_add(workspace, paper, options)
         if dry_run:
-            print_dry_run(service.literature_add_estimate(workspace, paper, options), as_json=as_json)
+            print_dry_run(job.estimate(), as_json=as_json)
             return
-        added = finish(lambda: service.literature_add(workspace, paper, options))
+        added = finish(job.run)
     print_json({**added.to_row(), **effort_row(added.effort)}) if as_json else print_view(added)
     if added.unread:
         note("The same command with --retry-failed asks again for the parts that were not read.")

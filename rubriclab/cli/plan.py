@@ -44,18 +44,18 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
     are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
     out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
     """
-    from rubriclab.ops.label import PlanOptions, prepare_plan
+    from rubriclab.ops.label import PlanOptions, plan as prepare
     from rubriclab.ops.workspace import finish
 
     options = options_of(PlanOptions, values)
     if not dry_run:
         _check_output(output, as_json=as_json)
     with workspace_of(values) as workspace:
-        prepared = prepare_plan(workspace, texts, rubric, options)
+        job = prepare(workspace, texts, rubric, options)
         if dry_run:
-            print_dry_run(prepared.estimate(), as_json=as_json)
+            print_dry_run(job.estimate(), as_json=as_json)
             return
-        result = finish(prepared.run)
+        result = finish(job.run)
     if output:
         _write(result, output)
     _print_json(result, output) if as_json else _print(result, output)

@@ -167,16 +167,16 @@ def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **va
     TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
     Without TEXT, --id names a text that RUBRIC was learned from; its kept ratings are used, and no calls are made.
     """
-    from rubriclab.ops.explain import ExplainOptions, prepare_explanation
+    from rubriclab.ops.explain import ExplainOptions, explain as prepare
     from rubriclab.ops.workspace import finish
 
     check_exports(values)
     options = options_of(ExplainOptions, values)
     with workspace_of(values) as workspace:
-        prepared = prepare_explanation(workspace, rubric, text, options)
+        job = prepare(workspace, rubric, text, options)
         if dry_run:
-            print_dry_run(prepared.estimate(), as_json=as_json)
+            print_dry_run(job.estimate(), as_json=as_json)
             return
-        explanation = finish(prepared.run)
+        explanation = finish(job.run)
     print_result(explanation.view(), explanation.to_row(), values, as_json=as_json)
     explanation.check_answered()

@@ -131,7 +131,7 @@ class RubricTools:
 
         async def explained() -> dict[str, Any]:
             with self._workspace() as workspace, _asking(self.allow_calls):
-                return (await explaining.explain(workspace, rubric, data, options)).to_row()
+                return (await workspace.run(explaining.explain, rubric, data, options)).to_row()
 
         return await self._uncancelled(explained())
 

@@ -48,18 +48,18 @@ def _estimate_of(prepare: Callable[..., Any]) -> Callable[..., DryRun]:
 
 
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
-    "learn": (LearnOptions, learning.learn_estimate),
+    "learn": (LearnOptions, _estimate_of(learning.learn)),
     "score": (ScoreOptions, _estimate_of(scoring.prepare_scoring)),
-    "evaluate": (EvaluateOptions, evaluating.evaluate_estimate),
-    "explain": (ExplainOptions, _estimate_of(explaining.prepare_explanation)),
-    "agree": (AgreeOptions, agreeing.agree_estimate),
-    "transfer": (TransferOptions, _estimate_of(transferring.prepare_transfer)),
-    "drift": (DriftOptions, drifting.drift_estimate),
-    "compare": (CompareOptions, comparing.compare_estimate),
-    "plan": (PlanOptions, _estimate_of(planning.prepare_plan)),
+    "evaluate": (EvaluateOptions, _estimate_of(evaluating.evaluate)),
+    "explain": (ExplainOptions, _estimate_of(explaining.explain)),
+    "agree": (AgreeOptions, _estimate_of(agreeing.agree)),
+    "transfer": (TransferOptions, _estimate_of(transferring.transfer)),
+    "drift": (DriftOptions, _estimate_of(drifting.drift)),
+    "compare": (CompareOptions, _estimate_of(comparing.compare)),
+    "plan": (PlanOptions, _estimate_of(planning.plan)),
     "improve": (ImproveOptions, _estimate_of(improving.prepare_improvement)),
-    "edit": (EditOptions, editing.edit_estimate),
-    "literature_add": (LiteratureAddOptions, literature_adding.literature_add_estimate),
+    "edit": (EditOptions, _estimate_of(editing.edit)),
+    "literature_add": (LiteratureAddOptions, _estimate_of(literature_adding.literature_add)),
 }
 
 

@@ -292,7 +292,7 @@ class Operations(LabBase):
             BudgetReached: if a cap on calls or money was reached.
         """
         with self._workspace() as workspace:
-            return (await learning.learn(workspace, data, self._options(LearnOptions, options))).version
+            return (await workspace.run(learning.learn, data, self._options(LearnOptions, options))).version
 
     learn = synchronous(learn_async)
 
@@ -305,7 +305,7 @@ class Operations(LabBase):
             DataError: if there are no texts without a label.
         """
         with self._workspace() as workspace:
-            return await planning.plan(workspace, data, rubric, self._options(PlanOptions, options))
+            return await workspace.run(planning.plan, data, rubric, self._options(PlanOptions, options))
 
     plan = synchronous(plan_async)
 
@@ -319,7 +319,7 @@ class Operations(LabBase):
             DataError: if there are no labelled texts.
         """
         with self._workspace() as workspace:
-            return await editing.edit(workspace, rubric, self._options(EditOptions, options))
+            return await workspace.run(editing.edit, rubric, self._options(EditOptions, options))
 
     edit = synchronous(edit_async)
 
@@ -364,7 +364,7 @@ class Operations(LabBase):
         """
         with self._workspace() as workspace:
             chosen = self._options(LiteratureAddOptions, options)
-            return await literature_adding.literature_add(workspace, paper, chosen)
+            return await workspace.run(literature_adding.literature_add, paper, chosen)
 
     literature_add = synchronous(literature_add_async)
 

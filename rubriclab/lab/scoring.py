@@ -109,7 +109,7 @@ class ScoringOperations(LabBase):
         """
         with self._workspace() as workspace:
             chosen = self._options(EvaluateOptions, options)
-            evaluation = await evaluating.evaluate(workspace, data, rubrics, chosen)
+            evaluation = await workspace.run(evaluating.evaluate, data, rubrics, chosen)
         evaluation.check_answered()
         return evaluation
 
@@ -133,7 +133,7 @@ class ScoringOperations(LabBase):
             JudgeError: if the provider fails.
         """
         with self._workspace() as workspace:
-            return await explaining.explain(workspace, rubric, data, self._options(ExplainOptions, options))
+            return await workspace.run(explaining.explain, rubric, data, self._options(ExplainOptions, options))
 
     explain = synchronous(explain_async)
 
@@ -146,7 +146,7 @@ class ScoringOperations(LabBase):
             DataError: if no text can be used.
         """
         with self._workspace() as workspace:
-            result = await agreeing.agree(workspace, data, rubric, self._options(AgreeOptions, options))
+            result = await workspace.run(agreeing.agree, data, rubric, self._options(AgreeOptions, options))
         result.check_answered()
         return result
 
@@ -164,7 +164,7 @@ class ScoringOperations(LabBase):
             SettingsError: for options that do not go together, or an action to save that could not be tried.
         """
         with self._workspace() as workspace:
-            result = await transferring.transfer(workspace, rubric, to, self._options(TransferOptions, options))
+            result = await workspace.run(transferring.transfer, rubric, to, self._options(TransferOptions, options))
         result.check_saved()
         return result
 
@@ -185,7 +185,7 @@ class ScoringOperations(LabBase):
             SettingsError: unless there are two sides to compare.
         """
         with self._workspace() as workspace:
-            result = await drifting.drift(workspace, data, before, after, self._options(DriftOptions, options))
+            result = await workspace.run(drifting.drift, data, before, after, self._options(DriftOptions, options))
         result.check_answered()
         return result
 
@@ -207,7 +207,7 @@ class ScoringOperations(LabBase):
             DataError: if nothing can be compared.
         """
         with self._workspace() as workspace:
-            return await comparing.compare(workspace, before, after, rubric, self._options(CompareOptions, options))
+            return await workspace.run(comparing.compare, before, after, rubric, self._options(CompareOptions, options))
 
     compare = synchronous(compare_async)
 

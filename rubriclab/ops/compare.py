@@ -63,6 +63,7 @@ from rubriclab.ops.inputs import (
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring, held_out_scores
 from rubriclab.ops.workspace import (
     Answered,
+    Job,
     JudgeOption,
     Workspace,
     judge_of,
@@ -578,9 +579,9 @@ class CompareResult(Answered, Displayed):
         return "within" if isinstance(self.result, SystemRanking) else self.result.outcome
 
 
-async def compare(
+def compare(
     workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
-) -> CompareResult:
+) -> Job[CompareResult]:
     """Return how the scores of `after` differ from those of `before`; without `after`, rank the systems in `before`.
 
     Raises:
@@ -591,38 +592,6 @@ async def compare(
             texts that the version was learned from had one.
         JudgeError: if the provider gave no reply at all.
     """
-    scoring = await workspace.off_event_loop(_prepare, workspace, before, after, rubric, options)
-    version = scoring.scorers[0].version
-    sides = await workspace.off_event_loop(_read, scoring, before, after)
-    outputs = [await _scored(scoring, name, rows) for name, rows in sides.items()]
-    if after is None:
-        ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
-        return CompareResult(ranking, workspace.effort(), version)
-    judge = scoring.scorers[0].judge.spec
-    comparison = compare_outputs(
-        version.rubric,
-        version.ref,
-        *outputs,
-        by=options.pair_by,
-        max_drop=options.max_drop,
-        learned=await workspace.off_event_loop(held_out_scores, workspace, version, judge),
-        learned_from=frozenset(version.provenance.groups),
-    )
-    return CompareResult(comparison, workspace.effort(), version)
-
-
-def compare_estimate(
-    workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
-) -> DryRun:
-    """Return an estimate of what `compare` asks of the judge."""
-    scoring = _prepare(workspace, before, after, rubric, options)
-    rows = [row for rows in _read(scoring, before, after).values() for row in rows]
-    return scoring.estimate(("judge",), [row.example for row in rows if row.score is None])
-
-
-def _prepare(
-    workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
-) -> ColumnScoring:
     given = [f"`{name}`" for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
     if after is None and given:
         raise SettingsError(
@@ -631,8 +600,31 @@ def _prepare(
     if rubric is None:
         raise SettingsError("Outputs are compared by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
-    scorer = ColumnScorer(version, judge_of(version, options.judge, workspace.store, workspace.notify))
-    return ColumnScoring(workspace, [scorer], before, options)
+    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    scoring = ColumnScoring(workspace, [ColumnScorer(version, choice)], before, options)
+
+    def estimate() -> DryRun:
+        rows = [row for rows in _read(scoring, before, after).values() for row in rows]
+        return scoring.estimate(("judge",), [row.example for row in rows if row.score is None])
+
+    async def run() -> CompareResult:
+        sides = await workspace.off_event_loop(_read, scoring, before, after)
+        outputs = [await _scored(scoring, name, rows) for name, rows in sides.items()]
+        if after is None:
+            ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
+            return CompareResult(ranking, workspace.effort(), version)
+        comparison = compare_outputs(
+            version.rubric,
+            version.ref,
+            *outputs,
+            by=options.pair_by,
+            max_drop=options.max_drop,
+            learned=await workspace.off_event_loop(held_out_scores, workspace, version, choice.spec),
+            learned_from=frozenset(version.provenance.groups),
+        )
+        return CompareResult(comparison, workspace.effort(), version)
+
+    return Job(estimate, run)
 
 
 def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str, list[OutputRow]]:
@@ -756,7 +748,7 @@ class DriftOptions(ReadingOptions):
     """Whether the texts are a file of labelled ones that are scored again at each look, by one version and judge."""
 
 
-async def drift(
+def drift(
     workspace: Workspace,
     data: Data,
     before: str | Version,
@@ -764,7 +756,7 @@ async def drift(
     options: DriftOptions,
     *,
     on_row: Callable[[dict[str, Any]], None] | None = None,
-) -> CompareResult:
+) -> Job[CompareResult]:
     """Return how the scores of `data` change from `before` to `after`; to another judge if `after` is `None`.
 
     For an anchor, how the errors of the scores by `before` have changed since the first look.
@@ -780,29 +772,26 @@ async def drift(
         JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
     """
     if options.anchor:
-        scoring = await workspace.off_event_loop(_anchored, workspace, data, before, after, options)
-        return CompareResult(await look(scoring, str(data)), workspace.effort())
-    prepared = await workspace.off_event_loop(_prepare_of_drift, workspace, data, before, after, options)
-    scoring, rubrics, threshold = prepared
-    pairs: list[PairedScore] = []
-    async for example, (first, second) in scoring.stream():
-        pairs.append(rubrics.pair(example.group, first, second))
-        if on_row:
-            on_row(rubrics.to_row(pairs[-1], first, second, threshold))
-    one, other = ((version.ref, judge.spec) for version, judge in scoring.scorers)
-    limits = DriftLimits(options.max_shift, options.max_flips, options.min_rank)
-    found = compare_columns(rubrics, pairs, (one, other), threshold, limits)
-    return CompareResult(found, workspace.effort(), unanswered=scoring.unanswered)
+        anchored = _anchored(workspace, data, before, after, options)
 
+        async def run_look() -> CompareResult:
+            return CompareResult(await look(anchored, str(data)), workspace.effort())
 
-def drift_estimate(
-    workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
-) -> DryRun:
-    """Return an estimate of what `drift` asks of either judge."""
-    if options.anchor:
-        return _anchored(workspace, data, before, after, options).estimate(("judge",))
-    scoring, _, _ = _prepare_of_drift(workspace, data, before, after, options)
-    return scoring.estimate(("before", "after"))
+        return Job(lambda: anchored.estimate(("judge",)), run_look)
+    scoring, rubrics, threshold = _sides_of_drift(workspace, data, before, after, options)
+
+    async def run() -> CompareResult:
+        pairs: list[PairedScore] = []
+        async for example, (first, second) in scoring.stream():
+            pairs.append(rubrics.pair(example.group, first, second))
+            if on_row:
+                on_row(rubrics.to_row(pairs[-1], first, second, threshold))
+        one, other = ((version.ref, judge.spec) for version, judge in scoring.scorers)
+        limits = DriftLimits(options.max_shift, options.max_flips, options.min_rank)
+        found = compare_columns(rubrics, pairs, (one, other), threshold, limits)
+        return CompareResult(found, workspace.effort(), unanswered=scoring.unanswered)
+
+    return Job(lambda: scoring.estimate(("before", "after")), run)
 
 
 def _anchored(
@@ -819,11 +808,20 @@ def _anchored(
     return ColumnScoring(workspace, [ColumnScorer(found, choice)], data, options)
 
 
-def _prepare_of_drift(
+def _sides_of_drift(
     workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
 ) -> tuple[ColumnScoring, RubricPair, float]:
     """Return the scoring by both sides, their rubrics, and the threshold."""
-    _check_sides(before, after, options.judges)
+    ref, judges = ref_of(before), options.judges
+    if len(judges) > 2:
+        raise SettingsError(f"Drift is between two sides, and {len(judges)} judges are named.", "Give one or two.")
+    if after is None and len(judges) < 2:
+        two = "`judges=JUDGE` and `judges=OTHER`"
+        raise SettingsError(
+            f"{ref} is one version, and drift is between two sides;", f"name a second version, or two judges: {two}."
+        )
+    if after is None and judges[0] == judges[1]:
+        raise SettingsError(f"The judge {judges[0]} is named twice;", "one judge cannot be compared with itself.")
     first = version_of(workspace, before)
     second = first if after is None else version_of(workspace, after)
     named = (options.judges[0], options.judges[-1]) if options.judges else (None, None)
@@ -843,24 +841,6 @@ def _prepare_of_drift(
     if options.flip_at is None:
         workspace.notify(f"texts flip at {show(middle)}, the middle of the scale (`flip_at` sets another score)")
     return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
-
-
-def _check_sides(before: str | Version, after: str | Version | None, judges: tuple[str, ...]) -> None:
-    """Return if there are two sides to compare.
-
-    Raises:
-        SettingsError: otherwise.
-    """
-    ref = ref_of(before)
-    if len(judges) > 2:
-        raise SettingsError(f"Drift is between two sides, and {len(judges)} judges are named.", "Give one or two.")
-    if after is None and len(judges) < 2:
-        two = "`judges=JUDGE` and `judges=OTHER`"
-        raise SettingsError(
-            f"{ref} is one version, and drift is between two sides;", f"name a second version, or two judges: {two}."
-        )
-    if after is None and judges[0] == judges[1]:
-        raise SettingsError(f"The judge {judges[0]} is named twice;", "one judge cannot be compared with itself.")
 
 
 def _notify_scorers(workspace: Workspace, rubrics: RubricPair, scorers: list[ColumnScorer]) -> None:

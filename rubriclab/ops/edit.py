@@ -62,6 +62,7 @@ from rubriclab.ops.edits import (
 )
 from rubriclab.ops.inputs import describe, usable_texts
 from rubriclab.ops.workspace import (
+    Job,
     JudgeChoice,
     JudgeOption,
     Workspace,
@@ -312,7 +313,7 @@ def _on_scale(texts: tuple[Example, ...], aspect: str, scale: Scale, workspace: 
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedEdit:
+class _EditRun:
     """An edit of a version and the labelled texts that it is measured on, before anything is asked."""
 
     workspace: Workspace
@@ -343,13 +344,12 @@ class PreparedEdit:
         return dry_run({"judge": (self.choice.spec, total)}, self.workspace.options)
 
     async def run(self) -> EditResult:
-        """Return the effect of the edit, and the child version unless this is a preview.
-
-        Raises:
-            JudgeError: if no text could be rated by a new criterion.
-            JudgeRefused, BudgetReached, ReplayMiss: from the judge; answers so far are kept in the store.
-            SettingsError: if the weight of a criterion is limited that cannot be weighed.
-        """
+        """Return the effect of the edit, and the child version unless this is a preview."""
+        if not self.options.preview and not (self.options.by and self.options.because):
+            raise SettingsError(
+                "A version that a person makes records who made it and why.",
+                "Give `by=NAME` and `because=REASON`, or `preview` to save nothing.",
+            )
         judge = self.workspace.judge(self.choice) if self.requests else None
         # The ratings by the parent's criteria, and those by new or newly defined ones.
         known = {name: dict(row) for name, row in self.editable.cells.items()}
@@ -463,14 +463,14 @@ class PreparedEdit:
         return EditResult(self.version.ref, rubric, effect, saved, workspace.effort(), notes)
 
 
-def prepare_edit(
+def edit(
     workspace: Workspace,
     rubric: str | Version,
     options: EditOptions,
     *,
     editable: EditableVersion | None = None,
-) -> PreparedEdit:
-    """Return an edit of a rubric, before anything is asked.
+) -> Job[EditResult]:
+    """Return the effect of an edit, and the child version unless it is a preview.
 
     Args:
         editable: from `editable_version` with the same version and labels, to spare its computation.
@@ -481,6 +481,8 @@ def prepare_edit(
             rubric.
         DataError: if there are no labelled texts.
         NotConfirmed: if only an imported version that is not confirmed names the judge, and answers are needed.
+        JudgeError: if no text could be rated by a new criterion.
+        JudgeRefused, BudgetReached, ReplayMiss: from the judge; answers so far are kept in the store.
     """
     version = editable.version if editable else version_of(workspace, rubric)
     _check_name(workspace.store, version, options.name)
@@ -490,33 +492,13 @@ def prepare_edit(
             f"Learn it with several methods, without `methods`, or fit weights: rubriclab transfer {version.ref}",
         )
     plan = plan_edits(version.rubric, version.ref, options)
-    if not options.preview and not (options.by and options.because):
-        raise SettingsError(
-            "A version that a person makes records who made it and why.",
-            "Give `by=NAME` and `because=REASON`, or `preview` to save nothing.",
-        )
     editable = editable or editable_version(workspace, version, options)
     choice = JudgeChoice(version.provenance.judge, version.provenance.judge_address)
-    prepared = PreparedEdit(workspace, options, version, editable.texts, plan, choice, editable)
+    prepared = _EditRun(workspace, options, version, editable.texts, plan, choice, editable)
     if prepared.requests:
         _check_judge(version, options)
-        return replace(prepared, choice=judge_of(version, options.judge, workspace.store, workspace.notify))
-    return prepared
-
-
-async def edit(workspace: Workspace, rubric: str | Version, options: EditOptions) -> EditResult:
-    """Return the effect of an edit, and the child version unless it is a preview.
-
-    Raises:
-        RubriclabError: as `prepare_edit` and `PreparedEdit.run` do.
-    """
-    prepared = await workspace.off_event_loop(prepare_edit, workspace, rubric, options)
-    return await prepared.run()
-
-
-def edit_estimate(workspace: Workspace, rubric: str | Version, options: EditOptions) -> DryRun:
-    """Return an estimate of what `edit` asks; nothing is needed to know who makes the edit."""
-    return prepare_edit(workspace, rubric, options.model_copy(update={"preview": True})).estimate()
+        prepared = replace(prepared, choice=judge_of(version, options.judge, workspace.store, workspace.notify))
+    return Job(prepared.estimate, prepared.run)
 
 
 def _check_name(store: Store, version: Version, name: str | None) -> None:

@@ -32,6 +32,7 @@ from rubriclab.ops.score import (
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring
 from rubriclab.ops.workspace import (
     Answered,
+    Job,
     JudgeChoice,
     JudgeOption,
     Workspace,
@@ -100,20 +101,9 @@ class Evaluation(Answered, Displayed):
         return {"results": results, "comparisons": comparisons, **errors, **verdicts}
 
 
-@dataclass(frozen=True)
-class _EvaluationInputs:
-    """The versions to evaluate, the judge of each and how it is asked, and the usable texts of each."""
-
-    versions: tuple[Version, ...]
-    choices: Mapping[str, JudgeChoice]
-    rivals: Mapping[str, Rivals]
-    examples: tuple[Example, ...]
-    texts: Mapping[str, tuple[Example, ...]]
-
-
-async def evaluate(
+def evaluate(
     workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
-) -> Evaluation:
+) -> Job[Evaluation]:
     """Return how well rubrics agree with the human scores of held-out texts.
 
     Groups that any of the rubrics has learned from are left out, which is said.
@@ -125,52 +115,6 @@ async def evaluate(
         NotConfirmed: if only an imported version that is not confirmed names the judge.
         BudgetReached: if a cap on calls or money was reached.
     """
-    task = await workspace.off_event_loop(_prepared, workspace, data, rubrics, options)
-    versions, texts = task.versions, task.texts
-    scores = {
-        version.ref: await _scores(
-            version.rubric,
-            texts[version.ref],
-            task.choices[version.ref],
-            version.ref,
-            workspace,
-            rivals=task.rivals[version.ref],
-        )
-        for version in versions
-    }
-    results, by_aspect = _results(versions, texts, scores, options)
-    faults = [
-        unanswered(
-            task.choices[ref].spec,
-            ref,
-            sum(score.score is not None for score in rows),
-            next((score.unscored for score in reversed(rows) if score.unscored), None),
-            workspace.ledger,
-        )
-        for ref, rows in scores.items()
-    ]
-    fault = next(filter(None, faults), None)
-    return Evaluation(versions, results, task.examples, texts, scores, by_aspect, workspace.effort(), fault)
-
-
-def evaluate_estimate(
-    workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
-) -> DryRun:
-    """Return an estimate of what `evaluate` asks of each rubric's judge."""
-    task = _prepared(workspace, data, rubrics, options)
-    roles = {
-        version.ref: (
-            task.choices[version.ref].spec,
-            estimate_scoring(version.rubric, task.texts[version.ref], task.rivals[version.ref]),
-        )
-        for version in task.versions
-    }
-    return dry_run(roles, workspace.options)
-
-
-def _prepared(
-    workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
-) -> _EvaluationInputs:
     versions = versions_of(workspace, rubrics)
     choices = {version.ref: judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions}
     rivals = {version.ref: rivals_of(options, version.rubric, version.ref, workspace.notify) for version in versions}
@@ -178,7 +122,28 @@ def _prepared(
     examples = usable_texts(data, options, aspects.items(), workspace.notify)
     kept = _unseen(examples, versions, options, workspace)
     texts = _texts(kept, versions, data, options, workspace)
-    return _EvaluationInputs(versions, choices, rivals, kept, texts)
+
+    def estimate() -> DryRun:
+        roles = {
+            each.ref: (choices[each.ref].spec, estimate_scoring(each.rubric, texts[each.ref], rivals[each.ref]))
+            for each in versions
+        }
+        return dry_run(roles, workspace.options)
+
+    async def run() -> Evaluation:
+        scores: dict[str, tuple[Score, ...]] = {}
+        fault = None
+        for version in versions:
+            ref = version.ref
+            rows = await _scores(version.rubric, texts[ref], choices[ref], ref, workspace, rivals=rivals[ref])
+            scored = sum(score.score is not None for score in rows)
+            reason = next((score.unscored for score in reversed(rows) if score.unscored), None)
+            fault = fault or unanswered(choices[ref].spec, ref, scored, reason, workspace.ledger)
+            scores[ref] = rows
+        results, by_aspect = _results(versions, texts, scores, options)
+        return Evaluation(versions, results, kept, texts, scores, by_aspect, workspace.effort(), fault)
+
+    return Job(estimate, run)
 
 
 def _unseen(
@@ -669,28 +634,13 @@ class AgreeResult(Answered, Displayed):
     unanswered: str | None = None
 
 
-async def agree(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> AgreeResult:
+def agree(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> Job[AgreeResult]:
     """Return how far judges agree when each scores the texts by one rubric; the texts need no human scores.
 
     Raises:
         SettingsError: unless two different judges are named.
         DataError: if no text can be used.
     """
-    scoring = await workspace.off_event_loop(_prepare, workspace, data, rubric, options)
-    rows = [row async for row in scoring.stream()]
-    scores = {name: [row[place] for _, row in rows] for place, name in enumerate(options.judges)}
-    version = scoring.scorers[0].version
-    agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
-    return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
-
-
-def agree_estimate(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> DryRun:
-    """Return an estimate of what `agree` asks of each judge."""
-    roles = [f"judge {number}" for number in range(1, len(options.judges) + 1)]
-    return _prepare(workspace, data, rubric, options).estimate(roles)
-
-
-def _prepare(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> ColumnScoring:
     names = options.judges
     if len(names) < 2:
         named = f"only {names[0]} was named" if names else "none was named"
@@ -699,4 +649,12 @@ def _prepare(workspace: Workspace, data: Data, rubric: str | Version, options: A
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
     version = version_of(workspace, rubric)
     scorers = [ColumnScorer(version, JudgeChoice(judge_named(name, workspace.notify))) for name in names]
-    return ColumnScoring(workspace, scorers, data, options)
+    scoring = ColumnScoring(workspace, scorers, data, options)
+
+    async def run() -> AgreeResult:
+        rows = [row async for row in scoring.stream()]
+        scores = {name: [row[place] for _, row in rows] for place, name in enumerate(names)}
+        agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
+        return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
+
+    return Job(lambda: scoring.estimate([f"judge {number}" for number in range(1, len(names) + 1)]), run)

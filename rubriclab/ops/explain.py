@@ -11,7 +11,7 @@ from pydantic import Field
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError
-from rubriclab.learning.estimate import DryRun, dry_run
+from rubriclab.learning.estimate import dry_run
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.aggregation import average_score, combine
 from rubriclab.models.base import (
@@ -34,6 +34,7 @@ from rubriclab.ops.score import ScoreOptions, prepare_scoring
 from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import (
     Answered,
+    Job,
     JudgeOption,
     Workspace,
     version_of,
@@ -97,43 +98,10 @@ class ScoreExplanation(Answered, Displayed):
         }
 
 
-@dataclass(frozen=True)
-class Explaining:
-    """An explanation that has not begun."""
-
-    workspace: Workspace
-    version: Version
-    example: Example
-    options: ExplainOptions
-    recorded: bool = False
-
-    def estimate(self) -> DryRun:
-        """Return an estimate of what it asks of the judge: nothing for a text that the rubric was learned from."""
-        return dry_run({}, self.workspace.options) if self.recorded else self._scoring().estimate()
-
-    async def run(self) -> ScoreExplanation:
-        """Return the explanation.
-
-        Raises:
-            JudgeError: if the provider fails.
-            BudgetReached: if a cap on calls or money was reached.
-        """
-        record = await self.workspace.off_event_loop(lambda: self.workspace.store.training(self.version.ref))
-        if self.recorded and record:
-            return explained(self.version, record, self.example, None, self.options.nearest)
-        scoring = await self.workspace.off_event_loop(self._scoring)
-        (scored,) = [each async for each in scoring.stream()]
-        found = explained(self.version, record, self.example, scored.score, self.options.nearest)
-        return replace(found, unanswered=scoring.unanswered)
-
-    def _scoring(self) -> Any:
-        return prepare_scoring(self.workspace, [self.example], self.version, ScoreOptions(judge=self.options.judge))
-
-
-def prepare_explanation(
+def explain(
     workspace: Workspace, rubric: str | Version, data: Data | None, options: ExplainOptions
-) -> Explaining:
-    """Return the explanation of one text's score.
+) -> Job[ScoreExplanation]:
+    """Return why a text has its score.
 
     Args:
         data: a text as `.txt` file or `-`, or rows as for `score`; `None` for a text that the rubric was learned from.
@@ -146,7 +114,7 @@ def prepare_explanation(
     """
     version = version_of(workspace, rubric)
     if data is None:
-        return Explaining(workspace, version, _recorded_text(workspace, version, options.id).example, options, True)
+        return _explain_recorded(workspace, version, options)
     example = _example(workspace, data, options)
     if not _is_plain_text(data):
         check_text_fields(version, [example], data, options)
@@ -155,15 +123,34 @@ def prepare_explanation(
             f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one.",
             "Give `source=FILE`." if lacking == ["source"] else "Give a row with this field instead.",
         )
-    return Explaining(workspace, version, example, options)
+    scoring = prepare_scoring(workspace, [example], version, ScoreOptions(judge=options.judge))
+
+    async def run() -> ScoreExplanation:
+        record = await workspace.off_event_loop(workspace.store.training, version.ref)
+        (scored,) = [each async for each in scoring.stream()]
+        found = explained(version, record, example, scored.score, options.nearest)
+        return replace(found, unanswered=scoring.unanswered)
+
+    return Job(scoring.estimate, run)
 
 
-async def explain(
-    workspace: Workspace, rubric: str | Version, data: Data | None, options: ExplainOptions
-) -> ScoreExplanation:
-    """Return why a text has its score; see `prepare_explanation` and `Explaining.run`."""
-    explaining = await workspace.off_event_loop(prepare_explanation, workspace, rubric, data, options)
-    return await explaining.run()
+def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOptions) -> Job[ScoreExplanation]:
+    """Return why a text has its score that the rubric was learned from, by its kept ratings."""
+    if options.id is None:
+        raise SettingsError(
+            "There is no text to explain:",
+            "give a file, or the id of a text that the rubric was learned from with `id=ID`.",
+        )
+    record = training_record(workspace, version.ref)
+    texts = {text.id: text for text in record.texts}
+    if options.id not in texts:
+        hint = did_you_mean(options.id, texts).strip()
+        raise NotInStore(f"{version.ref} was not learned from a text {options.id!r}.", hint)
+
+    async def run() -> ScoreExplanation:
+        return explained(version, record, texts[options.id or ""].example, None, options.nearest)
+
+    return Job(lambda: dry_run({}, workspace.options), run)
 
 
 def explained(
@@ -213,18 +200,6 @@ def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText
     unscored = None if combined.score is not None else "too few of its ratings are usable"
     judge, aspect = version.provenance.judge, version.rubric.aspect.name
     return Score(text.id, aspect, combined.score, criteria, unscored, version.ref, judge, interval)
-
-
-def _recorded_text(workspace: Workspace, version: Version, name: str | None) -> RecordedText:
-    if name is None:
-        raise SettingsError(
-            "There is no text to explain:",
-            "give a file, or the id of a text that the rubric was learned from with `id=ID`.",
-        )
-    texts = {text.id: text for text in training_record(workspace, version.ref).texts}
-    if name not in texts:
-        raise NotInStore(f"{version.ref} was not learned from a text {name!r}.", f"{did_you_mean(name, texts)}".strip())
-    return texts[name]
 
 
 def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:

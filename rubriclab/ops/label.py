@@ -60,7 +60,7 @@ from rubriclab.ops.inputs import (
     rows_of,
 )
 from rubriclab.ops.workspace import (
-    JudgeChoice,
+    Job,
     JudgeOption,
     Notify,
     ScaleText,
@@ -537,41 +537,32 @@ class PlanResult(Displayed):
         return [{**row, "plan": plan_row(text)} for row, text in zip(self.rows, self.plan.texts, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedPlan:
-    """A plan before anything is asked: the version with its record, the judge, and the texts to choose from."""
+def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> Job[PlanResult]:
+    """Return which texts of `data` to label next so that the rubric improves most.
 
-    workspace: Workspace
-    version: Version
-    record: TrainingRecord
-    choice: JudgeChoice
-    pool: tuple[UnlabelledRow, ...]
-    options: PlanOptions
+    Texts that the rubric was learned from, or that have a label already, are left out.
 
-    def estimate(self) -> DryRun:
-        """Return an estimate of what is asked of the judge."""
-        most = estimate_scoring(self.version.rubric, [text.example for text in self.pool])
-        return dry_run({"judge": (self.choice.spec, most)}, self.workspace.options)
+    Raises:
+        NotInStore: if there is no such rubric, or no record of its training.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        DataError: if there are no texts to choose from, or fewer than are to be planned.
+        JudgeError: if no text could be scored.
+        JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judge; they concern every text.
+    """
+    rows = rows_of(data, options, workspace.notify)
+    version = version_of(workspace, rubric)
+    record = workspace.store.training(version.ref)
+    if record is None or version.rubric.aggregation is None:
+        raise NotInStore(
+            f"{version.ref} cannot be planned for without the ratings of its training texts. {unrecorded(version)}",
+            "Learn the rubric again from these texts, without `methods`, in this store.",
+        )
+    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    pool = _pool(rows, version, options, workspace.notify)
+    examples = [text.example for text in pool]
 
-    async def run(self) -> PlanResult:
-        """Return the plan.
-
-        Raises:
-            JudgeError: if no text could be scored.
-            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judge; they concern every text.
-        """
-        rated = await self._rated()
-        version, number = self.version, self.options.count or DEFAULT_COUNT
-        result = make_plan(version.rubric, self.record, rated, number)
-        row_of = {id(text.example): text.row for text in self.pool}
-        rows = tuple(row_of[id(text.example)] for text in result.texts)
-        return PlanResult(version, result, rows, self.workspace.effort())
-
-    async def _rated(self) -> list[PoolText]:
-        """Return the texts that could be scored, with their ratings, and say how many could not."""
-        workspace, version = self.workspace, self.version
-        rated, reasons, judge = list[PoolText](), list[str](), workspace.judge(self.choice)
-        examples = [text.example for text in self.pool]
+    async def run() -> PlanResult:
+        rated, reasons, judge = list[PoolText](), list[str](), workspace.judge(choice)
         with workspace.progress(workspace.ledger) as on_progress:
             async for score in score_stream(version.rubric, examples, judge, version.ref, workspace.under_way):
                 if score.unscored:
@@ -587,35 +578,14 @@ class PreparedPlan:
         if reasons:
             texts = count(len(reasons), "text")
             workspace.notify(f"left out: {texts} that could not be scored; the latest reason: {reasons[-1]}")
-        return rated
+        found = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
+        row_of = {id(text.example): text.row for text in pool}
+        return PlanResult(version, found, tuple(row_of[id(text.example)] for text in found.texts), workspace.effort())
 
+    def estimate() -> DryRun:
+        return dry_run({"judge": (choice.spec, estimate_scoring(version.rubric, examples))}, workspace.options)
 
-def prepare_plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> PreparedPlan:
-    """Return the plan of what to label next among the texts of `data`, before anything is asked.
-
-    Texts that the rubric was learned from, or that have a label already, are left out.
-
-    Raises:
-        NotInStore: if there is no such rubric, or no record of its training.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        DataError: if there are no texts to choose from, or fewer than are to be planned.
-    """
-    rows = rows_of(data, options, workspace.notify)
-    version = version_of(workspace, rubric)
-    record = workspace.store.training(version.ref)
-    if record is None or version.rubric.aggregation is None:
-        raise NotInStore(
-            f"{version.ref} cannot be planned for without the ratings of its training texts. {unrecorded(version)}",
-            "Learn the rubric again from these texts, without `methods`, in this store.",
-        )
-    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-    return PreparedPlan(workspace, version, record, choice, _pool(rows, version, options, workspace.notify), options)
-
-
-async def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> PlanResult:
-    """Return which texts of `data` to label next so that the rubric improves most; errors as of `prepare_plan`."""
-    prepared = await workspace.off_event_loop(prepare_plan, workspace, data, rubric, options)
-    return await prepared.run()
+    return Job(estimate, run)
 
 
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[UnlabelledRow, ...]:

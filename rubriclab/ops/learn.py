@@ -52,6 +52,7 @@ from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe, rows_of
 from rubriclab.ops.literature import chosen_findings, left_out
 from rubriclab.ops.workspace import (
+    Job,
     JudgeChoice,
     JudgeOption,
     Notify,
@@ -336,7 +337,7 @@ class LearnResult:
     place: str
 
 
-async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> LearnResult:
+def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnResult]:
     """Return the rubric that is learned from labelled texts, saved as a version.
 
     Stopped by Ctrl-C or a cap, the same call continues where it was: every answer is cached when it arrives.
@@ -350,41 +351,42 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     training = training_of(workspace, data, options)
     name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))
     spec = judge_named(options.judge, workspace.notify)
-    store = await workspace.off_event_loop(workspace.open_store, create=True)
-    if options.parent:
-        await workspace.off_event_loop(store.load, options.parent)
-    _notify_unused_reasons(training, options.generator or spec, workspace.notify)
-    choice, address = JudgeChoice(spec), workspace.options.generator_api_base
-    judge = workspace.judge(choice)
-    generator_choice = JudgeChoice(options.generator or spec, address, is_apart=address is not None)
-    generator = workspace.generator(generator_choice, choice, judge)
-    with workspace.progress(workspace.ledger) as on_progress:
-        trained = await training.run(
-            judge,
-            generator,
-            seed=options.seed,
-            model_versions=workspace.model_versions,
-            on_progress=on_progress,
+
+    async def run() -> LearnResult:
+        store = await workspace.off_event_loop(workspace.open_store, create=True)
+        if options.parent:
+            await workspace.off_event_loop(store.load, options.parent)
+        _notify_unused_reasons(training, options.generator or spec, workspace.notify)
+        choice, address = JudgeChoice(spec), workspace.options.generator_api_base
+        judge = workspace.judge(choice)
+        generator_choice = JudgeChoice(options.generator or spec, address, is_apart=address is not None)
+        generator = workspace.generator(generator_choice, choice, judge)
+        with workspace.progress(workspace.ledger) as on_progress:
+            trained = await training.run(
+                judge,
+                generator,
+                seed=options.seed,
+                model_versions=workspace.model_versions,
+                on_progress=on_progress,
+            )
+        version = await store.save_async(
+            name,
+            trained.rubric,
+            trained.provenance.model_copy(update={"literature_without": left_out(options)}),
+            workspace.effort(),
+            options.parent,
+            training=trained.record,
         )
-    version = await store.save_async(
-        name,
-        trained.rubric,
-        trained.provenance.model_copy(update={"literature_without": left_out(options)}),
-        workspace.effort(),
-        options.parent,
-        training=trained.record,
-    )
-    for line in trained.notes:
-        workspace.notify(line)
-    return LearnResult(version, workspace.effort(), store.place)
+        for line in trained.notes:
+            workspace.notify(line)
+        return LearnResult(version, workspace.effort(), store.place)
 
+    def estimate() -> DryRun:
+        for_judge, for_generator = training.estimate()
+        roles = {"judge": (spec, for_judge), "generator": (options.generator or spec, for_generator)}
+        return dry_run(roles, workspace.options)
 
-def learn_estimate(workspace: Workspace, data: Data, options: LearnOptions) -> DryRun:
-    """Return an estimate of what `learn` asks of the judge and of the generator."""
-    for_judge, for_generator = training_of(workspace, data, options).estimate()
-    judge = judge_named(options.judge, workspace.notify)
-    roles = {"judge": (judge, for_judge), "generator": (options.generator or judge, for_generator)}
-    return dry_run(roles, workspace.options)
+    return Job(estimate, run)
 
 
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:

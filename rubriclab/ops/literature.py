@@ -21,7 +21,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import ask
-from rubriclab.learning.estimate import DryRun, dry_run, estimate_prompts
+from rubriclab.learning.estimate import dry_run, estimate_prompts
 from rubriclab.methods.prompting import (
     NewName,
     Whole,
@@ -53,6 +53,7 @@ from rubriclab.models.text import (
 )
 from rubriclab.models.version import Effort
 from rubriclab.ops.workspace import (
+    Job,
     JudgeChoice,
     JudgeOption,
     Notify,
@@ -292,7 +293,7 @@ class LiteratureAdded(Displayed):
         return {"file": str(self.file), "kept": kept, "dropped": dropped, "unread": list(self.unread)}
 
 
-async def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> LiteratureAdded:
+def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> Job[LiteratureAdded]:
     """Return the findings that a model takes from a paper, having kept those whose quotation is in the paper.
 
     Raises:
@@ -304,31 +305,30 @@ async def literature_add(workspace: Workspace, path: str | Path, options: Litera
     file = _findings_file(options)
     paper = read_paper(Path(path))
     prompts = findings_prompts(paper, file, options)
-    await workspace.off_event_loop(workspace.open_store, create=True)
-    judge = workspace.judge(JudgeChoice(options.judge or EMBEDDED))
-    with workspace.progress(workspace.ledger) as on_progress:
-        answers = await for_each(
-            prompts,
-            lambda prompt: ask(judge, prompt, salvage=UsableFindings),
-            lambda done: on_progress(f"{done} of {len(prompts)} parts read", done / len(prompts)),
-        )
-    missing = [
-        f"page {prompt.fields['pages'][0]['number']} and following: {answer.missing}"
-        for prompt, answer in zip(prompts, answers, strict=True)
-        if answer.value is None
-    ]
-    if len(missing) == len(prompts):
-        raise JudgeError(f"{paper.name} could not be read. {missing[0]}")
-    quoted = [each for answer in answers if answer.value for each in answer.value.findings]
-    # In another thread, since searching a long paper takes seconds.
-    kept, dropped = await asyncio.to_thread(_checked, quoted, paper, prompts[0].fields["known_benchmarks"], options)
-    return LiteratureAdded(file, _keep(file, kept) if kept else (), dropped, tuple(missing), workspace.effort())
+    spec = options.judge or EMBEDDED
 
+    async def run() -> LiteratureAdded:
+        await workspace.off_event_loop(workspace.open_store, create=True)
+        judge = workspace.judge(JudgeChoice(spec))
+        with workspace.progress(workspace.ledger) as on_progress:
+            answers = await for_each(
+                prompts,
+                lambda prompt: ask(judge, prompt, salvage=UsableFindings),
+                lambda done: on_progress(f"{done} of {len(prompts)} parts read", done / len(prompts)),
+            )
+        missing = [
+            f"page {prompt.fields['pages'][0]['number']} and following: {answer.missing}"
+            for prompt, answer in zip(prompts, answers, strict=True)
+            if answer.value is None
+        ]
+        if len(missing) == len(prompts):
+            raise JudgeError(f"{paper.name} could not be read. {missing[0]}")
+        quoted = [each for answer in answers if answer.value for each in answer.value.findings]
+        # In another thread, since searching a long paper takes seconds.
+        kept, dropped = await asyncio.to_thread(_checked, quoted, paper, prompts[0].fields["known_benchmarks"], options)
+        return LiteratureAdded(file, _keep(file, kept) if kept else (), dropped, tuple(missing), workspace.effort())
 
-def literature_add_estimate(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> DryRun:
-    """Return an estimate of what `literature_add` asks of the judge."""
-    estimate = estimate_prompts(findings_prompts(read_paper(Path(path)), _findings_file(options), options))
-    return dry_run({"judge": (options.judge or EMBEDDED, estimate)}, workspace.options)
+    return Job(lambda: dry_run({"judge": (spec, estimate_prompts(prompts))}, workspace.options), run)
 
 
 def _findings_file(options: LiteratureAddOptions) -> Path:

@@ -756,7 +756,7 @@ class TextScorer:
         if version is None:
             raise SettingsError("Outputs are compared by a version, and this rubric is not stored.", "Save it first.")
         chosen = (options or CompareOptions()).model_copy(update={"judge": self._options.judge})
-        return self._loop.run(lambda: compare(self._workspace, before, after, version, chosen))
+        return self._loop.run(lambda: self._workspace.run(compare, before, after, version, chosen))
 
     @property
     def effort(self) -> Effort:

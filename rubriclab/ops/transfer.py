@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -87,7 +86,7 @@ from rubriclab.ops.evaluate import unseen
 from rubriclab.ops.inputs import Data, describe, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.workspace import (
-    JudgeChoice,
+    Job,
     JudgeOption,
     Notify,
     ScaleText,
@@ -162,116 +161,16 @@ class TransferResult(Displayed):
             raise SettingsError(self.not_saved)
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedTransfer:
-    """A version, a target and a judge; the generator proposes criteria if the rubric is relearned by `training`."""
-
-    workspace: Workspace
-    options: TransferOptions
-    version: Version
-    target: TargetTexts
-    choice: JudgeChoice
-    generator: JudgeChoice
-    training: TrainingOf | None
-
-    @cached_property
-    def source(self) -> SourceRubric:
-        """The version with the record of its training."""
-        version = self.version
-        record = self.workspace.store.training(version.ref)
-        return SourceRubric(version.ref, version.rubric, version.provenance, record)
-
-    def estimate(self) -> DryRun:
-        """Return an estimate of what is asked."""
-        total = estimate_scoring(self.version.rubric, self.target.examples)
-        if self.training:
-            total += sum(self.training(self.target.labelled).estimate(), CallEstimate())
-        judge = {"judge": (self.choice.spec, total)}
-        return dry_run(judge, self.workspace.options)
-
-    async def run(self) -> TransferResult:
-        """Return the evaluation, and the version saved if one was asked for.
-
-        Raises:
-            JudgeError: if no text could be scored.
-            JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
-        """
-        workspace = self.workspace
-        judge = workspace.judge(self.choice)
-        source = await workspace.off_event_loop(lambda: self.source)
-        with workspace.progress(workspace.ledger) as on_progress:
-            fitted = await measure_transfer(
-                source,
-                self.target,
-                judge,
-                relearn=self._relearn(judge),
-                seed=self.options.seed,
-                under_way=workspace.under_way,
-                on_progress=on_progress,
-            )
-        if not self.options.save:
-            return TransferResult(fitted.transfer, None, workspace.effort())
-        return await self._saved(fitted, judge)
-
-    def _relearn(self, judge: Judge) -> RelearnFunction | None:
-        """Return the training; the version's generator proposes criteria here, too."""
-        if (training := self.training) is None:
-            return None
-        workspace = self.workspace
-        generator = workspace.generator(self.generator, self.choice, judge)
-
-        async def relearn(texts: Sequence[Example], earlier: EarlierRubric) -> Trained:
-            return await training(texts).run(
-                judge,
-                generator,
-                seed=self.options.seed,
-                earlier=earlier,
-                model_versions=workspace.model_versions,
-            )
-
-        return relearn
-
-    async def _saved(self, fitted: FittedTransfer, judge: Judge) -> TransferResult:
-        workspace = self.workspace
-        action = self.options.action or fitted.transfer.recommended or "reuse"
-        if action not in fitted.adapted:
-            reason = next(each.skipped for each in fitted.transfer.actions if each.action == action)
-            not_saved = f"{action} cannot be saved: {reason}."
-            return TransferResult(fitted.transfer, None, workspace.effort(), not_saved)
-        trained = as_trained(self.source, fitted, action, judge, workspace.model_versions())
-        named_by = await workspace.off_event_loop(self._named_by, action)
-        provenance = trained.provenance.model_copy(update=named_by)
-        name, parent = self.options.name or self.version.name, self.version.ref
-        version = await workspace.store.save_async(
-            name,
-            trained.rubric,
-            provenance,
-            workspace.effort(),
-            parent,
-            training=trained.record,
-        )
-        return TransferResult(fitted.transfer, version, workspace.effort())
-
-    def _named_by(self, action: Action) -> dict[str, str | None]:
-        """Return which imported versions named the judge and the generator that the provenance records."""
-        generator_from = self.generator.named_by
-        if action != "relearn":
-            recorded = self.version.provenance.generator_from
-            inherited = imported_source(self.version, recorded, self.workspace.store)
-            generator_from = inherited.ref if inherited else None
-        return {"judge_from": self.choice.named_by, "generator_from": generator_from}
-
-
-def prepare_transfer(
-    workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions
-) -> PreparedTransfer:
-    """Return the transfer of a rubric to the texts of `to`, before anything is asked.
+def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> Job[TransferResult]:
+    """Return the agreement of a rubric on the texts of `to`: as it is, recalibrated, and learned again.
 
     Raises:
         NotInStore: if there is no such rubric.
         NotConfirmed: if only an imported version that is not confirmed names the judge.
         SettingsError: for options that do not go together.
         DataError: if no text can be used.
+        JudgeError: if no text could be scored.
+        JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
     """
     if options.action and not options.save:
         raise SettingsError("`action` says what to save.", "Give `save` with it.")
@@ -285,21 +184,60 @@ def prepare_transfer(
     if target.labelled and not options.no_relearn:
         training = training_like(version, target, workspace)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-    generator = generator_of(version, workspace.store, workspace.notify) if training else None
-    return PreparedTransfer(workspace, options, version, target, choice, generator or choice, training)
+    proposer = (generator_of(version, workspace.store, workspace.notify) if training else None) or choice
 
+    def estimate() -> DryRun:
+        total = estimate_scoring(version.rubric, target.examples)
+        if training:
+            total += sum(training(target.labelled).estimate(), CallEstimate())
+        return dry_run({"judge": (choice.spec, total)}, workspace.options)
 
-async def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> TransferResult:
-    """Return the agreement of a rubric on the texts of `to`: as it is, recalibrated, and learned again.
+    async def run() -> TransferResult:
+        judge, seed = workspace.judge(choice), options.seed
+        record = await workspace.off_event_loop(workspace.store.training, version.ref)
+        generator = workspace.generator(proposer, choice, judge) if training else judge
 
-    Raises:
-        RubriclabError: as `prepare_transfer` and `PreparedTransfer.run` do.
-        SettingsError: if the way to save could not be measured.
-    """
-    prepared = await workspace.off_event_loop(prepare_transfer, workspace, rubric, to, options)
-    result = await prepared.run()
-    result.check_saved()
-    return result
+        async def relearn(texts: Sequence[Example], earlier: EarlierRubric) -> Trained:
+            assert training
+            versions = workspace.model_versions
+            return await training(texts).run(judge, generator, seed=seed, earlier=earlier, model_versions=versions)
+
+        with workspace.progress(workspace.ledger) as on_progress:
+            fitted = await measure_transfer(
+                version,
+                record,
+                target,
+                judge,
+                relearn=relearn if training else None,
+                seed=seed,
+                under_way=workspace.under_way,
+                on_progress=on_progress,
+            )
+        if not options.save:
+            return TransferResult(fitted.transfer, None, workspace.effort())
+        action = options.action or fitted.transfer.recommended or "reuse"
+        if action not in fitted.adapted:
+            reason = next(each.skipped for each in fitted.transfer.actions if each.action == action)
+            return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {reason}.")
+        trained = as_trained(version, fitted, action, judge, workspace.model_versions())
+        # The imported versions that named the judge and the generator.
+        generator_from = proposer.named_by
+        if action != "relearn":
+            recorded = version.provenance.generator_from
+            source = await workspace.off_event_loop(imported_source, version, recorded, workspace.store)
+            generator_from = source.ref if source else None
+        named_by = {"judge_from": choice.named_by, "generator_from": generator_from}
+        saved = await workspace.store.save_async(
+            options.name or version.name,
+            trained.rubric,
+            trained.provenance.model_copy(update=named_by),
+            workspace.effort(),
+            version.ref,
+            training=trained.record,
+        )
+        return TransferResult(fitted.transfer, saved, workspace.effort())
+
+    return Job(estimate, run)
 
 
 def target_texts(data: Data, version: Version, options: TransferOptions, notify: Notify) -> TargetTexts:
@@ -550,16 +488,6 @@ RelearnFunction = Callable[[Sequence[Example], EarlierRubric], Awaitable[Trained
 
 
 @dataclass(frozen=True)
-class SourceRubric:
-    """A version, with the record of its training if there is one."""
-
-    ref: str
-    rubric: Rubric
-    provenance: Provenance
-    record: TrainingRecord | None = None
-
-
-@dataclass(frozen=True)
 class TargetTexts:
     """Texts that a rubric is transferred to.
 
@@ -593,7 +521,8 @@ class FittedTransfer:
 
 
 async def measure_transfer(
-    source: SourceRubric,
+    source: Version,
+    record: TrainingRecord | None,
     target: TargetTexts,
     judge: Judge,
     *,
@@ -605,6 +534,7 @@ async def measure_transfer(
     """Return the evaluation of the rubric of `source` on the target, rated by `judge`.
 
     Args:
+        record: of the training of `source`, if the store has it.
         relearn: learns again from labelled target texts; without it, that is not measured.
         seed: of folds.
         under_way: texts rated concurrently.
@@ -630,7 +560,7 @@ async def measure_transfer(
         texts=len(rated.examples),
         unscored=int(np.isnan(rated.scores).sum()),
         unscored_reason=rated.reason,
-        outside=outside_training_range(source, rated),
+        outside=outside_training_range(source.rubric, record, rated),
     )
     if not target.labelled:
         return FittedTransfer(unlabelled)
@@ -641,7 +571,10 @@ async def measure_transfer(
     if relearn:
         on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
         try:
-            trained = await relearn(target.labelled, _earlier(rubric, labelled.rated))
+            ids = [candidate.criterion.id for candidate in labelled.rated.candidates]
+            rows = zip(labelled.rated.examples, labelled.rated.cells, strict=True)
+            earlier = {example.id: dict(zip(ids, row, strict=True)) for example, row in rows}
+            trained = await relearn(target.labelled, EarlierRubric(rubric.parts, earlier))
             adapted["relearn"] = relearned(labelled, trained)
         except (BudgetReached, JudgeRefused, ProviderDown):
             raise
@@ -651,14 +584,6 @@ async def measure_transfer(
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
     complete = _with_labels(unlabelled, labelled, adapted, skipped=skipped, default=default)
     return FittedTransfer(complete, adapted, labelled, trained)
-
-
-def _earlier(rubric: Rubric, rated: RatedTexts) -> EarlierRubric:
-    ids = [candidate.criterion.id for candidate in rated.candidates]
-    cells = {
-        example.id: dict(zip(ids, row, strict=True)) for example, row in zip(rated.examples, rated.cells, strict=True)
-    }
-    return EarlierRubric(rubric.parts, cells)
 
 
 def _with_labels(
@@ -692,12 +617,12 @@ def _with_labels(
     )
 
 
-def outside_training_range(source: SourceRubric, rated: RatedTexts) -> Interval | None:
+def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated: RatedTexts) -> Interval | None:
     """Return the share of texts whose weighted ratings lie outside the range of the training texts' ones.
 
     `None` without the training texts' ratings or learned weights.
     """
-    aggregation, record = source.rubric.aggregation, source.record
+    aggregation = rubric.aggregation
     if aggregation is None or record is None:
         return None
     ids = [candidate.criterion.id for candidate in record.candidates]
@@ -715,7 +640,7 @@ def outside_training_range(source: SourceRubric, rated: RatedTexts) -> Interval 
 
 
 def as_trained(
-    source: SourceRubric, fitted: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
+    source: Version, fitted: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
 ) -> Trained:
     """Return the rubric of `action` in the form of a training's result.
 
@@ -749,7 +674,7 @@ def _of_both(before: Provenance, fields: Mapping[str, Any]) -> dict[str, tuple[s
 
 
 def _provenance(
-    source: SourceRubric,
+    source: Version,
     adapted: AdaptedRubric,
     labelled: LabelledTarget,
     *,

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from pydantic import BeforeValidator, Field
 
@@ -40,6 +40,7 @@ from rubriclab.store.tables import is_remote
 
 if TYPE_CHECKING:
     from rubriclab.judges.metrics import Metrics
+    from rubriclab.learning.estimate import DryRun
 
 
 def _scale_text(value: Any) -> Any:
@@ -290,6 +291,19 @@ T = TypeVar("T")
 Notify = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Job(Generic[T]):
+    """An operation that is prepared and has asked nothing yet.
+
+    Attributes:
+        estimate: returns what it asks, by role.
+        run: does it, and returns its result.
+    """
+
+    estimate: Callable[[], DryRun]
+    run: Callable[[], Coroutine[Any, Any, T]]
+
+
 def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
     """Return a display that shows nothing."""
     return nullcontext(silent)
@@ -408,6 +422,15 @@ class Workspace:
         if not is_remote(self.location):
             return work(*arguments, **options)
         return await asyncio.to_thread(work, *arguments, **options)
+
+    async def run(self, prepare: Callable[Concatenate[Workspace, P], Job[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the result of an operation, such as `await workspace.run(learn, data, options)`.
+
+        Raises:
+            RubriclabError: as the operation does, before or while it runs.
+        """
+        job = await self.off_event_loop(prepare, self, *args, **kwargs)
+        return await job.run()
 
     @property
     def shows_progress(self) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from places import KEPT, place
@@ -18,7 +16,7 @@ from rubriclab.models.version import (
     RecordedText,
     TrainingRecord,
 )
-from rubriclab.ops.transfer import SourceRubric, outside_training_range, recommend
+from rubriclab.ops.transfer import outside_training_range, recommend
 
 LABELS = np.array([1.0, 2, 3, 4, 5, 1, 2, 3, 4, 5])
 GROUPS = [f"g{number // 2}" for number in range(10)]
@@ -73,17 +71,16 @@ def test_the_share_outside_of_the_training_range_counts_texts_rated_lower_or_hig
     cells = tuple(at.rated.cells[row] for row in rows)
     texts = tuple(RecordedText(id=f"s{row}", group="g", output="Text.", label=1.0) for row in rows)
     record = TrainingRecord(texts=texts, candidates=at.rated.candidates, cells=cells)
-    source = SourceRubric("news@1", at.rubric, None, record)
     raw = np.array([(row - 3).mean() for row in at.rated.values])
     known = raw[rows]
     expected = np.mean((raw < known.min()) | (raw > known.max()))
     assert 0 < expected < 1
-    share = outside_training_range(source, at.rated)
+    share = outside_training_range(at.rubric, record, at.rated)
     assert share is not None
     assert share.value == pytest.approx(expected)
-    assert outside_training_range(replace(source, record=None), at.rated) is None
+    assert outside_training_range(at.rubric, None, at.rated) is None
     bare = at.rubric.model_copy(update={"aggregation": None})
-    assert outside_training_range(replace(source, rubric=bare), at.rated) is None
+    assert outside_training_range(bare, record, at.rated) is None
 
 
 def test_criteria_of_the_earlier_rubric_are_candidates_with_their_ratings_unless_proposed_again() -> None:

@@ -28,11 +28,11 @@ from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, show
 from rubriclab.models.version import EditChange, Version
 from rubriclab.ops import versions as service
-from rubriclab.ops.edit import EditableVersion, EditOptions, EditResult, PreparedEdit, editable_version, prepare_edit
+from rubriclab.ops.edit import EditableVersion, EditOptions, EditResult, edit, editable_version
 from rubriclab.ops.edits import Edit, EditEffect
-from rubriclab.ops.explain import Explaining, ExplainOptions, prepare_explanation
+from rubriclab.ops.explain import ExplainOptions, ScoreExplanation, explain as explain_score
 from rubriclab.ops.versions import Disagreements, DisagreementsOptions, disagreements
-from rubriclab.ops.workspace import Workspace, finish
+from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report import charts, describe, verdicts, wording
 from rubriclab.report.conclusion import badge_of, verdict_line
@@ -365,10 +365,10 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
     async def explain(request: Request) -> Response:
         pasted, ref = await body_of(request, PastedText), request.path_params["ref"]
 
-        def prepare(workspace: Workspace) -> Explaining:
+        def prepare(workspace: Workspace) -> Job[ScoreExplanation]:
             version = studio.version(ref)
             example = pasted.example(version)
-            return prepare_explanation(workspace, version, [example], ExplainOptions(judge=studio.judge))
+            return explain_score(workspace, version, [example], ExplainOptions(judge=studio.judge))
 
         found = await studio.asking.run(prepare, pasted)
         if isinstance(found, PriceQuote):
@@ -390,7 +390,7 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
     """Return the explanation of a labelled text as HTML, or else why there is none. Its kept ratings are used."""
     with studio.workspace() as workspace:
         try:
-            explaining = prepare_explanation(workspace, version, None, ExplainOptions(id=name))
+            explaining = explain_score(workspace, version, None, ExplainOptions(id=name))
             return body(explanation_view(finish(explaining.run))), None
         except RubriclabError as error:
             return None, str(error)
@@ -485,9 +485,9 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         draft, started = await body_of(request, Draft), time.monotonic()
         options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
 
-        def prepare(workspace: Workspace) -> PreparedEdit:
+        def prepare(workspace: Workspace) -> Job[EditResult]:
             editable = versions.get(ref)
-            return prepare_edit(workspace, editable.version, options, editable=editable)
+            return edit(workspace, editable.version, options, editable=editable)
 
         found = await studio.asking.run(prepare, draft)
         if isinstance(found, PriceQuote):

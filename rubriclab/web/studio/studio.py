@@ -6,12 +6,12 @@ import gc
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -34,7 +34,7 @@ from rubriclab.models.version import (
     parse_ref,
 )
 from rubriclab.ops import versions as service
-from rubriclab.ops.workspace import Callback, Notify, Workspace, finish, no_progress, spent
+from rubriclab.ops.workspace import Callback, Job, Notify, Workspace, finish, no_progress, spent
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report import describe
 from rubriclab.report.recorded import ranked
@@ -184,20 +184,7 @@ def _without_collection() -> Iterator[None]:
 
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 BodyT = TypeVar("BodyT", bound=FrozenModel)
-
-
-class Prepared(Protocol[T_co]):
-    """An operation before anything is asked."""
-
-    def estimate(self) -> DryRun:
-        """Return an estimate of what it asks."""
-        ...
-
-    def run(self) -> Awaitable[T_co]:
-        """Return its result."""
-        ...
 
 
 class Allowance(FrozenModel):
@@ -253,7 +240,7 @@ class Asking:
     _under_way: dict[str, dict[str, Any]] = field(default_factory=dict)
     _stopped: set[str] = field(default_factory=set)
 
-    async def run(self, prepare: Callable[[Workspace], Prepared[T]], allowance: Allowance) -> Done[T] | PriceQuote:
+    async def run(self, prepare: Callable[[Workspace], Job[T]], allowance: Allowance) -> Done[T] | PriceQuote:
         """Return the result of an operation, or its price if it needs more calls than were agreed to.
 
         Args:
@@ -274,22 +261,22 @@ class Asking:
         if request in self._under_way:
             self._stopped.add(request)
 
-    def _run(self, prepare: Callable[[Workspace], Prepared[T]], allowance: Allowance) -> Done[T] | PriceQuote:
+    def _run(self, prepare: Callable[[Workspace], Job[T]], allowance: Allowance) -> Done[T] | PriceQuote:
         notices: list[str] = []
 
         def notify(text: str) -> None:
             notices.append(text)
 
         with self.workspace(notify) as workspace, self._shown(workspace, allowance.request):
-            prepared = prepare(workspace)
-            if allowance.agreed and price_of(prepared.estimate()).calls <= allowance.agreed:
+            job = prepare(workspace)
+            if allowance.agreed and price_of(job.estimate()).calls <= allowance.agreed:
                 with self._spending:
-                    return Done(finish(lambda: _awaited(prepared)), tuple(notices))
+                    return Done(finish(job.run), tuple(notices))
             workspace.budget = LocalBudget(max_calls=0)
             try:
-                return Done(finish(lambda: _awaited(prepared)), tuple(notices))
+                return Done(finish(job.run), tuple(notices))
             except BudgetReached:
-                return price_of(prepared.estimate())
+                return price_of(job.estimate())
 
     @contextmanager
     def _shown(self, workspace: Workspace, request: str) -> Iterator[None]:
@@ -351,10 +338,6 @@ async def body_of(request: Request, model: type[BodyT]) -> BodyT:
         return model.model_validate_json(await request.body())
     except ValidationError as error:
         raise SettingsError(f"{first_fault(error)}.") from None
-
-
-async def _awaited(prepared: Prepared[T]) -> T:
-    return await prepared.run()
 
 
 # Texts on one page.
