@@ -35,14 +35,7 @@ from pydantic import ValidationError
 from rubriclab.errors import ChecklistError, JudgeError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.checkeval import CHECKEVAL
-from rubriclab.methods.checkeval.learn import (
-    FilterResult,
-    augment,
-    by_author,
-    filter_questions,
-    learn,
-    other_aspects,
-)
+from rubriclab.methods.checkeval.learn import FilterResult, augment, by_author, filter_questions, learn, other_aspects
 from rubriclab.methods.checkeval.score import (
     PRESETS,
     AnswerEntry,
@@ -65,12 +58,7 @@ from rubriclab.methods.questions import is_seed, question_of
 from rubriclab.methods.sources import Checklist, load_checklist, shipped_checklists
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Part
-from rubriclab.models.text import (
-    Assignment,
-    Scale,
-    find_aspect,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Scale, find_aspect, task_words
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import SALVAGE
 
@@ -87,11 +75,6 @@ def test_the_paper_s_preset_filters_by_the_model_alone_and_a_setting_given_besid
     )
 
 
-def test_scoring_reads_its_settings_from_those_of_any_version():
-    stored = {**CheckEvalSettings(ask="together").model_dump(mode="json"), "since_removed": 1}
-    assert CheckEvalScoringSettings.model_validate(stored) == CheckEvalScoringSettings(ask="together")
-
-
 def asked(name: str) -> dict[str, str]:
     return {"id": name, "text": f"Is it {name}?"}
 
@@ -106,24 +89,6 @@ ANSWERS, VERDICTS = of_questions(ASKED, AnswerEntry), of_questions(FILTER, Quest
 
 def answer(given: Any) -> dict[str, Any]:
     return {"reason": "r", "answer": given}
-
-
-@pytest.mark.parametrize("form", [ANSWERS, VERDICTS, Diversification, Elaboration])
-def test_reasons_are_asked_for_before_verdicts(form):
-    schema = form.model_json_schema()
-    inner = [each for each in schema.get("$defs", {}).values() if "properties" in each]
-    for fields in (list(each["properties"]) for each in (schema, *inner)):
-        reasons = [place for place, name in enumerate(fields) if name in {"reason", "reasoning"}]
-        told = [
-            place for place, name in enumerate(fields) if name in {"answer", "yes_means", "about", "style", "questions"}
-        ]
-        assert not reasons or not told or max(reasons) < min(told)
-
-
-def test_one_answer_for_each_question_is_demanded_in_the_order_given():
-    assert ANSWERS.model_json_schema()["required"] == ["a1", "a2", "b1"]
-    with pytest.raises(ValidationError, match="b1"):
-        ANSWERS.model_validate({name: answer("yes") for name in ("a1", "a2")}, context=ASKED)
 
 
 @given(
@@ -171,15 +136,6 @@ def test_a_new_question_goes_back_to_one_of_the_seeds_shown():
         Diversification.model_validate({"reasoning": "r", "questions": []}, context=context)
 
 
-def test_verdicts_are_demanded_for_all_and_kept_where_they_are_sound():
-    given = {"a1": verdict(), "a2": verdict(style="ugly")}
-    with pytest.raises(ValidationError, match="style"):
-        VERDICTS.model_validate(given, context=FILTER)
-    assert list(VERDICTS.model_validate(given, context={**FILTER, SALVAGE: True}).entries) == ["a1"]
-    twice = {"a1": verdict(), "[a1]": verdict(yes_means="worse"), "a2": verdict()}
-    assert list(VERDICTS.model_validate(twice, context={**FILTER, SALVAGE: True}).entries) == ["a2"]
-
-
 def test_a_question_that_nonsense_earns_is_sent_back_and_kept_only_to_be_dropped():
     given = {"reasoning": "r", "questions": [stated("Is it surprising?", broken="yes")]}
     with pytest.raises(ValidationError, match="a text that is empty or makes no sense would earn"):
@@ -195,13 +151,6 @@ async def run(
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...], FakeJudge]:
     generator = generator or scripted()
     return (*await augment(given, assignment(), generator, CheckEvalSettings(**chosen)), generator)
-
-
-async def test_one_call_per_sub_dimension_and_one_per_seed():
-    *_, generator = await run()
-    assert [p.fields["sub_dimension"]["name"] for p in of_kind(generator, "diversify")] == ["Side 1", "Side 2"]
-    assert sorted(p.fields["question"]["id"] for p in of_kind(generator, "elaborate")) == ["a1", "b1", "b2"]
-    assert len(generator.prompts) == 5
 
 
 async def test_every_question_keeps_its_id_parent_origin_and_polarity():
@@ -245,17 +194,6 @@ async def test_ids_stay_apart_whatever_the_seeds_and_sub_dimensions_are_called()
         "a1-e1-e3",
     ][1:]
     assert {"order-d1", "order-d4", "sub-dimension-d1"} <= set(ids)
-
-
-async def test_too_few_finer_questions_are_taken_when_asking_again_brings_no_more():
-    pool, failures, generator = await run(
-        checklist((1,)),
-        scripted(elaborate=lambda _: {"reasoning": "", "questions": [stated("Only one?")]}),
-        diversified=0,
-    )
-    assert [each.id for each in pool] == ["a1", "a1-e1"]
-    assert failures == ()
-    assert len(generator.prompts) == 2
 
 
 async def test_a_request_in_vain_is_told_and_costs_no_other_question():
@@ -321,24 +259,7 @@ async def test_the_other_aspects_are_those_of_the_checklist_or_else_the_task_s()
     assert of_kind(generator, "filter")[0].fields["others"] == [{"name": "rhythm", "definition": "How it sounds."}]
 
 
-def test_quality_as_a_whole_is_no_rival_of_its_sides():
-    scale = Scale(low=1, high=5, whole=False)
-    dialogue = Assignment(task_words("dialogue"), find_aspect("dialogue", "naturalness"), scale)
-    overall = Assignment(task_words("dialogue"), find_aspect("dialogue", "overall"), scale)
-    unknown = Assignment(task_words("poem"), find_aspect("poem", "rhyme", "How it rhymes."), scale)
-    assert "overall" not in {other.name for other in other_aspects(TWO, dialogue)}
-    assert {"coherence", "engagingness"} <= {other.name for other in other_aspects(TWO, dialogue)}
-    assert other_aspects(TWO, overall) == ()
-    assert other_aspects(TWO, unknown) == ()
-
-
 # What leaves
-
-
-async def test_without_a_fault_everything_stays():
-    found, _ = await run_filtering()
-    assert (ids(found), found.dropped, found.notes) == ([each.id for each in POOL], (), ())
-    assert {(question_of(each).absent, question_of(each).broken) for each in found.kept} == {("n/a", "no")}
 
 
 async def test_a_generated_question_that_nonsense_earns_is_dropped_with_the_reason():
@@ -387,15 +308,6 @@ def removing(*removed: tuple[str, str]) -> FakeJudge:
     return scripted(filter_dimension=lambda _: {"removed": entries})
 
 
-async def test_the_paper_s_filter_is_one_call_with_all_questions_of_the_aspect():
-    found, generator = await run_filtering(removed := POOL, generator=removing(), procedure="paper")
-    (asked,) = generator.prompts
-    assert [each["id"] for sub in asked.fields["sub_dimensions"] for each in sub["questions"]] == [
-        q.id for q in removed
-    ]
-    assert (found.kept, found.dropped, found.notes) == (POOL, (), ())
-
-
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
@@ -427,15 +339,6 @@ async def test_a_seed_whose_polarity_the_model_denies_is_taken_out_and_never_tur
     assert [(each.id, question_of(each).better) for each in found.kept] == [("a2", "no"), ("a4", "yes")]
 
 
-async def test_a_question_without_a_verdict_stays():
-    def partly(prompt):
-        return {"a1": verdict(style="trifling"), "d1": verdict(style="dull")}
-
-    found, generator = await run_filtering(generator=scripted(filter=partly))
-    assert reasons(found) == {"a1": "it asks for something trifling: Fits."}
-    assert Counter(p.repair is None for p in generator.prompts) == {True: 3, False: 2}
-
-
 @pytest.mark.parametrize("said", ["no", '{"verdicts": []}', JudgeUnavailable("down.")])
 async def test_without_any_usable_reply_everything_stays(said: Any):
     def script(_):
@@ -459,14 +362,6 @@ async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_i
 
 
 # Redundancy within the pool
-
-
-async def test_redundancy_is_looked_for_across_sub_dimensions_and_the_seed_stays():
-    pool = tuple(each.model_copy(update={"statement": wording("b1")}) if each.id == "a1-e1" else each for each in POOL)
-    found, generator = await run_filtering(pool)
-    assert reasons(found) == {"a1-e1": "worded like b1"}
-    (prompt,) = of_kind(generator, "group")
-    assert "a1-e1" not in [entry["id"] for entry in prompt.fields["entries"]]
 
 
 # Settings
@@ -535,24 +430,9 @@ async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how:
     }
 
 
-def test_no_prompt_tells_which_answer_is_better():
-    turned = (question("a1", better="no"),)
-    shown = answer_prompts(text(), turned, {}, assignment(), settings=CheckEvalScoringSettings())
-    same = answer_prompts(text(), (question("a1"),), {}, assignment(), settings=CheckEvalScoringSettings())
-    assert [prompt.fields for prompt in shown] == [prompt.fields for prompt in same]
-
-
-async def test_what_never_came_is_missing_with_the_provider_s_words():
-    def down(_):
-        raise JudgeUnavailable("The provider is down.")
-
-    assert (await run_answer(FakeJudge(down)))["b2"] == QuestionAnswer(None, "The provider is down.")
-
-
 IDS = ("s01", "s02", "s03", "s04")
 HOSTILE = tuple(question(name) for name in IDS)
 SOUND = ("yes", "no", "yes", "n/a")
-CODES = {"y": "yes", "n": "no", "-": "n/a", "?": None}
 
 
 def entry(name: Any, answer: Any, **fields: Any) -> dict[str, Any]:
@@ -765,29 +645,9 @@ def part(questions=None, **chosen: Any) -> Part:
     )
 
 
-async def test_a_text_is_scored_with_every_answer_and_one_call_per_sub_dimension():
-    judge = FakeJudge(lambda p: answers(p, lambda name, *_: {"a1": "yes", "b1": "no", "b2": "n/a"}[name]))
-    value, ratings = await score(text(), part(), assignment(), judge)
-    assert value == 3.0
-    assert ratings == (answered_as("a1", 1.0), answered_as("b1", 0.0), answered_as("b2", None, applies=False))
-    assert len(judge.prompts) == 2
-
-
-def answered_as(name: str, value: float | None, applies: bool = True) -> CriterionRating:
-    return CriterionRating(name, value, "Seen.", applies)
-
-
 TEXTS = examples(24, groups=8)
 SMALL = {"diversified": 2, "elaborated_most": 2}
 LABELS = {text.output: text.scores[ASPECT] for text in TEXTS}
-
-
-class Told(list[str]):
-    """What was said of progress."""
-
-    def __call__(self, doing: str, share: float) -> None:
-        assert 0 <= share <= 1
-        self.append(doing)
 
 
 async def run_learn(
@@ -834,22 +694,6 @@ def reasons_learn(learned: Learned) -> dict[str, str]:
 # What is asked, of whom, and how often
 
 
-async def test_the_generator_writes_and_filters_and_the_judge_answers():
-    _, judge, generator = await run_learn()
-    assert {p.name for p in judge.prompts} == {"checkeval/answer"}
-    own = {p.name for p in generator.prompts}
-    assert own == {"checkeval/diversify", "checkeval/elaborate", "checkeval/filter", "deduplication/group"}
-
-
-async def test_the_judge_never_sees_a_label():
-    first, judge, generator = await run_learn()
-    others = [replace(text, scores={ASPECT: 6 - text.scores[ASPECT]}) for text in TEXTS]
-    _, other_judge, other_generator = await run_learn(others)
-    assert [p.fields for p in judge.prompts] == [p.fields for p in other_judge.prompts]
-    assert [p.fields for p in generator.prompts] == [p.fields for p in other_generator.prompts]
-    assert first.examples == tuple(sorted(text.id for text in TEXTS))
-
-
 # What comes of it
 
 
@@ -871,15 +715,6 @@ async def test_answers_that_fail_or_do_not_apply_are_counted_as_such():
     assert np.isnan(learned.matrix[:, column]).sum() == 8
 
 
-async def test_a_question_about_a_fault_counts_in_the_matrix_by_what_is_good():
-    generator = scripted(filter=lambda p: verdicts(p, a1_e1={"yes_means": "worse", "broken": "yes"}))
-    judge = scripted(answer=lambda p: answers(p, lambda name, *_: "yes" if name == "a1-e1" else "no"))
-    learned, _, _ = await run_learn(judge=judge, generator=generator, filter="model")
-    column = learned.matrix[:, learned.candidates.index("a1-e1")]
-    turned = next(each for each in everybody(learned) if each.id == "a1-e1")
-    assert (set(column), question_of(turned).better, turned.evidence.answers["yes"]) == ({0.0}, "no", len(TEXTS))
-
-
 async def test_what_the_labels_speak_against_leaves_with_its_evidence():
     def of(name: str, words: str, output: str) -> str:
         high = LABELS[output] >= 3
@@ -895,20 +730,6 @@ async def test_what_the_labels_speak_against_leaves_with_its_evidence():
     dropped = {each.criterion.id: each.criterion for each in learned.part.dropped}
     assert dropped["b1"].evidence.pearson < -0.5
     assert dropped["a1"].evidence.answers == {"yes": 24, "no": 0, "n/a": 0}
-
-
-async def test_where_the_labels_speak_against_all_the_best_stay_and_it_is_said():
-    learned, _, _ = await run_learn(judge=scripted(answer=lambda p: answers(p, lambda *_: "yes")))
-    assert [each.trait for each in learned.part.criteria] == ["Side 1", "Side 2"]
-    assert any("the labels speak against every question" in note for note in learned.notes)
-
-
-async def test_what_went_wrong_is_told():
-    told = Told()
-    failing = scripted(elaborate=lambda p: "no" if p.fields["question"]["id"] == "b1" else Scripted()(p))
-    learned, _, _ = await run_learn(generator=failing, on_progress=told)
-    assert learned.notes[0].startswith("finer points of b1: unusable reply")
-    assert (told[0], told[-1].split(" ", 1)[1]) == ("11 questions", "questions kept")
 
 
 # Scores
@@ -938,14 +759,6 @@ async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
     assert learned.optimistic
 
 
-@pytest.mark.parametrize("chosen", ["model", "off"])
-async def test_what_labels_had_no_part_in_is_not_optimistic(chosen: str):
-    learned, _, _ = await run_learn(filter=chosen)
-    assert not learned.optimistic
-    np.testing.assert_array_equal(learned.reselected, learned.scores)
-    assert all(each.evidence.pearson is not None for each in learned.part.criteria)
-
-
 # Without labels
 
 
@@ -969,11 +782,6 @@ async def test_without_seed_questions_there_is_nothing_to_start_from():
 # Failures
 
 
-async def test_a_judge_without_any_usable_answer_is_an_error():
-    with pytest.raises(JudgeError, match="no usable answer for any training text: unusable reply"):
-        await run_learn(judge=scripted(answer=lambda _: "none"))
-
-
 async def test_a_text_without_answers_is_left_out_and_the_rest_is_learned_from():
     lost = TEXTS[5]
 
@@ -988,11 +796,6 @@ async def test_a_text_without_answers_is_left_out_and_the_rest_is_learned_from()
     assert np.isnan(learned.matrix[at]).all()
     assert np.isfinite(np.delete(learned.scores, at)).all()
     assert {each.evidence.missing for each in learned.part.criteria} == {1}
-
-
-SHARES = Assignment(
-    task_words("summarization"), find_aspect("summarization", "coherence"), Scale(low=0, high=1, whole=False)
-)
 
 
 def paper(**more) -> CheckEvalSettings:
@@ -1053,24 +856,6 @@ async def test_answers_are_yes_or_no_without_a_reason():
         assert "yes or no" in shown
 
 
-async def test_n_a_is_no_answer_there_and_is_missing():
-    judge = scripted(answer=lambda prompt: answers(prompt, lambda *_: "n/a"))
-    learned = await learned_without_labels("summarization", "coherence")
-    value, ratings = await CHECKEVAL.score(text(), learned.part, assignment(), judge)
-    assert value is None
-    assert all(rating.applies and rating.score is None for rating in ratings)
-
-
-async def test_fifteen_times_yes_of_twenty_gives_three_quarters():
-    """Section 3.3: 15 of 20 answers are yes, so the score is 15 / 20 = 0.75."""
-    learned = await learned_without_labels("summarization", "coherence")
-    asked = learned.part.criteria[:20]
-    part = learned.part.model_copy(update={"criteria": asked})
-    good = {each.id for each in asked[:15]}
-    judge = scripted(answer=lambda prompt: answers(prompt, lambda name, *_: "yes" if name in good else "no"))
-    assert (await CHECKEVAL.score(text(), part, SHARES, judge))[0] == 0.75
-
-
 async def test_without_seeds_the_generator_writes_them():
     """Three sub-dimensions with one question each: 3 seeds, 3 x 2 other sides, 3 x 3 finer ones make 18."""
     generator = scripted(seeds=lambda _: written_seeds(3))
@@ -1103,25 +888,3 @@ async def test_only_the_default_rejects_a_question_that_nonsense_would_earn(pres
     asked = [each.statement for each in learned.part.criteria]
     assert (EARNED_BY_NONSENSE["text"] in asked) == (preset == "paper")
     assert any(prompt.repair for prompt in generator.prompts) == (preset is None)
-
-
-async def test_one_call_diversifies_the_whole_aspect_and_one_filters_it():
-    generator = scripted()
-    training_input = TrainingInput(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
-    await learn(training_input, paper(), judge=scripted(), generator=generator)
-    (diversify,), (filtering,) = of_kind(generator, "diversify_dimension"), of_kind(generator, "filter_dimension")
-    subs = load_checklist("summarization", "coherence").sub_dimensions
-    for prompt in (diversify, filtering):
-        assert [sub["name"] for sub in prompt.fields["sub_dimensions"]] == [sub.name for sub in subs]
-    assert {p.name for p in generator.prompts} == {diversify.name, filtering.name, "checkeval/elaborate"}
-
-
-async def test_nothing_is_asked_or_stated_of_what_a_question_presupposes():
-    generator, judge = scripted(), scripted()
-    training_input = TrainingInput(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
-    learned = await learn(training_input, paper(), judge=judge, generator=generator)
-    for prompt in (*generator.prompts, *judge.prompts):
-        shown = "\n".join(turn["content"] for turn in render(prompt))
-        for words in ('"absent"', '"broken"', "`absent`", "stands alone", "(absent:", "makes no sense"):
-            assert words not in shown
-    assert {(question_of(each).absent, question_of(each).broken) for each in learned.part.criteria} == {(None, None)}

@@ -9,7 +9,6 @@ import pytest
 from dcr_scripts import (
     CHECKS,
     CONVERTED,
-    SOURCE,
     checklist,
     of_kind,
     part,
@@ -22,24 +21,16 @@ from dcr_scripts import (
 from hypoeval_scripts import ASPECT, assignment
 from hypothesis import given, settings as tries, strategies as st
 
-from rubriclab.errors import ChecklistError, DataError, JudgeUnavailable
+from rubriclab.errors import ChecklistError, DataError
 from rubriclab.methods.dcr import (
     DCR,
-    DCRScoringSettings,
     DCRSettings,
-    Mark,
-    Reason,
-    SentenceVerdict,
-    comparison_of,
-    convert_prompt,
-    evaluate_prompts,
     learn,
     listed_checks,
 )
 from rubriclab.methods.method import TrainingInput, chosen_settings
 from rubriclab.models.text import Scale, Units, split_sentences
 from rubriclab.prompts import render
-from rubriclab.prompts.prompt import Prompt
 
 
 def test_the_paper_s_preset_has_a_second_call_that_converts_all_reasons_at_once():
@@ -67,15 +58,6 @@ async def test_each_sentence_has_its_mark_and_its_reason():
     assert rated.reason == head + rated.units[1].reason
 
 
-async def test_the_verdict_with_the_reason_takes_one_call_less_and_gives_the_same():
-    converted, together = scripted(), scripted()
-    first = await rate(text(sentences(5, bad=[1, 3])), converted)
-    second = await rate(text(sentences(5, bad=[1, 3])), together, verdict="with the reason")
-    assert first == second
-    assert [prompt.name for prompt in converted.prompts] == ["dcr/evaluate", "dcr/convert"]
-    assert [prompt.name for prompt in together.prompts] == ["dcr/evaluate"]
-
-
 @tries(deadline=None, max_examples=30)
 @given(
     good=st.lists(st.booleans(), min_size=1, max_size=12),
@@ -89,14 +71,6 @@ def test_the_score_is_the_share_of_consistent_sentences_on_the_scale(good, porti
     rated = asyncio.run(rate(text(output), scale=scale, most_per_call=portion))
     assert rated.score == pytest.approx(low + width * sum(good) / len(good), abs=1e-5)
     assert [unit.value for unit in rated.units] == [float(is_good) for is_good in good]
-
-
-async def test_each_sentence_and_each_reason_has_a_call_of_its_own():
-    judge = scripted()
-    rated = await rate(text(sentences(3, bad=[2])), judge, most_per_call=1)
-    assert [len(prompt.fields["sentences"]) for prompt in of_kind(judge, "evaluate")] == [1, 1, 1]
-    assert [[each["id"] for each in p.fields["reasons"]] for p in of_kind(judge, "convert")] == [[1], [2], [3]]
-    assert rated == await rate(text(sentences(3, bad=[2])))
 
 
 # Sentences as the judge splits them, as in the paper
@@ -306,24 +280,6 @@ async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing(
     assert repairs(judge, "convert")[0].repair.complaint == "report 3: missing; report 4: missing."
 
 
-@pytest.mark.parametrize("name", ["evaluate", "convert"])
-async def test_what_never_came_is_missing_with_the_provider_s_words(name):
-    def down(_):
-        raise JudgeUnavailable("The provider is busy.")
-
-    found, rated = await read(scripted(**{name: down}))
-    assert found == "????"
-    assert "The provider is busy." in rated.reason
-
-
-def test_the_reason_is_asked_for_before_what_it_comes_to():
-    for form, order in (
-        (SentenceVerdict, "reason consistent"),
-        (Mark, "thought mark"),
-    ):
-        assert list(form.model_json_schema()["properties"]) == order.split()
-
-
 def labelled(bad=(0, 1, 2, 3), **fields):
     """Return texts of four sentences, of which so many are false, with labels that fall as these rise."""
     return tuple(
@@ -372,15 +328,6 @@ async def test_labelled_texts_are_evidence_and_decide_nothing():
     assert other.scores.tolist() == learned.scores.tolist()
 
 
-async def test_a_text_without_what_it_is_held_against_is_missing_and_costs_nothing():
-    texts = (*labelled((0, 1, 2)), *(replace(each, id="x", source=None) for each in labelled((3,))))
-    judge = scripted()
-    learned = await run(texts, judge=judge)
-    evidence = learned.part.criteria[0].evidence
-    assert (evidence.judged, evidence.missing) == (3, 1)
-    assert len(of_kind(judge, "evaluate")) == 3
-
-
 @pytest.mark.parametrize("material", ["source", "context", "reference"])
 async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(material):
     judge, beside = scripted(), checklist({"kind": "sentence", "beside": [material]})
@@ -412,32 +359,3 @@ async def test_a_checklist_for_something_else_is_refused_with_what_was_expected(
     with pytest.raises(ChecklistError, match=came) as raised:
         await run(labelled(), given)
     assert '"units": {"kind": "sentence", "beside": ["source"]}' in raised.value.hint
-
-
-OUTPUT = "Ann met Bo. She spoke of snow."
-
-
-def prompts(output=OUTPUT, source=SOURCE, **chosen) -> list[Prompt]:
-    """Return the prompts of the evaluator for one text."""
-    settings, own = DCRScoringSettings(**CONVERTED | chosen), assignment()
-    compared = comparison_of(text(output, source), "source", own, settings)
-    assert not isinstance(compared, str)
-    return evaluate_prompts(compared, listed_checks(part("source").criteria[0]), own, settings)
-
-
-def user(prompt: Prompt) -> str:
-    return render(prompt)[1]["content"]
-
-
-def test_a_verdict_is_asked_for_only_where_no_second_call_gives_it():
-    for level in ("sentence", "paragraph"):
-        (asked,), (not_asked,) = prompts(level=level, verdict="with the reason"), prompts(level=level)
-        assert [each.reply.asked[0].form for each in (asked, not_asked)] == [SentenceVerdict, Reason]
-        assert "Last comes `consistent`" in user(asked)
-        assert "`consistent`" not in user(not_asked)
-        assert "End the reason with the finding in plain words" in user(not_asked)
-
-
-def test_the_converter_sees_nothing_but_reasons():
-    prompt = convert_prompt({1: "Consistent.", 3: "It is not."})
-    assert prompt.fields == {"reasons": [{"id": 1, "text": "Consistent."}, {"id": 3, "text": "It is not."}]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from dataclasses import replace
 
@@ -23,9 +22,8 @@ from holistic_scripts import (
     weighing,
     whole,
 )
-from hypoeval_scripts import ASPECT, assignment, example, rating
+from hypoeval_scripts import ASPECT, assignment, example
 from hypothesis import given, settings, strategies as st
-from scipy.stats import pearsonr
 
 from rubriclab.errors import DataError, JudgeError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge, request_digest
@@ -33,7 +31,6 @@ from rubriclab.learning.train import train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.holistic import (
     TEXT_FEATURES,
-    Analysis,
     BareScore,
     GEvalSettings,
     HolisticSettings,
@@ -42,7 +39,6 @@ from rubriclab.methods.holistic import (
     demonstrations,
     holistic_prompt,
     holistic_rating,
-    require_scores,
     with_answer_scale,
     with_evidence,
     written_steps,
@@ -54,7 +50,6 @@ from rubriclab.models.text_features import CATALOGUE, Features
 
 TEXT = example(1, 3, source="A source.")
 FORM = ScoreFormat("direct/rate", lambda _: {})
-ANALYSED = ScoreFormat("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
 ONCE, WEIGHTED = HolisticSettings(), HolisticSettings(scoring="weighted")
 SCALES = [
     Scale(low=1, high=5, whole=True),
@@ -85,14 +80,6 @@ def in_turn(*replies):
 
 
 # Once
-
-
-async def test_decimals_are_a_score_where_the_scale_has_any_and_missing_where_it_has_whole_ones_only():
-    judge = FakeJudge(lambda _: rating(3.4))
-    assert (await scored(judge, scale=SCALES[1])).score == 3.4
-    found = await scored(judge, scale=SCALES[0])
-    assert found.score is None
-    assert "whole numbers only; got 3.4" in found.reason
 
 
 # Weighted, with log-probabilities
@@ -194,13 +181,6 @@ async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow
 # Parts and lessons
 
 
-def test_no_score_at_all_is_an_error_and_no_text_at_all_is_none():
-    require_scores([])
-    require_scores([CriterionRating("score", None, "busy"), CriterionRating("score", 1, "")])
-    with pytest.raises(JudgeError, match="no usable score for any training text: busy"):
-        require_scores([CriterionRating("score", None, "busy"), CriterionRating("score", None, "filtered")])
-
-
 def test_evidence_tells_how_the_scores_track_the_labels():
     scores, labels = np.array([1, 2, np.nan, 3]), np.array([2.0, 4, 5, 6])
     evidence = with_evidence(whole(), scores, labels).evidence
@@ -213,22 +193,6 @@ def test_evidence_tells_how_the_scores_track_the_labels():
 
 TEXTS = graded(12)
 LABEL = labels_of(TEXTS)
-
-
-async def test_the_definition_the_scale_and_the_text_are_shown_and_the_reasoning_asked_for_first():
-    judge = FakeJudge(lambda _: rating(3))
-    text = example(1, 2, source="A source.", context="Some facts.")
-    await METHODS["direct"].score(text, part("direct"), assignment(), judge)
-    told = said(judge.prompts[0])
-    for words in (
-        assignment().aspect.definition,
-        assignment().scale.describe(),
-        text.output,
-        "A source.",
-        "Some facts.",
-    ):
-        assert words in told
-    assert list(judge.prompts[0].reply.model_fields) == ["reasoning", "score"]
 
 
 # Every baseline
@@ -289,15 +253,6 @@ async def test_the_analysis_is_asked_for_before_the_score_and_is_the_reason():
     assert told.index("`analysis`") < told.index("`score`")
 
 
-@pytest.mark.parametrize(
-    "reply", [{"score": 3}, {"analysis": "Long.", "score": 9}, {"analysis": "Long."}], ids=json.dumps
-)
-async def test_a_score_without_analysis_or_off_the_scale_is_missing(reply):
-    value, (found,) = await SCORE(TEXT, part("analyze_rate"), assignment(), FakeJudge(lambda _: reply))
-    assert value is found.score is None
-    assert found.reason.startswith("unusable reply")
-
-
 TEXTS_SHOT = graded(20, groups=10)
 ROWS = st.lists(st.tuples(st.floats(1, 5), st.integers(0, 5)), min_size=1, max_size=15)
 
@@ -321,16 +276,6 @@ def test_demonstrations_are_different_texts_lowest_first_and_never_more_than_ask
     for each in shown:
         text = by_id[each.example]
         assert (each.output, each.source, each.context) == (text.output, text.source, text.context)
-
-
-@settings(deadline=None, max_examples=80)
-@given(rows=ROWS, count=st.integers(1, 20))
-def test_groups_repeat_only_where_there_are_too_few(rows, count):
-    texts = texts_of(rows)
-    group = {text.id: text.group for text in texts}
-    shown = chosen(texts, count)
-    different = len({group[each.example] for each in shown})
-    assert different == min(len(shown), len(set(group.values())))
 
 
 @settings(deadline=None, max_examples=60)
@@ -357,21 +302,6 @@ async def test_what_is_shown_is_never_scored():
     outputs = {text.output for text in TEXTS_SHOT if text.id in shown}
     assert not outputs & {prompt.fields["output"] for prompt in judge.prompts}
     assert criterion.evidence.judged == len(ratings_asked(judge)) == 15
-
-
-async def test_ids_and_other_scores_are_not_shown():
-    texts = [replace(text, id=f"secret-{text.id}", scores={**text.scores, "fluency": 4.125}) for text in TEXTS_SHOT]
-    judge = overall()
-    await learn("few_shot", texts, judge=judge)
-    for prompt in judge.prompts:
-        assert {name for item in prompt.fields["demonstrations"] for name in item} == {
-            "output",
-            "source",
-            "context",
-            "score",
-        }
-        assert "secret" not in said(prompt)
-        assert "4.125" not in said(prompt)
 
 
 TEXTS_GEVAL = graded(8)
@@ -449,25 +379,6 @@ async def test_every_measure_that_is_defined_and_varies_becomes_a_criterion_and_
     assert list(found.candidates) == [criterion.id for criterion in found.part.criteria] == expected
     assert "words_from_source" in expected
     assert "context_covered" not in expected
-
-
-async def test_ratings_are_the_measures_and_say_their_unit():
-    found = await learned()
-    column = found.candidates.index("words")
-    assert found.examples == tuple(sorted(t.id for t in TEXTS_FEATURES))
-    assert found.matrix[:, column].tolist() == [Features(t.output, t.source)["words"] for t in TEXTS_FEATURES]
-    assert found.ratings[0][column].reason == f"Measured: {found.matrix[0, column]:g} (words)."
-
-
-async def test_a_criterion_says_what_is_counted_and_how_it_tracks_the_labels():
-    found = await learned()
-    criterion = next(each for each in found.part.criteria if each.id == "words")
-    r = pearsonr(found.matrix[:, found.candidates.index("words")], [t.scores[ASPECT] for t in TEXTS_FEATURES]).statistic
-    assert (criterion.kind, criterion.trait) == ("feature", "number of words")
-    assert criterion.statement == "Counted, not judged: number of words (words)."
-    assert criterion.evidence.origin == "definition"
-    assert criterion.evidence.pearson == pytest.approx(r, abs=1e-6)
-    assert (criterion.evidence.judged, criterion.evidence.missing) == (12, 0)
 
 
 async def test_it_has_no_score_of_the_whole():

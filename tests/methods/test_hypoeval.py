@@ -7,7 +7,6 @@ import math
 import random
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,25 +32,21 @@ from hypoeval_scripts import (
     run,
     scripted,
     seen_texts,
-    training_input,
 )
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from scipy.stats import pearsonr
 
-from rubriclab.errors import DataError, JudgeError, JudgeUnavailable, PromptRejected, SettingsError
-from rubriclab.learning.train import train_method
-from rubriclab.methods.hypoeval import HYPOEVAL, score
+from rubriclab.errors import JudgeError, JudgeUnavailable, SettingsError
+from rubriclab.methods.hypoeval import score
 from rubriclab.methods.hypoeval.learn import (
     Arm,
     Bank,
     Hypothesis,
-    HypothesisProposal,
     ProposalContext,
     final_bank,
     hopeless,
-    learn,
     predictions,
     propose,
     propose_prompt,
@@ -63,17 +58,10 @@ from rubriclab.methods.hypoeval.learn import (
     utility,
     wrong_needed,
 )
-from rubriclab.methods.hypoeval.score import (
-    NOT_REQUESTED,
-    PRESETS,
-    HypoEvalSettings,
-    RatingTable,
-    rate,
-)
-from rubriclab.methods.method import CriterionRating, TrainingInput, chosen_settings
-from rubriclab.methods.prompting import Rating
+from rubriclab.methods.hypoeval.score import NOT_REQUESTED, PRESETS, HypoEvalSettings, RatingTable, rate
+from rubriclab.methods.method import CriterionRating, chosen_settings
 from rubriclab.models.base import digest
-from rubriclab.models.rubric import Evidence, Part
+from rubriclab.models.rubric import Part
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
 from rubriclab.stats.correlation import label_correlations
@@ -101,19 +89,6 @@ def visited_arm(name: str, utilities, step: int) -> Arm:
 
 def total(arm: Arm, step: int, alpha: float = 0.5, procedure="improved") -> float:
     return reward(arm, step, alpha, procedure)
-
-
-@pytest.mark.parametrize("rating", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("label", [1, 2.333333, 3.5, 5])
-def test_utility_is_the_paper_s_on_its_own_scale(rating, label):
-    assert utility(rating, label, ONE_TO_FIVE) == pytest.approx(1 - (rating - label) ** 2 / 16)
-    assert utility(rating, label, ONE_TO_FIVE) == pytest.approx(1 - ((rating - label) / 4) ** 2)
-
-
-def test_an_arm_without_a_visit_has_no_utility_and_the_largest_bonus():
-    fresh, visited = Arm("h02"), visited_arm("h01", (0.0, 0.0), 9)
-    assert total(fresh, 9) > total(visited, 9)
-    assert total(Arm("h03"), 0) == 0
 
 
 def test_a_failed_rating_teaches_nothing():
@@ -169,12 +144,6 @@ def bank() -> Bank:
     return bank
 
 
-def test_an_id_is_never_used_again(bank: Bank):
-    bank.drop("h03", "gone")
-    assert [c.id for c in bank.add([criterion("d")])] == ["h04"]
-    assert tuple(bank.criteria) == ("h01", "h02", "h03", "h04")
-
-
 def test_trimming_keeps_the_best_and_says_why_others_left(bank: Bank):
     for name, gain in (("h01", 0.1), ("h02", 0.9), ("h03", 0.5)):
         bank.visit(name, gain, 7)
@@ -222,13 +191,6 @@ def test_what_runs_against_the_labels_is_left_out_even_if_fewer_are_kept_than_as
     assert select(matrix, labels, FIVE) == [1, 2]
 
 
-def test_where_nothing_runs_with_the_labels_the_least_bad_are_kept():
-    labels = np.arange(10.0)
-    weak = np.array([5, 4, 5, 4, 4, 5, 4, 4, 5, 4.0])
-    matrix = np.column_stack([-labels, weak])
-    assert select(matrix, labels, FIVE) == [1, 0]
-
-
 @pytest.mark.parametrize(("selected", "columns"), [(5, 20), (2, 20), (1, 4), (5, 7)])
 def test_successive_rejects_keep_one_selection_s_worth_for_every_round_to_come(selected, columns):
     rng = np.random.default_rng(0)
@@ -266,11 +228,6 @@ CONTEXT = assignment().fields()
 SCALES_REPLIES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=True), Scale(low=1, high=5, whole=False)]
 
 
-@pytest.mark.parametrize("model", [HypothesisProposal, Rating])
-def test_reasoning_stands_before_every_verdict(model: type[BaseModel]):
-    assert next(iter(model.model_fields)) == "reasoning"
-
-
 @pytest.mark.parametrize(
     "scale", [*SCALES_REPLIES, Scale(low=0.1, high=0.9, whole=False), Scale(low=0, high=100, whole=True)]
 )
@@ -283,13 +240,6 @@ def test_a_hypothesis_has_a_level_for_exactly_the_scale_s_anchors(scale: Scale):
             Hypothesis.model_validate({**told, "levels": levels}, context=context)
 
 
-def test_levels_in_any_order_are_held_lowest_first():
-    told = hypothesis("a")
-    told["levels"].reverse()
-    found = Hypothesis.model_validate(told, context=CONTEXT).criterion(Evidence(origin="labels"))
-    assert [level.score for level in found.levels] == [1, 2, 3, 4, 5]
-
-
 @pytest.mark.parametrize("blank", ["trait", "statement", "level"])
 def test_a_hypothesis_without_words_is_refused(blank: str):
     told = hypothesis("a")
@@ -299,13 +249,6 @@ def test_a_hypothesis_without_words_is_refused(blank: str):
         told[blank] = "  "
     with pytest.raises(ValidationError, match="need words"):
         Hypothesis.model_validate(told, context=CONTEXT)
-
-
-def test_a_truth_value_is_no_number_anywhere():
-    told = hypothesis("a", (0, 1))
-    told["levels"][1]["score"] = True
-    with pytest.raises(ValidationError, match="a number was expected"):
-        Hypothesis.model_validate(told, context=assignment(SCALES_REPLIES[0]).fields())
 
 
 TEXTS_PROPOSE = examples(3)
@@ -341,12 +284,6 @@ async def test_texts_of_one_source_are_shown_together_with_the_source_once():
     assert "(Same source text as with text 3.)" in content
 
 
-async def test_more_hypotheses_than_asked_for_are_cut_and_fewer_are_taken():
-    generator = scripted(propose=lambda _: proposal("a", "b", "c"))
-    assert [c.trait for c in (await propose(2, BOTH, assignment(), generator))[0]] == ["a", "b"]
-    assert [c.trait for c in (await propose(9, BOTH, assignment(), generator))[0]] == ["a", "b", "c"]
-
-
 async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair():
     generator = scripted(propose=lambda p: proposal("a") if p.sample == 2 else "no JSON at all")
     proposed, failure = await propose(1, BOTH, assignment(), generator)
@@ -359,15 +296,6 @@ async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair()
         (1, True),
         (2, False),
     ]
-
-
-async def test_a_generator_out_of_reach_is_asked_once_as_retrying_was_done_below():
-    def busy(_):
-        raise JudgeUnavailable("the server is busy")
-
-    generator = scripted(propose=busy)
-    assert await propose(1, BOTH, assignment(), generator) == ((), "the server is busy")
-    assert len(generator.prompts) == 1
 
 
 async def test_refinement_is_counted_and_its_findings_join_the_evidence():
@@ -407,15 +335,6 @@ TEXT = example(1, 3, source="A source.")
 THREE = [criterion(name) for name in "abc"]
 
 
-async def test_separate_ratings_take_one_call_per_criterion_which_shows_that_criterion_alone():
-    judge = scripted(rate=lambda p: rating("abc".index(p.fields["criteria"][0]["trait"]) + 1))
-    found = await rate(TEXT, THREE, assignment(), judge, "separately")
-    assert found == tuple(
-        CriterionRating(name, score, "Because.") for name, score in zip("abc", (1, 2, 3), strict=True)
-    )
-    assert [[c["id"] for c in p.fields["criteria"]] for p in judge.prompts] == [["a"], ["b"], ["c"]]
-
-
 async def test_the_judge_sees_the_text_and_never_its_label_system_or_reference():
     judge = scripted()
     labelled = example(1, 3, source="A source.", context="A context.", reference="A reference.", system="A system.")
@@ -448,18 +367,6 @@ async def test_of_ratings_together_only_the_criteria_without_a_clear_one_are_mis
     assert all("also after one repair" in each.reason for each in found if each.score is None)
 
 
-@pytest.mark.parametrize("error", [JudgeUnavailable("too many requests"), PromptRejected("too long")])
-async def test_an_unavailable_judge_and_a_rejected_prompt_leave_one_rating_missing(error):
-    def script(prompt):
-        if prompt.fields["criteria"][0]["id"] == "b":
-            raise error
-        return rating(2)
-
-    found = await rate(TEXT, THREE, assignment(), scripted(rate=script), "separately")
-    assert [r.score for r in found] == [2, None, 2]
-    assert found[1].reason == str(error)
-
-
 TEXTS_RATINGS = examples(4)
 
 
@@ -484,18 +391,6 @@ def fails_on_b(prompt):
     if prompt.fields["criteria"][0]["id"] == "b":
         raise JudgeUnavailable("busy")
     return rating(4)
-
-
-async def test_a_failed_rating_is_missing_counted_and_not_asked_again():
-    judge = scripted(rate=fails_on_b)
-    table = RatingTable(assignment(), judge, "separately")
-    for _ in range(2):
-        await table.fill(THREE[:2], TEXTS_RATINGS)
-    assert len(judge.prompts) == 8
-    assert table.get("a", "t00").score == 4
-    assert table.get("b", "t00") == CriterionRating("b", None, table.get("b", "t00").reason)
-    assert "busy" in table.get("b", "t00").reason
-    assert [[rated.score for rated in table.of(name).values()] for name in "abc"] == [[4] * 4, [None] * 4, []]
 
 
 async def test_rows_tell_why_a_score_is_missing():
@@ -556,23 +451,7 @@ async def test_less_than_half_of_the_weight_gives_no_score(weights, scores, expe
     assert len(ratings) == len(weights)
 
 
-async def test_the_concatenated_score_is_the_one_overall_rating():
-    fake = scripted(rate=lambda p: rating(2) if len(p.fields["criteria"]) == 3 else rating(5))
-    value, ratings = await score(TEXT_SCORE, part(1, 7, 1, ask="concatenated"), assignment(), fake)
-    assert (value, [r.criterion for r in ratings], len(fake.prompts)) == (2, ["overall"], 1)
-
-
 # What is asked, and how much
-
-
-@pytest.mark.parametrize(
-    "chosen",
-    [{}, {"ask": "together"}, {"procedure": "paper", "drop_hopeless": False}],
-    ids=str,
-)
-async def test_no_rating_is_asked_for_twice(chosen):
-    _, judge, _ = await run(**chosen)
-    assert set(questions(judge).values()) == {1}
 
 
 async def test_the_published_behaviour_asks_about_every_pair_inside_each_of_the_two_banks():
@@ -601,19 +480,6 @@ async def test_new_hypotheses_are_grouped_with_those_in_the_bank_before_anything
         before = judge.prompts[: judge.prompts.index(arrival)]
         assert not any(p.fields["criteria"][0]["trait"] in traits for p in before if p.name == "hypoeval/rate")
     assert len(union.fields["entries"]) > len(learned.candidates) - 1
-
-
-async def test_a_new_hypothesis_that_repeats_one_in_the_bank_is_dropped_and_never_rated():
-    def pair(prompt):
-        shown = [entry["id"] for entry in prompt.fields["entries"]]
-        twins = [name for name in ("h01", "h04") if name in shown]
-        told = {"reason": "Compared.", "relation": "same", "members": twins, "best": twins[-1]}
-        return {"groups": [told] if len(twins) == 2 else []}
-
-    learned, judge, _ = await run(judge=scripted(group=pair))
-    (twin,) = (d for d in learned.part.dropped if d.criterion.id == "h04")
-    assert twin.reason == "says what h01 says: Compared."
-    assert not any(p.fields["criteria"][0]["trait"] == twin.criterion.trait for p in of_kind(judge, "rate"))
 
 
 async def test_a_wrong_text_shows_what_each_hypothesis_predicted_and_in_which_direction_it_missed():
@@ -647,12 +513,6 @@ async def test_hopeless_hypotheses_leave_in_two_rounds_and_are_not_asked_about_a
 
 
 # Sources
-
-
-async def test_labels_alone_show_no_finding_to_anybody():
-    learned, _, generator = await run(sources="labels")
-    assert all(p.fields["findings"] == [] and p.fields["observations"] for p in generator.prompts)
-    assert {c.evidence.origin for c in everybody(learned)} == {"labels"}
 
 
 async def test_literature_alone_asks_for_one_bank_of_hypotheses_and_shows_no_label():
@@ -718,27 +578,6 @@ async def test_every_further_text_is_rated_by_the_k_of_the_highest_reward():
     assert further == [(output, trait) for output in outputs[3:] for trait in ("trait 0.0", "trait 0.2")]
 
 
-async def test_what_one_of_the_best_misses_counts_early_and_not_late():
-    # One of three hypotheses is always wrong, which makes a text hard while w_hyp is below 1; from the seventh text on,
-    # when five hypotheses are there, at least 5 * 0.8 * 6 / 14 = 1.7 have to be wrong.
-    def script(prompt):
-        label = label_of(prompt)
-        off = prompt.fields["criteria"][0]["trait"] == "trait 0.0"
-        return rating(label if not off else label - 1 if label > 1 else label + 1)
-
-    learned, _, generator = await run(judge=scripted(rate=script), found=(), wrong_bank=3, k=10)
-    order = [text.output for text in order_of(learned)]
-    assert [seen_texts(p) for p in of_kind(generator, "propose")][1:] == [order[3:6]]
-
-
-async def test_a_text_whose_ratings_fail_is_not_taken_for_a_hard_one():
-    order = order_of((await run())[0])
-    unrated = {text.output for text in order[3:9]}
-    judge = scripted(rate=lambda p: "no" if p.fields["output"] in unrated else rating(label_of(p)))
-    _, _, generator = await run(judge=judge, sources="labels")
-    assert len(of_kind(generator, "propose")) == 1
-
-
 @pytest.mark.parametrize(
     ("procedure", "rounds", "found", "expected"),
     [
@@ -787,12 +626,6 @@ async def test_the_same_examples_in_another_order_give_the_same_part():
         np.testing.assert_array_equal(again.matrix, first.matrix)
 
 
-async def test_a_seed_decides_the_order_in_which_texts_are_seen():
-    orders = {(await run(seed=seed))[0].examples for seed in (42, 2, 114514)}
-    assert len(orders) == 3
-    assert {tuple(sorted(order)) for order in orders} == {tuple(text.id for text in TEXTS)}
-
-
 @pytest.mark.parametrize("procedure", ["improved", "paper"])
 async def test_ties_are_broken_alike_every_time(procedure):
     def tied():
@@ -825,19 +658,6 @@ async def test_a_correlation_is_numpy_s_over_all_ratings_there_are():
         else:
             expected = np.corrcoef(scores, [labels[output] for output in rated])[0, 1]
             assert evidence.pearson == pytest.approx(expected, abs=1e-6)
-
-
-async def test_the_kept_are_those_of_the_best_correlation_best_first():
-    learned, *_ = await run(selected=3)
-    kept = [c.evidence.pearson for c in learned.part.criteria]
-    final = [
-        d.criterion.evidence.pearson
-        for d in learned.part.dropped
-        if d.reason == "not among the 3 that track the labels best"
-    ]
-    assert kept == sorted(kept, reverse=True)
-    assert final
-    assert max(final) <= min(kept)
 
 
 async def test_nobody_is_lost_and_every_dropped_hypothesis_has_its_reason():
@@ -894,22 +714,12 @@ async def test_failed_ratings_are_missing_and_counted_and_never_numbers():
     assert set(questions(judge).values()) == {1}
 
 
-async def test_a_judge_that_answers_nothing_ends_learning():
-    with pytest.raises(JudgeError, match="no usable rating for any training text"):
-        await run(judge=scripted(rate=lambda _: "no"))
-
-
 async def test_too_few_ratings_for_any_hypothesis_end_learning():
     def script(prompt):
         return rating(3) if prompt.fields["output"] in (TEXTS[0].output, TEXTS[1].output) else "no"
 
     with pytest.raises(JudgeError, match="at least half of the 14 texts"):
         await run(judge=scripted(rate=script))
-
-
-async def test_a_generator_that_never_answers_ends_learning_with_its_reason():
-    with pytest.raises(JudgeError, match=r"No hypothesis could be obtained: .*no complete JSON object"):
-        await run(generator=scripted(propose=lambda _: "I cannot."))
 
 
 async def test_a_generator_that_fails_at_one_refill_is_survived():
@@ -952,22 +762,6 @@ async def test_of_hypotheses_from_literature_the_first_are_kept_in_the_generator
     assert of_kind(judge, "rate") == []
 
 
-@pytest.mark.parametrize("sources", ["labels", "labels and literature"])
-async def test_hypotheses_from_labels_need_some(sources: str):
-    with pytest.raises(DataError, match="hypoeval learns from labelled texts, and there are none"):
-        await run((), sources=sources)
-
-
-@pytest.mark.parametrize("chosen", [{"sources": "prior knowledge"}, {"sources": "literature", "bank_size": 4}])
-async def test_it_becomes_a_rubric_by_one_call_to_the_generator(chosen: dict[str, Any]):
-    training_input, settings = TrainingInput((), assignment(), findings()), HypoEvalSettings(**{**SMALL, **chosen})
-    judge, generator = scripted(), scripted()
-    trained = await train_method(HYPOEVAL, training_input, settings, judge=judge, generator=generator, seed=1)
-    assert len(trained.rubric.criteria) == SMALL["selected"]
-    assert (trained.provenance.agreement, trained.provenance.baseline) == (None, None)
-    assert len(generator.prompts) == HYPOEVAL.learning_calls(training_input, settings).generator == 1
-
-
 def preset(name: str) -> HypoEvalSettings:
     found = chosen_settings(HypoEvalSettings, PRESETS, {"preset": name})
     assert isinstance(found, HypoEvalSettings)
@@ -1002,20 +796,6 @@ def test_a_reward_is_that_of_the_paper_s_equations():
     assert reward(arm, 30, 0.5, "improved") == pytest.approx(0.925 + 0.412383, abs=1e-6)
     # Only hypotheses that are visited get a new reward: the others keep the bonus of their last visit.
     assert reward(arm, 30, 0.5, "paper") == pytest.approx(0.925 + 0.283676, abs=1e-6)
-
-
-@pytest.mark.parametrize("name", ["paper", "published"])
-async def test_twenty_hypotheses_are_asked_of_literature_and_five_are_kept(name: str):
-    """H_max = 20 are asked of literature alone; at most 20 / 2 = 10 of each side stay where both have as many."""
-    generator = scripted()
-    learned = await learn(training_input(examples(30)), preset(name), judge=scripted(), generator=generator, seed=42)
-    counts = Counter(p.fields["count"] for p in of_kind(generator, "propose") if not p.fields["observations"])
-    assert counts == {20: 1}
-    rated = set(learned.candidates)
-    literature = sum(c.id in rated and c.evidence.origin == "literature" for c in everybody(learned))
-    assert len(rated) <= 20
-    assert literature == (10 if name == "paper" else 20 - (len(rated) - literature))
-    assert len(learned.part.criteria) == 5
 
 
 @pytest.mark.parametrize("procedure", ["improved", "paper", "published"])

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import checkeval_scripts
-import holistic_scripts
 import hypoeval_scripts
 import pytest
 from checkeval_scripts import checklist
@@ -25,7 +24,7 @@ from rubriclab.methods.holistic import Steps
 from rubriclab.methods.hypoeval.learn import HypothesisProposal, ProposalContext, learn, propose, propose_prompt, refine
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.prompting import MAX_REASON_LENGTH, MAX_REASONS_PER_TEXT, _numbers, numbered_reasons
+from rubriclab.methods.prompting import MAX_REASON_LENGTH, _numbers, numbered_reasons
 from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
 from rubriclab.methods.seeval import Explanation, Mistake, Refined, refine as rewrite, refine_prompt
@@ -83,14 +82,6 @@ def test_reasons_are_numbered_text_by_text_and_by_rater_with_the_rater_s_own_sco
         (2, "t00", "ben", "No ending.", 2.0),
         (3, "t01", "", "Good.", None),
     ]
-
-
-def test_of_many_reasons_for_one_text_the_same_few_are_shown_in_any_order() -> None:
-    many = {f"rater {n}": f"Reason of {n}." for n in range(20)}
-    some = numbered_reasons([explained(TEXTS[0], **many)], ASPECT)
-    again = numbered_reasons([explained(TEXTS[0], **dict(reversed(many.items())))], ASPECT)
-    assert len(some) == MAX_REASONS_PER_TEXT
-    assert some == again
 
 
 @pytest.mark.parametrize(
@@ -237,20 +228,6 @@ async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_jud
     assert not any(reasons_in(prompt) for prompt in judge.prompts)
 
 
-async def test_the_rewriting_that_scores_one_half_is_shown_reasons_of_the_other_half_only() -> None:
-    texts = with_reasons(examples(24, groups=6))
-    judge = holistic_scripts.overall()
-    await holistic_scripts.learn("seeval", texts, judge=judge)
-    first, second, *_ = holistic_scripts.of_template(judge, "seeval/refine")
-    assert reasons_in(first)
-    assert reasons_in(second)
-    group = {text.id: text.group for text in texts}
-    assert not {group[name] for name in reasons_in(first)} & {group[name] for name in reasons_in(second)}
-    rated = holistic_scripts.of_template(judge, "seeval/rate")
-    assert rated
-    assert not any(reasons_in(prompt) for prompt in rated)
-
-
 HYPOEVAL, CHECKEVAL = hypoeval_scripts.Scripted(), checkeval_scripts.Scripted()
 
 
@@ -326,15 +303,3 @@ def test_words_that_could_not_be_stored_make_a_reply_unusable(form: type[BaseMod
         value, complaint = read(Reply(json.dumps(reply("x" * length)), "m"), prompt)
         assert (value is None) == (length > most), complaint
     assert "characters were expected" in complaint
-
-
-@pytest.mark.parametrize("form", sorted({form for form, *_ in CASES}, key=lambda form: form.__name__))  # type: ignore[attr-defined]
-def test_providers_are_sent_no_lengths_of_texts_in_a_schema(form: type[BaseModel]) -> None:
-    assert "maxLength" not in json.dumps(form.model_json_schema())
-
-
-async def test_a_hypothesis_that_is_too_long_is_asked_for_once_more() -> None:
-    long = proposal("x" * (MAX_NAME_LENGTH + 1))
-    generator = scripted(propose=lambda prompt: proposal("a") if prompt.repair else long)
-    proposed, failure = await propose(1, ProposalContext(), assignment(), generator)
-    assert ([found.trait for found in proposed], failure) == (["a"], None)

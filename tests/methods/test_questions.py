@@ -15,7 +15,6 @@ from hypothesis import given, settings as trying, strategies as st
 from planted import Bank, banks, replies
 from scipy.stats import pearsonr
 
-from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.questions import (
@@ -90,22 +89,6 @@ def test_only_the_texts_at_the_ends_count_and_how_many_they_are_is_a_setting():
     assert kept(chosen(found, ends=0)) == ["q0", "q1"]
 
 
-def test_texts_of_one_label_stand_at_the_same_end():
-    """Twenty labels of 1 and ten of 2: 0.1 of 30 are 3 texts, and all of label 1 share the lowest place."""
-    labels = np.array([1.0] * 20 + [2.0] * 10)
-    found = chosen(sheet(column(0, 1, 20), column(*range(10)), labels=labels), ends=0.1)
-    assert found.dropped == {
-        "q0": "the worst texts earn it as often as the best: 18 of the 20 rated lowest, 9 of the 10 rated highest"
-    }
-
-
-@pytest.mark.parametrize(("given_", "stays"), [(2, True), (3, False)])
-def test_fewer_than_three_answers_at_an_end_tell_nothing(given_: int, stays: bool):
-    answers = np.where((np.arange(N) < given_) | (np.arange(N) >= N - given_), 1.0, np.nan)
-    found = chosen(sheet(GOOD, answers), ends=0.4)
-    assert ("q1" in kept(found)) == stays
-
-
 def test_what_a_person_asks_stays_and_a_seed_that_was_generated_does_not():
     by_hand, generated = question("s1"), question("s2", author="prior knowledge")
     alike = column(*range(6), *range(24, 30))
@@ -123,13 +106,6 @@ def test_a_question_whose_answer_never_varies_leaves():
     assert found.dropped == dict.fromkeys(
         ("q1", "q2"), "the same answer for all 30 training texts that it was asked of"
     )
-
-
-def test_few_answers_that_are_alike_are_no_evidence():
-    few = np.where(np.arange(N) < 9, 1.0, np.nan)
-    enough = np.where(np.arange(N) < 10, 1.0, np.nan)
-    found = chosen(sheet(GOOD, few, enough))
-    assert found.dropped == {"q2": "the same answer for all 10 training texts that it was asked of"}
 
 
 def test_a_question_that_can_be_asked_of_no_text_leaves_but_one_that_failed_throughout_does_not():
@@ -155,17 +131,6 @@ def test_chance_is_that_of_scipy(r: float, n: int):
     assert p_below(r, n) == pytest.approx(t.cdf(r * np.sqrt((n - 2) / (1 - r * r)), n - 2), abs=1e-12)
 
 
-def test_a_correlation_slightly_below_zero_is_no_reason():
-    weak = next(column for column in _draws() if -0.15 < np.corrcoef(column, LABELS)[0, 1] < -0.05)
-    assert chosen(sheet(GOOD, weak)).dropped == {}
-
-
-def _draws(count: int = 200):
-    rng = np.random.default_rng(0)
-    for _ in range(count):
-        yield rng.permutation(GOOD)
-
-
 # Repeating
 
 
@@ -174,16 +139,6 @@ def test_of_two_alike_the_seed_stays():
     found = select_questions(questions, sheet(GOOD, GOOD))
     assert kept(found) == ["b1"]
     assert found.dropped == {"a1-e1": "answers as b1 does (correlation 1.00 over 30 texts)"}
-
-
-@pytest.mark.parametrize(("rare", "stay"), [(1, 3), (2, 3), (3, 2), (4, 2)])
-def test_the_same_one_or_two_texts_may_be_chance(rare: int, stay: int):
-    alike = column(*range(rare))
-    assert len(chosen(sheet(GOOD, alike, alike)).questions) == stay
-
-
-def test_the_opposite_answers_are_no_repetition():
-    assert "answers as" not in "".join(chosen(sheet(GOOD, 1 - GOOD)).dropped.values())
 
 
 def test_a_question_adds_something_where_the_other_cannot_be_asked():
@@ -231,11 +186,6 @@ def test_at_least_one_question_stays_and_each_is_kept_or_dropped(draw: int):
         found = select_questions(questions, given_)
     assert found.questions
     assert sorted([*kept(found), *found.dropped]) == sorted(each.id for each in questions)
-
-
-def test_without_any_text_every_question_stays():
-    empty = AnswerMatrix(np.zeros((0, 3)), np.zeros((0, 3), dtype=bool), np.zeros(0))
-    assert len(chosen(empty).questions) == 3
 
 
 @trying(max_examples=25)
@@ -319,11 +269,6 @@ def test_what_could_mean_something_else_is_no_answer(said: str):
     assert read_answer(said) is None
 
 
-@given(st.text())
-def test_any_text_is_read_or_left(said: str):
-    assert read_answer(said) in {"yes", "no", "n/a", None}
-
-
 @given(
     st.sampled_from(["yes", "no", "n/a", "not applicable", "na"]),
     st.sampled_from(["{}", "**{}**", "_{}_", '"{}"', "`{}`", "({})", "{}.", " {} ", "[{}]", "**{}.**"]),
@@ -339,26 +284,8 @@ def test_an_answer_inside_a_word_is_none(letters: str, word: str):
     assert read_answer(f"{letters}{word}") is None
 
 
-@given(
-    st.sampled_from(["yes", "no", "n/a"]), st.sampled_from(["yes", "no", "n/a"]), st.text(" abcdefg,.;:-", max_size=20)
-)
-def test_two_different_answers_are_none(one: str, other: str, between: str):
-    read = read_answer(f"{one} {between} {other}")
-    assert read in ({None, one} if one == other else {None})
-
-
-@given(st.sampled_from(["yes", "no", "n/a"]), st.text("bcdfgh ,.", max_size=30))
-def test_an_explanation_after_a_comma_does_not_change_an_answer(word: str, explanation: str):
-    assert read_answer(f"{word}, {explanation}") == word
-
-
 BANKS = list(zip(banks(), replies(), strict=True))
 NAMES = [bank.assignment.aspect.name for bank, _ in BANKS]
-# That these are opposites cannot be told without knowing what the words mean.
-KNOWLEDGE = {
-    "Does the response stay with the present subject?",
-    "Does the response move away from the present subject?",
-}
 
 
 def group(*members: str, relation: str = "same", best: str | None = None) -> dict[str, Any]:
@@ -502,24 +429,7 @@ async def test_a_large_bank_takes_a_few_calls_and_pairs_over_their_bounds_are_fo
     assert len(judge.prompts) == 3
 
 
-async def test_every_pair_by_itself_where_that_is_asked_for():
-    judge = grouping()
-    await find_redundant(
-        [[criterion(f"h{place:02d}") for place in range(20)]], "hypothesis", assignment(), judge, most_shown=2
-    )
-    assert len(judge.prompts) == 190
-
-
 # Replies that cannot be used
-
-
-def busy(_: Any) -> Any:
-    raise JudgeUnavailable("busy")
-
-
-@pytest.mark.parametrize("script", [busy, lambda _: "none", lambda _: {"groups": [group("a", "z")]}])
-async def test_without_a_usable_reply_everything_stays(script):
-    assert await repeating([of_names("abc")], FakeJudge(script)) == {}
 
 
 # Groupings of nearly everything

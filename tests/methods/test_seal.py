@@ -7,7 +7,6 @@ import json
 import math
 import random
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from seal_scripts import (
     of_kind,
     pack,
     pairs_asked,
-    part,
     part as part_of,
     scripted,
     sentences,
@@ -34,7 +32,6 @@ from seal_scripts import (
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.judges.llm import strict_schema
 from rubriclab.methods.method import Learned, TrainingInput, chosen_settings, silent
 from rubriclab.methods.prompting import SAMPLES, chunks
 from rubriclab.methods.seal import SEAL
@@ -52,21 +49,15 @@ from rubriclab.methods.seal.score import (
     Unit,
     decompose,
     extract_facts,
-    fact_units,
     judge_text,
     mean_of_units,
-    normalised,
-    score,
     score_verdicts,
-    unit_form,
     unit_scores,
 )
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import digest
-from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale, split_sentences
 from rubriclab.prompts import render
-from rubriclab.stats.correlation import pearson
 from rubriclab.stats.intervals import DIGITS
 
 
@@ -109,18 +100,6 @@ async def test_a_text_of_fewer_sentences_than_the_threshold_is_judged_whole(
     assert (found.kind == "whole") is whole
     if whole:
         assert found.units == (Unit("u1", sentences(count)),)
-
-
-async def test_a_pair_stands_in_both_of_its_sentences():
-    first, second = (await units(3, "sentence pair")).units
-    assert (first.sentences, second.sentences) == ((0, 1), (1, 2))
-    assert (first.second, first.words) == (second.text, sentences(2))
-
-
-@pytest.mark.parametrize("kind", ["response", "triple"])
-async def test_a_response_is_one_unit_of_its_kind_however_short_or_long(kind: Any):
-    for count in (1, 30):
-        assert await units(count, kind) == Decomposition(kind, (Unit("u1", sentences(count)),))
 
 
 # Facts
@@ -177,21 +156,6 @@ async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry
     assert all("after one repair" in why for why in found.lost.values())
 
 
-@pytest.mark.parametrize(
-    ("entries", "told"),
-    [
-        ([A], "sentence 2: missing"),
-        ([A, A, B], "sentence 1: one entry was expected; got 2"),
-        ([A, (2, list("abcdefg"))], "sentence 2: at most 6 facts are wanted of one sentence; got 7"),
-    ],
-)
-async def test_what_is_wrong_with_facts_is_complained_of_once(entries: Any, told: str):
-    judge = FakeJudge(lambda prompt: said(A, B) if prompt.repair else said(*entries))
-    found = await extract_facts(sentences(2), "output", WORDS, judge)
-    assert told in judge.prompts[1].repair.complaint
-    assert (len(judge.prompts), len(found.found), found.lost) == (2, 2, {})
-
-
 async def test_a_sentence_that_states_nothing_is_not_lost_and_its_text_s_first_one_stands_if_none_does():
     judge = FakeJudge(lambda _: said(A, (2, [])))
     assert await extract_facts(sentences(2), "source", WORDS, judge) == Facts((Fact("A.", 0),), {})
@@ -209,17 +173,6 @@ async def test_a_text_of_fewer_facts_than_the_threshold_is_judged_whole(per_sent
     assert (found.kind == "whole") is whole
     more = SealScoringSettings(whole_below_facts=3 if whole else 7)
     assert (await decompose(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), more)).kind != found.kind
-
-
-def test_a_fact_stands_in_the_sentence_that_states_it_and_a_lost_sentence_in_its_place():
-    facts = Facts((Fact("A.", 0), Fact("B.", 0), Fact("C.", 2)), {1: "cut off"})
-    found = fact_units(sentences(3), facts, SealScoringSettings())
-    assert [(unit.id, unit.sentences, unit.lost) for unit in found.units] == [
-        ("u1", (0,), None),
-        ("u2", (0,), None),
-        ("u3", (1,), "cut off"),
-        ("u4", (2,), None),
-    ]
 
 
 @tries(max_examples=50)
@@ -251,13 +204,6 @@ async def test_they_are_made_from_texts_of_every_score_and_say_so():
     evidence = questions[0].evidence
     assert (evidence.origin, len(evidence.examples)) == ("labels", 6)
     assert {text.output for text in TEXTS if text.id in evidence.examples} == {each["output"] for each in texts}
-
-
-async def test_without_labels_the_definition_is_all_there_is():
-    judge = scripted()
-    questions, _, _ = await propose(training_input(()), SealSettings(), judge)
-    assert judge.prompts[0].fields["texts"] == []
-    assert (questions[0].evidence.origin, questions[0].evidence.examples) == ("definition", ())
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 24])
@@ -330,23 +276,6 @@ async def test_every_question_is_put_to_every_unit(kind: str, asked: list[str]):
     assert set(pairs_asked(judge)) == set(found.verdicts)
 
 
-async def test_a_long_text_takes_several_calls_of_at_most_so_many_verdicts():
-    judge = scripted()
-    found = await judge_text(text(100), exam(pack()), judge)
-    asked = of_kind(judge, "verify")
-    sizes = [len(prompt.fields["units"]) * len(prompt.fields["questions"]) for prompt in asked]
-    assert (len(asked), max(sizes), sum(sizes)) == (8, 39, 300)
-    assert all(prompt.fields["output"] == sentences(100) for prompt in asked)
-    assert len(set(pairs_asked(judge))) == len(found.verdicts) == 300
-
-
-async def test_an_answer_counts_by_which_one_is_better():
-    given = pack("response", better={"b1": "no"})
-    for yes in (True, False):
-        found = await judge_text(text(1), exam(given), scripted(lambda *_, yes=yes: yes))
-        assert values(found) == {("u1", "a1"): float(yes), ("u1", "b1"): float(not yes), ("u1", "b2"): float(yes)}
-
-
 # Whole texts
 
 
@@ -396,15 +325,6 @@ async def test_facts_are_held_against_facts_under_ids_of_their_own():
     for prompt in (verify, support):
         assert (prompt.fields["source"], prompt.fields["reference"]) == (None, None)
     assert [q["id"] for q in verify.fields["questions"]] == ["b1"]
-
-
-async def test_the_facts_of_a_source_are_asked_for_in_the_same_words_for_every_output():
-    prompts = []
-    for output in (3, 5):
-        judge = scripted(per_sentence=2)
-        await judge_text(text(output, source="A source."), exam(FACTS), judge)
-        prompts += [p for p in of_kind(judge, "facts") if p.fields["sentences"][0]["what"] == "source"]
-    assert prompts[0] == prompts[1]
 
 
 async def test_without_a_source_a_claim_that_needs_one_has_no_verdict():
@@ -458,14 +378,6 @@ async def test_sentences_of_the_output_whose_facts_are_lost_are_units_without_a_
     assert not {unit for unit, _ in pairs_asked(judge)} & {unit.id for unit in lost}
 
 
-async def test_where_all_facts_of_the_output_are_lost_nothing_more_is_asked():
-    judge = losing("output")
-    found = await judge_text(text(3, source="A source."), exam(FACTS), judge)
-    assert set(templates(judge)) == {"facts"}
-    assert {each["what"] for prompt in judge.prompts for each in prompt.fields["sentences"]} == {"output"}
-    assert set(values(found).values()) == {None}
-
-
 # Weights
 
 
@@ -480,17 +392,6 @@ async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, 
     assert len(found.verdicts) == len(set(pairs_asked(judge))) == 120
 
 
-@pytest.mark.parametrize(
-    ("given", "chosen"),
-    [(pack(), {}), (pack(weights="judge"), {"weights": "equal"}), (pack(sizes=(1,), weights="judge"), {})],
-)
-async def test_weights_are_not_asked_for_where_they_make_no_difference(given: Any, chosen: Any):
-    judge = scripted()
-    found = await judge_text(text(3), exam(given, **chosen), judge)
-    assert not any(prompt.fields["weigh"] for prompt in judge.prompts)
-    assert found.weights is None
-
-
 # Hostile and empty texts
 
 
@@ -500,15 +401,6 @@ async def test_nothing_is_asked_about_an_empty_text(kind: str, output: str):
     judge = scripted()
     found = await judge_text(text(output), exam(pack(kind)), judge)
     assert (judge.prompts, found.units, found.fault) == ([], (), "there is no sentence in the summary")
-
-
-async def test_a_judge_that_fails_on_one_call_leaves_its_verdicts_missing_and_the_others_in_place():
-    calm = scripted(by_lot)
-    given = exam(pack(), most_per_call=1)
-    expected = values(await judge_text(text(3), given, calm))
-    judge = FakeJudge(lambda p: "no" if p.fields["questions"][0]["id"] == "a1" else Scripted()(p))
-    found = values(await judge_text(text(3), given, judge))
-    assert found == {pair: None if pair[1] == "a1" else value for pair, value in expected.items()}
 
 
 IDS = ("u1", "u2", "u3")
@@ -570,20 +462,6 @@ async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expec
         share = expected.count("y") / (3 - expected.count("?"))
         assert value == pytest.approx(1 + 4 * share, abs=1e-5)
         assert rating.score == round(share, DIGITS)
-
-
-async def test_the_repair_is_told_what_is_missing_or_given_twice():
-    for packed, told in (
-        (reply("yes"), "u2: missing; u3: missing."),
-        (reply("yes", "no", u3={}), "u3.a1: missing."),
-        (reply("yes", "no", "yes", U1=entry("no")), "u1: one entry was expected; got 2."),
-    ):
-        judge = FakeJudge(lambda _, said=packed: said)  # type: ignore[misc]
-        found = await judge_text(text(3), exam(ONE), judge)
-        assert told in judge.prompts[1].repair.complaint
-        missing = [verdict for verdict in found.verdicts.values() if verdict.value is None]
-        assert missing
-        assert all(told in verdict.reason for verdict in missing)
 
 
 # Weights
@@ -653,18 +531,6 @@ async def test_weights_that_cannot_be_used_leave_the_text_unscored_and_keep_the_
         assert rating.units[0].value == held
 
 
-async def test_sound_weights_count_where_the_verdicts_beside_them_are_lost():
-    def script(prompt):
-        said = scripted(lambda question, *_: question == "a1", weights={"a1": 3})._script(prompt)
-        return {"weights": said["weights"]} if prompt.fields["weigh"] else said  # type: ignore[index]
-
-    asked = exam(pack("sentence", sizes=(3,), weights="judge"), most_per_call=3)
-    found = await judge_text(text(3), asked, FakeJudge(script))
-    value, ratings = score_verdicts(found, asked.questions, asked.assignment.scale)
-    assert value == pytest.approx(1 + 4 * 0.6, abs=1e-5)
-    assert [unit.value for unit in ratings[0].units] == [None, 1.0, 1.0]
-
-
 # Supporting facts
 
 SUPPORTED = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})
@@ -700,53 +566,6 @@ async def test_a_claim_holds_only_if_a_fact_that_is_named_exists(named: Any, val
 
 
 # Ratings
-
-
-@pytest.mark.parametrize("template", ["seal/verify", "seal/support", "seal/rate"])
-def test_every_form_has_a_strict_schema_with_the_reason_before_the_verdict_and_the_weights_last(template: str):
-    fields = {
-        "units": [{"id": "u1"}, {"id": "u2"}],
-        "questions": [{"id": "a1", "text": "Is it?"}],
-        "weigh": True,
-        "bare": False,
-        "scale": {"low": 1, "high": 5, "whole": True},
-    }
-    schema = strict_schema(unit_form(template, fields))
-    assert list(schema["properties"]) == ["u1", "u2", "weights"]
-    (entry_,) = [each for each in schema["$defs"].values() if "reason" in each["properties"]]
-    assert list(entry_["properties"]).index("reason") == 0
-
-
-WEIGHTS = st.lists(st.floats(0.01, 100), min_size=1, max_size=6)
-VALUE = st.sampled_from([0.0, 1.0, math.nan]) | st.floats(0, 1)
-
-
-@st.composite
-def judged_aggregate(draw, value=VALUE):
-    """Return verdicts, shape (units, questions), with weights."""
-    weights = draw(WEIGHTS)
-    rows = draw(st.lists(st.lists(value, min_size=len(weights), max_size=len(weights)), min_size=1, max_size=6))
-    return np.array(rows), weights
-
-
-WHOLE = judged_aggregate(st.sampled_from([0.0, 1.0]))
-
-
-@pytest.mark.parametrize("weights", [[], [0.0], [0.5, -0.5], [1, math.nan], [math.inf, 1]])
-def test_weights_that_are_none_are_refused(weights):
-    with pytest.raises(ValueError, match="above zero"):
-        normalised(weights)
-
-
-@tries(max_examples=40)
-@given(WHOLE)
-def test_a_unit_s_score_is_the_weighted_sum_of_its_verdicts(case):
-    values, weights = case
-    exact = [
-        sum(Fraction(w) for w, v in zip(weights, row, strict=True) if v) / sum(map(Fraction, weights)) for row in values
-    ]
-    np.testing.assert_allclose(unit_scores(values, weights), [float(each) for each in exact])
-    assert mean_of_units(unit_scores(values, weights)) == pytest.approx(float(sum(exact) / len(exact)))
 
 
 N = math.nan
@@ -807,14 +626,6 @@ def test_the_mean_over_units_is_mapped_to_the_scale(scale: Scale, expected: floa
     ]
 
 
-def test_learned_weights_weigh_unless_the_judge_does():
-    heavy = tuple(q.model_copy(update={"weight": 3.0}) if q.id == "a1" else q for q in QUESTIONS)
-    value, ratings = score_verdicts(found((1, 0)), heavy, ONE_TO_FIVE)
-    assert (value, [rating.weight for rating in ratings]) == (4.0, [0.75, 0.25])
-    value, ratings = score_verdicts(found((1, 0), weights={"a1": 1, "b1": 3}), heavy, ONE_TO_FIVE)
-    assert (value, [rating.weight for rating in ratings]) == (2.0, [0.25, 0.75])
-
-
 def test_the_reason_tells_how_many_pass_and_first_why_the_others_do_not():
     _, (first, second) = score_verdicts(found((1, 1), (None, 1), (0, 1), (1, 1)), QUESTIONS, ONE_TO_FIVE)
     assert first.reason == ("2 of 4 units pass, 1 without a verdict: “Unit 3.”: Reason a1 u3; “Unit 2.”: Reason a1 u2.")
@@ -843,16 +654,6 @@ def test_an_unscored_text_says_why_in_a_rating_without_a_score(rows: Any, why: s
 
 
 # As a method
-
-
-async def test_a_part_scores_as_it_was_learned_to():
-    given = part(pack(sizes=(1, 1)))
-    value, ratings = await score(text(4), given, assignment(), scripted(lambda q, *_: q == "a1"))
-    assert (value, [rating.score for rating in ratings]) == (3.0, [1.0, 0.0])
-    assert {unit.sentences for unit in ratings[0].units} == {(0,), (1,), (2,), (3,)}
-    bare = given.model_copy(update={"dimensions": None, "units": None})
-    value, ratings = await score(text(4), bare, assignment(), scripted(always))
-    assert (value, len(ratings[0].units)) == (5.0, 1)
 
 
 TEXTS_LEARN = tuple(
@@ -894,11 +695,6 @@ def tracking(*names: str, by: Says = by_lot) -> Says:
     return says
 
 
-def everybody(learned: Learned) -> dict[str, Criterion]:
-    kept = {each.id: each for each in learned.part.criteria}
-    return kept | {dropped.criterion.id: dropped.criterion for dropped in learned.part.dropped}
-
-
 def reasons(learned: Learned) -> dict[str, str]:
     return {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
 
@@ -912,18 +708,6 @@ async def test_the_generator_proposes_and_the_judge_verifies_every_text_once():
     assert len(judge.prompts) == len(of_kind(judge, "verify")) == len(TEXTS_LEARN)
     assert len(pairs_asked(judge)) == len(TEXTS_LEARN) * 4 * 5
     assert learned.candidates == ("a1", "b1", "b2", "p1", "p2")
-
-
-async def test_the_matrix_holds_the_mean_over_units_and_the_evidence_counts_them():
-    learned, _, _ = await run(says=tracking("a1"), given=pack(better={"b1": "no"}))
-    labels = np.array([LABELS[text.output] for text in sorted(TEXTS_LEARN, key=lambda text: text.id)])
-    assert set(np.unique(learned.matrix)) <= {0, 0.25, 0.5, 0.75, 1}
-    for column, name in zip(learned.matrix.T, learned.candidates, strict=True):
-        evidence, good = everybody(learned)[name].evidence, int(column.sum() * 4)
-        counts = {"yes": good, "no": 96 - good}
-        assert evidence.answers == (counts if name != "b1" else {"yes": 96 - good, "no": good})
-        assert (evidence.judged, evidence.missing) == (24, 0)
-        assert evidence.pearson == pytest.approx(pearson(column, labels), abs=1e-6)
 
 
 # What the labels do
@@ -999,22 +783,6 @@ async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
     assert not np.array_equal(learned.reselected[~inside], again.reselected[~inside])
 
 
-@pytest.mark.parametrize(
-    ("chosen", "optimistic"),
-    [
-        ({}, True),
-        ({"filter": "off", "proposed": 0}, False),
-        ({"filter": "off", "proposed": 0, "weights": "judge"}, False),
-        ({"filter": "off", "proposed": 2}, True),
-    ],
-)
-async def test_it_is_optimistic_where_labels_had_a_part_in_choice_or_proposals(chosen: Any, optimistic: bool):
-    learned, _, _ = await run(says=tracking("a1"), **chosen)
-    assert learned.optimistic is optimistic
-    if not optimistic:
-        np.testing.assert_array_equal(learned.reselected, learned.scores)
-
-
 # Without a pack, and failures
 
 
@@ -1025,48 +793,8 @@ async def test_without_a_pack_and_without_proposals_there_is_nothing_to_ask():
         await run(given=None, generator=FakeJudge(lambda _: "no"))
 
 
-async def test_proposals_that_fail_are_told_and_the_pack_s_questions_go_on():
-    learned, _, _ = await run(generator=FakeJudge(lambda _: "no"))
-    assert learned.candidates == ("a1", "b1", "b2")
-    assert learned.notes[0].startswith("no sub-dimensions could be proposed: unusable reply")
-
-
-async def test_a_judge_without_any_usable_verdict_is_an_error():
-    with pytest.raises(JudgeError, match="no usable verdict on any training text: unusable reply"):
-        await run(judge=FakeJudge(lambda _: "none"))
-
-
-async def test_a_text_without_verdicts_and_an_empty_one_are_left_out():
-    lost = TEXTS_LEARN[5]
-    texts = [replace(text, output="") if text.id == TEXTS_LEARN[2].id else text for text in TEXTS_LEARN]
-    usual = scripted()._script
-    judge = FakeJudge(lambda p: "no" if p.fields["output"] == lost.output else usual(p))
-    learned, _, _ = await run(texts, judge=judge, filter="off")
-    gone = [learned.examples.index(name) for name in (TEXTS_LEARN[2].id, lost.id)]
-    assert np.isnan(learned.scores[gone]).all()
-    assert np.isfinite(np.delete(learned.scores, gone)).all()
-    assert {each.evidence.missing for each in learned.part.criteria} == {2}
-
-
 def paper(**more):
     return chosen_settings(SEAL.settings, SEAL.presets, {"preset": "paper", **more}).model_dump()
-
-
-async def test_two_of_three_coherent_pairs_give_two_thirds_of_the_scale():
-    """Verdicts 1, 0, 1 with one question: (1 + 0 + 1) / 3 = 2/3, on 1 to 5 that is 1 + 4 x 2/3 = 3.666667."""
-    judge = scripted(lambda _question, unit, _output: "number 2" not in unit.split(". ")[0])
-    given = part_of(pack("sentence pair", sizes=(1,)), **paper())
-    value, _ = await SEAL.score(text(4), given, assignment(), judge)
-    assert value == pytest.approx(3.666667, abs=1e-6)
-
-
-async def test_a_judge_may_give_a_question_the_weight_zero():
-    """The first weighs 1 and holds, the second weighs 0 and does not: 1 x 1 + 0 x 0 = 1, the top of the scale."""
-    judge = scripted(lambda question, *_: question == "a1", weights={"a1": 1, "a2": 0})
-    given = part_of(pack("response", sizes=(2,), weights="judge"), **paper())
-    value, ratings = await SEAL.score(text(1), given, assignment(), judge)
-    assert value == 5
-    assert [rating.weight for rating in ratings] == [1, 0]
 
 
 # Verdicts without reasons

@@ -13,19 +13,11 @@ from holistic_scripts import by_lot, graded, labels_of, learn, of_template, over
 from hypoeval_scripts import ASPECT, assignment, example
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.errors import JudgeError, JudgeUnavailable
+from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.methods.holistic import BareScore, holistic_prompt
+from rubriclab.methods.holistic import holistic_prompt
 from rubriclab.methods.method import chosen_settings
-from rubriclab.methods.seeval import (
-    FORM,
-    SEEVAL,
-    Mistake,
-    SEEvalSettings,
-    elicit,
-    explain_prompt,
-    refine,
-)
+from rubriclab.methods.seeval import FORM, SEEVAL, Mistake, SEEvalSettings, elicit, explain_prompt, refine
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
@@ -49,19 +41,9 @@ def explaining(*explanations: str) -> FakeJudge:
     return FakeJudge(lambda prompt: {"explanation": explanations[prompt.sample // 10]})
 
 
-async def test_explanations_without_words_are_left_out():
-    assert await elicit(3, assignment(), explaining("", "Two.", "\n"), SETTINGS) == ("Two.",)
-
-
 async def test_no_explanation_is_an_error_that_says_why():
     with pytest.raises(JudgeError, match="No explanation could be obtained: unusable reply, also after one repair"):
         await elicit(2, assignment(), explaining("", " "), SETTINGS)
-
-
-def test_the_explanation_speaks_of_the_scores_as_they_will_be_asked_for():
-    given = assignment(Scale(low=1, high=5, whole=False))
-    assert "decimals allowed" in said(explain_prompt(0, given, SETTINGS))
-    assert "whole numbers only" in said(explain_prompt(0, given, SEEvalSettings(scoring="weighted")))
 
 
 async def test_a_rewriting_is_asked_for_once_at_temperature_0():
@@ -103,17 +85,6 @@ def test_the_first_two_turns_are_the_elicitation_s_without_the_form_of_its_answe
     question["content"] = question["content"].removesuffix("\n\n" + _form(elicitation.reply))
     messages, _ = turns("I see.", chosen, scale)
     assert messages[:2] == [system, question]
-
-
-@pytest.mark.parametrize("scoring", ["once", "weighted"])
-def test_then_comes_the_explanation_as_the_judge_s_own_answer_and_then_the_text(scoring):
-    messages, prompt = turns("I see.", SEEvalSettings(scoring=scoring))
-    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
-    assert messages[2]["content"] == "I see."
-    last = messages[3]["content"]
-    assert all(words in last for words in (TEXT_SCORE.output, "A source.", "Some facts."))
-    assert not any(words in messages[1]["content"] for words in (TEXT_SCORE.output, "A source.", "Some facts."))
-    assert _form(prompt.reply) in last
 
 
 @settings(deadline=None, max_examples=40)
@@ -167,14 +138,6 @@ def reasons(learned) -> dict[str, str]:
 
 
 # Elicitation and choice
-
-
-async def test_the_first_explanation_is_asked_for_at_temperature_0_and_the_others_are_sampled():
-    fake = judge()
-    await learn("seeval", TEXTS, judge=fake, explanations=4)
-    prompts = of_template(fake, "seeval/explain")
-    assert [prompt.temperature for prompt in prompts] == [0, 1, 1, 1]
-    assert len({prompt.sample for prompt in prompts}) == 4
 
 
 async def test_the_explanation_that_tracks_the_labels_best_is_kept_and_the_others_with_the_reason(monkeypatch):
@@ -317,21 +280,6 @@ def _remember(trials, prompt):
     return {"reasoning": "Compared.", "explanation": said_by(prompt)}
 
 
-async def test_the_texts_shown_lie_furthest_from_the_line_and_not_from_the_label(monkeypatch):
-    monkeypatch.setattr(LEARNING, "SHOWN", 2)
-    # A judge that is two points more lenient than people, and wrong about two texts of each half.
-    texts = tuple(example(i, 1 + i % 3, "a" if i < 10 else "b") for i in range(20))
-    odd = {texts[i].output: 5 - texts[i].scores[ASPECT] // 2 * 2 for i in (3, 8, 12, 14)}
-    label = labels_of(texts)
-    fake = overall(lambda prompt: odd.get(prompt.fields["output"], label[prompt.fields["output"]] + 2))
-    await learn("seeval", texts, judge=fake, explanations=1)
-    prompts = of_template(fake, "seeval/refine")[:2]
-    shown = sorted(sorted(seen(prompt)) for prompt in prompts)
-    assert shown == sorted(sorted(texts[i].output for i in pair) for pair in ((3, 8), (12, 14)))
-    for item in (item for prompt in prompts for item in prompt.fields["observations"]):
-        assert (item["score"], item["given"]) == (label[item["output"]], odd[item["output"]])
-
-
 @pytest.mark.parametrize(("shown", "above", "below"), [(2, 1, 1), (4, 2, 2), (30, 4, 8)])
 async def test_the_texts_shown_lie_above_the_line_and_below_it_as_far_as_there_are_any(
     monkeypatch, shown, above, below
@@ -360,20 +308,6 @@ async def test_where_no_rewriting_can_be_had_the_explanation_stays(answer):
     learned = await learn("seeval", TEXTS, judge=judge(seeval__refine=answer), explanations=1)
     assert learned.part.criteria[0].statement == FIRST
     assert learned.part.dropped == ()
-
-
-async def test_where_only_the_last_rewriting_fails_the_explanation_stays_with_its_trials_as_evidence():
-    asked = []
-
-    def refine(prompt):
-        asked.append(prompt)
-        if len(asked) > 2:
-            raise JudgeUnavailable("busy")
-        return {"reasoning": "Compared.", "explanation": said_by(prompt)}
-
-    learned = await learn("seeval", TEXTS, judge=judge(seeval__refine=refine), explanations=1)
-    assert learned.part.criteria[0].statement == FIRST
-    assert set(reasons(learned)) == {"r1", "r2"}
 
 
 async def test_a_last_rewriting_by_which_hardly_a_text_is_scored_is_not_kept():
@@ -437,15 +371,6 @@ async def test_one_explanation_is_elicited_at_temperature_0_with_the_evaluation_
         assert words not in shown
 
 
-async def test_the_form_takes_a_whole_score_alone():
-    judge = overall(lambda _: 4)
-    value, (prompt,) = await asked_of(judge)
-    assert value == 4
-    assert prompt.reply is BareScore
-    assert prompt.fields["scale"]["whole"]
-    assert "reasoning" not in render(prompt)[-1]["content"]
-
-
 async def test_sampling_changes_nothing_but_temperature_and_number():
     """Section 3.2: one answer at temperature 0, or the mean of 20 at temperature 1, without reported probabilities."""
     _, once = await asked_of(overall())
@@ -457,13 +382,3 @@ async def test_sampling_changes_nothing_but_temperature_and_number():
         assert replace(prompt, temperature=0.0, sample=0) == once[0]
     assert await part_of() != await part_of(scoring="sampled")
     assert (await part_of()).criteria == (await part_of(scoring="sampled")).criteria
-
-
-async def test_a_scale_of_0_and_1_has_two_scores_in_the_paper_s_form():
-    """Table 4: groundedness is 0 or 1."""
-    judge = overall(lambda _: 1)
-    learned = await learn(
-        "seeval", (), judge=judge, scale=Scale(low=0, high=1, whole=False), **settings_paper().model_dump()
-    )
-    await SEEVAL.score(TEXT_PAPER, learned.part, assignment(Scale(low=0, high=1, whole=False)), judge)
-    assert ratings_asked(judge)[0].fields["scale"]["whole"]

@@ -16,7 +16,6 @@ from jinja2 import UndefinedError, meta
 from pydantic import BaseModel
 from single_call_scripts import PARTS
 
-from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import read
 from rubriclab.methods.catalogue import METHODS
@@ -26,12 +25,7 @@ from rubriclab.methods.method import TrainingInput, chosen_settings, silent
 from rubriclab.methods.single_call import judge_prompt, rivals_prompt
 from rubriclab.methods.sources import load_checklist, seed_questions
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import (
-    Assignment,
-    Scale,
-    find_aspect,
-    task_words,
-)
+from rubriclab.models.text import Scale, find_aspect
 from rubriclab.ops.improve import improve_stream
 from rubriclab.ops.literature import LiteratureAddOptions, Paper, PaperPage, findings_prompts
 from rubriclab.prompts import render
@@ -218,11 +212,6 @@ async def test_the_offline_judge_answers_a_template_with_a_reply_that_parses(rea
         assert value is not None, complaint
 
 
-async def test_the_offline_judge_refuses_to_read_papers(real):
-    with pytest.raises(JudgeRefused, match="language model"):
-        await EmbeddedJudge().reply(real["literature/findings"][0])
-
-
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_template_renders_as_a_system_and_a_user_turn_and_seeval_s_rating_with_the_explanation_between(real, name):
     told = ["user", "assistant"] if name == "seeval/rate" else []
@@ -289,14 +278,6 @@ def test_texts_are_shown_inside_fences_and_nowhere_else(real, name):
         for text in judged(prompt):
             assert text in fenced
             assert text not in outside
-
-
-def test_an_explanation_is_the_assistant_s_turn_without_space_around_it(real):
-    for prompt in real["seeval/rate"]:
-        _, question, told, last = render(prompt)
-        assert told == {"role": "assistant", "content": prompt.fields["explanation"]}
-        assert "JSON" not in question["content"]
-        assert "JSON schema" in last["content"]
 
 
 # Judged text is data
@@ -369,53 +350,9 @@ def test_what_a_text_lacks_is_not_mentioned():
     assert [match["label"] for match in FENCE.finditer(full)] == ["source text", "context", "summary"]
 
 
-def test_the_words_are_those_of_the_task():
-    dialogue = Assignment(task_words("dialogue"), find_aspect("dialogue", "naturalness"), assignment().scale)
-    content = user(rate_prompt(TEXT, THREE[:1], dialogue))
-    assert [match["label"] for match in FENCE.finditer(content)] == ["dialogue so far", "background facts", "response"]
-    assert "summary" not in FENCE.sub("", content)
-
-
-def dialogue(**fields: Any) -> str:
-    words_ = Assignment(task_words("dialogue"), find_aspect("dialogue", "naturalness"), assignment().scale)
-    return user(rate_together_prompt(replace(TEXT, **fields), THREE, words_))
-
-
-def test_a_response_is_said_to_be_the_next_turn_and_its_facts_what_the_speaker_could_use():
-    content = dialogue()
-    assert "The response is the next turn" in content
-    assert "The background facts are what this speaker could draw on." in content
-    assert "No background facts" not in content
-
-
-def test_background_facts_that_are_not_given_do_not_count_against_a_response():
-    content = dialogue(context=None)
-    assert "No background facts are given" in content
-    assert "does not count against the response" in content
-    assert "could draw on. The" not in content
-
-
-def test_tasks_without_turns_are_told_nothing_of_them():
-    content = user(rate_together_prompt(TEXT, THREE, assignment()))
-    assert not re.search(r"\b(turn|speaker|conversation|facts)\b", content)
-
-
-def test_wrong_statements_count_as_missing_only_where_facts_are_what_is_judged(real):
-    prompt = real["checkeval/answer"][0]
-    words = {task: task_words(task).model_dump() for task in ("summarization", "dialogue")}
-    shown = {task: user(replace(prompt, fields={**prompt.fields, "words": own})) for task, own in words.items()}
-    assert "counts as not stated" in shown["summarization"]
-    assert "counts as not stated" not in shown["dialogue"]
-
-
 def test_a_judge_of_hypotheses_is_not_told_the_aspect_that_they_are_about():
     for prompt in (rate_prompt(TEXT, THREE[:1], assignment()), rate_together_prompt(TEXT, THREE, assignment())):
         assert assignment().aspect.definition not in user(prompt)
-
-
-def test_criteria_rated_together_stand_in_the_order_of_their_ids():
-    content = user(rate_together_prompt(TEXT, [criterion(name) for name in ("h10", "h2", "h1")], assignment()))
-    assert re.findall(r"\n\[(h\d+)\] ", content) == ["h1", "h2", "h10"]
 
 
 BETWEEN = "lies between two levels"
@@ -473,33 +410,6 @@ def test_no_prompt_takes_the_scale_to_be_1_to_5(scale):
     assert f"scores {anchors}" in user(prompts[2])  # type: ignore[arg-type]
 
 
-def test_criteria_are_shown_with_every_level_and_by_id_only_where_several_are_asked_about():
-    one, many = rate_prompt(TEXT, THREE[:1], assignment()), rate_together_prompt(TEXT, THREE, assignment())
-    for prompt, shown in ((one, THREE[:1]), (many, THREE)):
-        for each in shown:
-            assert f"{each.trait}: {each.statement}" in user(prompt)
-            assert all(f"{level.score:g}: {level.description}" in user(prompt) for level in each.levels)
-    assert all(f"[{each.id}]" in user(many) for each in THREE)
-    assert "[a]" not in user(one)
-
-
-def test_labels_are_shown_to_the_generator_as_a_person_writes_them():
-    texts = (replace(TEXT, scores={ASPECT: 4.0}), replace(TEXT, scores={ASPECT: 2 / 3}))
-    content = user(propose_prompt(3, ProposalContext(texts), assignment()))
-    assert re.findall(r"score: (\S+)\n", content) == ["4", "0.667"]
-
-
-def test_claims_and_texts_are_shown_to_the_generator_where_there_are_any():
-    for texts in ((), (TEXT,)):
-        for claims in ((), findings()):
-            content = user(propose_prompt(3, ProposalContext(texts, claims), assignment()))
-            assert [match["text"] for match in FENCE.finditer(content)] == [
-                *(claim.claim for claim in claims),
-                *["The source.", "The context.", TEXT.output] * len(texts),
-            ]
-            assert ("research" in content) == bool(claims)
-
-
 # Repairs
 
 
@@ -550,13 +460,6 @@ def test_a_divided_question_begins_with_what_all_texts_share_and_the_form_of_the
     assert '"score"' in shared
     assert given == "A source.\n\n"
     assert text == "A text.\n\nAnswer with the JSON object described above and nothing else."
-
-
-def test_a_part_without_words_leaves_no_gap(template):
-    wording = "=== user\nBy clarity.\n=== input\n{{ source }}\n=== text\n{{ output }}\n"
-    turns = render_turns(template(wording, source="", output="A text."))
-    assert len(turns[1].parts) == 2
-    assert "\n\n\n" not in turns[1].message["content"]
 
 
 @pytest.mark.parametrize(

@@ -111,14 +111,3 @@ def test_prompts_about_texts_of_two_groups_begin_with_the_whole_rubric_and_the_f
         outside = FENCE.sub("", f"<<<x 00000000>>>\n{rest}" if not FENCE.match(rest) else rest)
         outside = re.sub(r"(?s)^.*?<<<end of [^>]+>>>", "", outside)
         assert len(outside.replace(form[0], "").split()) <= MOST_WORDS_WITH_A_TEXT, outside
-
-
-@pytest.mark.parametrize("name", [name for name in SCORING if name not in ("dcr/convert", "seal/facts", "seal/split")])
-def test_prompts_about_texts_of_one_group_begin_with_the_input_too(real, name):  # noqa: F811
-    for prompt in real[name]:
-        text, given = fields_of(prompt)
-        beginning = common_beginning(whole(prompt), whole(about_another(prompt, text)))
-        for field in given:
-            shown = prompt.fields.get(field)
-            texts = [each["text"] for each in shown] if isinstance(shown, list) else [shown]
-            assert all(each in beginning for each in texts if each and each in whole(prompt))
