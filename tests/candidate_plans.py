@@ -15,7 +15,7 @@ from single_call_scripts import sound
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import TrainingInput, silent
+from rubriclab.methods.method import TrainingInput, ignore_progress
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.text import Example
 from rubriclab.prompts.prompt import Prompt
@@ -58,7 +58,7 @@ def plans(*names: str, texts: Sequence[Example] = TEXTS) -> list[Plan]:
 
 
 async def found_by(
-    *given: Plan, judge: FakeJudge | None = None, seed: int = 1, on_progress: Any = silent
+    *given: Plan, judge: FakeJudge | None = None, seed: int = 1, on_progress: Any = ignore_progress
 ) -> Candidates:
     """Return what plans find with a judge that also generates."""
     judge = judge or FakeJudge(Everything())

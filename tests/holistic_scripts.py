@@ -13,7 +13,7 @@ from hypoeval_scripts import ASPECT, assignment, example
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge, Reply, Token
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Learned, TrainingInput, silent
+from rubriclab.methods.method import Learned, TrainingInput, ignore_progress
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.models.text import Example, Scale
@@ -115,7 +115,7 @@ async def learn(
     generator: Any = None,
     seed: int = 1,
     scale: Scale | None = None,
-    on_progress: Any = silent,
+    on_progress: Any = ignore_progress,
     **chosen: Any,
 ) -> Learned:
     """Return what a method learns from the texts."""

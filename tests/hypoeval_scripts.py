@@ -10,7 +10,7 @@ from typing import Any
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
-from rubriclab.methods.method import Learned, TrainingInput, silent
+from rubriclab.methods.method import Learned, TrainingInput, ignore_progress
 from rubriclab.methods.sources import Finding
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Level
@@ -173,7 +173,7 @@ SMALL = {
 
 
 async def run(
-    texts=TEXTS, *, judge=None, generator=None, found=None, scale=None, seed=1, on_progress=silent, **chosen
+    texts=TEXTS, *, judge=None, generator=None, found=None, scale=None, seed=1, on_progress=ignore_progress, **chosen
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with small settings, except for those chosen, and return the result with the two judges."""
     judge, generator = judge or scripted(), generator or scripted()

@@ -24,7 +24,7 @@ from rubriclab.learning.matrix import RatingMatrix, candidate_table, centers_and
 from rubriclab.learning.scoring import assignment_of, ratings_of_texts, score_stream, stream_groups
 from rubriclab.learning.train import Trained
 from rubriclab.learning.verdicts import threshold_of
-from rubriclab.methods.method import Progress, silent
+from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.aggregation import (
     Aggregation,
     Calibration,
@@ -106,7 +106,7 @@ async def rate_parts(
     judge: Judge,
     under_way: int = 16,
     *,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
     """Return the texts rated by the criteria of `parts`, prompted as for `rubric`; errors as for `rate`."""
     assignment, aggregation = assignment_of(rubric), rubric.aggregation

@@ -31,16 +31,24 @@ from rubriclab.judges.providers import estimated_tokens
 from rubriclab.learning.estimate import calls_per_text
 from rubriclab.learning.matrix import RatingMatrix, candidate_table
 from rubriclab.learning.scoring import ratings_of_texts
-from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Method, Progress, TrainingInput, silent
+from rubriclab.methods.method import (
+    CriterionRating,
+    Learned,
+    LearningCalls,
+    Method,
+    Progress,
+    TrainingInput,
+    ignore_progress,
+)
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.single_call import (
     can_join,
-    divided,
+    divide_criteria,
+    group_calls,
     joins,
     judge_prompt,
     ratings_in,
-    rival_calls,
 )
 from rubriclab.models.aggregation import (
     Ask,
@@ -133,7 +141,7 @@ class Candidates:
         """Return the number of calls per text that rating by the candidates with these ids takes."""
         parts = self.parts_with(kept)
         if self.rivals and ask == "in one call":
-            return len(rival_calls(self.examples, parts, assignment, self.rivals)) / len(self.examples)
+            return len(group_calls(self.examples, parts, assignment, self.rivals)) / len(self.examples)
         return calls_per_text(parts, ask, assignment, self.examples, self.form)
 
     def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
@@ -219,7 +227,7 @@ async def find_candidates(
     generator: Judge,
     seed: int,
     rated_later: bool = False,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
 ) -> Candidates:
     """Return the candidates of the methods, run one after the other in the order of the plans.
 
@@ -423,7 +431,7 @@ async def usable_form(
     def simpler(form: CallForm, why: str) -> UsableForm:
         """Return a form with a note on why it is needed and on its price."""
         calls = len(examples) * math.ceil(criteria / form.criteria)
-        prompt = judge_prompt(examples[0], divided(parts, form.criteria)[0], assignment, reasons=form.reasons)
+        prompt = judge_prompt(examples[0], divide_criteria(parts, form.criteria)[0], assignment, reasons=form.reasons)
         note = (
             f"{why}; asked again in the form {form}, rating {len(examples)} texts by {criteria} criteria takes about "
             f"{calls:,} calls and {calls * estimated_tokens(render(prompt)):,} prompt tokens"
@@ -437,7 +445,7 @@ async def usable_form(
         forms = [form for form in SIMPLER if form.criteria < usual or not form.reasons]
         for form, text in zip(forms, itertools.cycle(texts), strict=False):
             refused = answer.missing
-            (answer,) = await ask_about([text], divided(parts, form.criteria)[0], reasons=form.reasons)
+            (answer,) = await ask_about([text], divide_criteria(parts, form.criteria)[0], reasons=form.reasons)
             if answer.value:
                 return simpler(form, f"replies about {usual} criteria at once could not be used ({refused})")
         began = answer.reply.text.strip()[:MAX_QUOTED] if answer.reply else ""
@@ -456,7 +464,7 @@ async def usable_form(
     for number, form in enumerate(forms):
         some = spread(texts, calls_left // (len(forms) - number))
         calls_left -= len(some)
-        answers = await ask_about(some, divided(parts, form.criteria)[0])
+        answers = await ask_about(some, divide_criteria(parts, form.criteria)[0])
         if differ([ratings_of(answer) for answer in answers]):
             return simpler(form, why)
     also = f", also with {' and '.join(map(str, forms))}" if forms else ""
@@ -485,7 +493,7 @@ async def rated_in_one_call(
     judge: Judge,
     generator: Judge,
     rivals: RivalLimits | None = None,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
 ) -> Candidates:
     """Return the candidates with their ratings from calls about at most `MAX_ENTRIES` criteria of a text.
 
@@ -555,7 +563,7 @@ async def rated_in_one_call(
         sizes = (
             len(call)
             for names in (first, *calls)
-            for call in rival_calls(examples, candidates.parts_with(names), assignment, rivals)
+            for call in group_calls(examples, candidates.parts_with(names), assignment, rivals)
         )
         rivals = RivalLimits(texts=max(2, *sizes))
     labels = np.array([example.scores[assignment.aspect.name] for example in examples], dtype=float)

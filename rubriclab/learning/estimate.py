@@ -38,7 +38,7 @@ from rubriclab.learning.scoring import (
 )
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
 from rubriclab.methods.method import LearningCalls
-from rubriclab.methods.single_call import judge_rivals, rival_calls
+from rubriclab.methods.single_call import group_calls, judge_group
 from rubriclab.models.aggregation import Ask, CallForm, RivalLimits
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
@@ -111,7 +111,7 @@ def estimate_scoring(
     async def score(judge: Judge) -> None:
         for texts in sample:
             if limits_of(rubric, rivals):
-                await judge_rivals(texts, rubric.parts, assignment_of(rubric), judge)
+                await judge_group(texts, rubric.parts, assignment_of(rubric), judge)
             else:
                 await score_text(apart(rubric), texts[0], judge, "")
 
@@ -128,7 +128,7 @@ def _calls_about(
         return
     for group in groups_of(rows, row_key):
         examples = [row for row in group if isinstance(row, Example)]
-        for places in rival_calls(examples, rubric.parts, assignment_of(rubric), limits):
+        for places in group_calls(examples, rubric.parts, assignment_of(rubric), limits):
             texts = [examples[place] for place in places]
             yield from [texts] * (2 if orders.begin(len(texts)) else 1)
 

@@ -25,13 +25,13 @@ from rubriclab.judges.stack import (
 )
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
-from rubriclab.methods.prompting import gathered
+from rubriclab.methods.prompting import gather_in_order
 from rubriclab.methods.single_call import (
     can_join,
+    group_calls,
     judge_all,
-    judge_rivals,
-    rival_calls,
-    rivals_key,
+    judge_group,
+    shared_input,
 )
 from rubriclab.models.aggregation import (
     Ask,
@@ -187,7 +187,7 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
     if reason := why_apart(rubric):
         raise ValueError(reason)
     with unusable_replies() as replies:
-        rated = await judge_rivals(examples, rubric.parts, assignment_of(rubric), judge)
+        rated = await judge_group(examples, rubric.parts, assignment_of(rubric), judge)
     return [
         replace(_score(rubric, example, ratings, name, judge, replies=replies), rivals="together")
         for example, ratings in zip(examples, rated, strict=True)
@@ -325,10 +325,12 @@ async def ratings_of_texts(
         form: that of calls about one text, as in `Aggregation`.
     """
     if rivals is None or ask == "by method":
-        return await gathered(ratings_of(example, parts, ask, assignment, judge, form=form) for example in examples)
-    calls = rival_calls(examples, parts, assignment, rivals)
-    rated = await gathered(
-        judge_rivals([examples[place] for place in call], parts, assignment, judge) for call in calls
+        return await gather_in_order(
+            ratings_of(example, parts, ask, assignment, judge, form=form) for example in examples
+        )
+    calls = group_calls(examples, parts, assignment, rivals)
+    rated = await gather_in_order(
+        judge_group([examples[place] for place in call], parts, assignment, judge) for call in calls
     )
     by_place = dict[int, tuple[CriterionRating, ...]]()
     for call, ratings in zip(calls, rated, strict=True):
@@ -339,7 +341,7 @@ async def ratings_of_texts(
 async def _scores_by_part(
     parts: Sequence[Part], example: Example, assignment: Assignment, judge: Judge
 ) -> list[tuple[float | None, tuple[CriterionRating, ...]]]:
-    return await gathered(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
+    return await gather_in_order(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
 
 
 def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionScore]) -> str:
@@ -487,7 +489,7 @@ class RivalCounts:
 
 def row_key(row: Example | RowError) -> Hashable | None:
     """Return what is the same for all texts that may share a call; `None` for a faulty row."""
-    return rivals_key(row) if isinstance(row, Example) else None
+    return shared_input(row) if isinstance(row, Example) else None
 
 
 async def score_group(
@@ -518,7 +520,7 @@ async def score_group(
             count_text(judge, RATINGS_MISSING if each.score is None else SCORED)
         return scores
 
-    calls = rival_calls(examples, rubric.parts, assignment_of(rubric), limits)
+    calls = group_calls(examples, rubric.parts, assignment_of(rubric), limits)
     rated = await asyncio.gather(
         *(score([examples[place] for place in call]) for call in calls), return_exceptions=True
     )

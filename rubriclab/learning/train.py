@@ -58,8 +58,8 @@ from rubriclab.learning.verdicts import (
     verdicts_of,
 )
 from rubriclab.methods.catalogue import JOINT
-from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, silent
-from rubriclab.methods.single_call import RIVALS_TEMPLATE, TEMPLATE, rivals_key
+from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
+from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
 from rubriclab.models.aggregation import (
     Aggregation,
     Ask,
@@ -115,7 +115,7 @@ async def train_method(
     generator: Judge,
     seed: int,
     model_versions: Callable[[], Sequence[str]] = tuple,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
 ) -> Trained:
     """Return the rubric that `method` learns, with its provenance.
 
@@ -474,7 +474,7 @@ async def train_joint(
     seed: int,
     earlier: EarlierRubric | None = None,
     model_versions: Callable[[], Sequence[str]] = tuple,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
 ) -> Trained:
     """Return a rubric of criteria that the methods of `plans` propose and those of `earlier`, with its validation.
 
@@ -513,7 +513,7 @@ async def train_joint(
     study = Study(candidates, assignment, settings, seed)
     templates = {name for plan in plans for name in plan.method.prompts} | {TEMPLATE}
     if candidates.rivals:
-        templates.add(RIVALS_TEMPLATE)
+        templates.add(GROUP_TEMPLATE)
     on_progress(f"selecting from {len(candidates.candidates)} criteria", RATED)
     rubric = study.rubric()
     on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
@@ -571,7 +571,7 @@ def _is_in_one_call(plans: Sequence[Plan], settings: JointSettings) -> bool:
 def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
     """Raise `SettingsError` if the settings exclude every candidate, as far as is known before any call."""
     free = any(plan.method.name == "text_features" for plan in plans)
-    groups = Counter(rivals_key(example) for example in plans[0].training_input.examples)
+    groups = Counter(shared_input(example) for example in plans[0].training_input.examples)
     if settings.rivals and max(groups.values(), default=0) < 2:
         raise SettingsError(
             "A call about several texts needs texts of one group with the same source and context; every labelled text "

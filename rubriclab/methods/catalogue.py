@@ -107,10 +107,10 @@ def _load_plug_in(name: str) -> Method:
             f"Built in are: {', '.join(BUILT_IN)}; install the package that offers it (entry point {PLUG_INS}).",
         )
     plug_in, method = loaded("method", points)
-    return guarded(method, plug_in)
+    return guard(method, plug_in)
 
 
-def guarded(method: object, plug_in: PlugIn) -> Method:
+def guard(method: object, plug_in: PlugIn) -> Method:
     """Return the method with what it raises translated to errors that name its package.
 
     Raises:

@@ -26,7 +26,7 @@ from pydantic import (
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
-from rubriclab.methods.holistic import learned_single, require_scores
+from rubriclab.methods.holistic import learned_part, require_scores
 from rubriclab.methods.method import (
     MISSING_SHARE,
     CriterionRating,
@@ -37,7 +37,7 @@ from rubriclab.methods.method import (
     Progress,
     TrainingInput,
     UnitVerdict,
-    silent,
+    ignore_progress,
 )
 from rubriclab.methods.prompting import Whole, chunks, for_each, why_missing
 from rubriclab.methods.questions import YesOrNo
@@ -221,10 +221,10 @@ def reference_field(units: Units | None) -> Material:
 
 
 # In tokens. The first number leaves room for a reason about a whole text.
-LONGEST = 512
-PER_REASON = 128
-LONGEST_MARKS = 256
-PER_MARK = 64
+TOKENS_AROUND = 512
+TOKENS_PER_REASON = 128
+TOKENS_AROUND_MARKS = 256
+TOKENS_PER_MARK = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,9 @@ def evaluate_prompts(
     if comparison.split:
         copied = 2 * len(comparison.output.encode()) // BYTES_PER_TOKEN
         form = SplitVerdicts if fields["verdict"] else SplitReasons
-        return [Prompt("dcr/evaluate", fields, form, LONGEST + copied + PER_REASON * len(comparison.pieces))]
+        return [
+            Prompt("dcr/evaluate", fields, form, TOKENS_AROUND + copied + TOKENS_PER_REASON * len(comparison.pieces))
+        ]
     sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(comparison.pieces, 1)]
     entry = SentenceVerdict if fields["verdict"] else Reason
     return [
@@ -293,7 +295,7 @@ def evaluate_prompts(
             "dcr/evaluate",
             {**fields, "sentences": list(some)},
             of_each("sentence", some, entry),
-            max_tokens=LONGEST + PER_REASON * len(some),
+            max_tokens=TOKENS_AROUND + TOKENS_PER_REASON * len(some),
         )
         for some in chunks(sentences, settings.most_per_call)
     ]
@@ -303,7 +305,7 @@ def convert_prompt(reasons: Mapping[int, str]) -> Prompt[KeyedReply]:
     """Return the prompt for the marks of `reasons`, by the numbers of their sentences."""
     fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
     form = of_each("report", fields["reasons"], Mark)
-    return Prompt("dcr/convert", fields, form, max_tokens=LONGEST_MARKS + PER_MARK * len(reasons))
+    return Prompt("dcr/convert", fields, form, max_tokens=TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons))
 
 
 # Sentences whose reasons are repeated in the reason of a score.
@@ -400,7 +402,7 @@ async def learn(
     settings: DCRSettings,
     *,
     judge: Judge,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
     **_unused: Any,
 ) -> Learned:
     """Return the part with the checklist's checks as its criterion, evaluated on the labelled texts.
@@ -421,7 +423,7 @@ async def learn(
     require_scores([rating for rating in ratings if rating.units])
     by_id = dict(zip((example.id for example in examples), ratings, strict=True))
     units = Units(kind="sentence", beside=(material,))
-    return learned_single("dcr", training_input, criterion, by_id, settings=settings, units=units)
+    return learned_part("dcr", training_input, criterion, by_id, settings=settings, units=units)
 
 
 def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> tuple[Criterion, Material]:

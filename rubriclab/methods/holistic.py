@@ -43,10 +43,10 @@ from rubriclab.methods.method import (
     Progress,
     ScoreFunction,
     TrainingInput,
+    ignore_progress,
     scores_of,
-    silent,
 )
-from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, gathered, rating
+from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, gather_in_order, rating
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
@@ -60,7 +60,7 @@ from rubriclab.stats.intervals import DIGITS, rounded
 ALTERNATIVES = 20
 
 # On scales with more whole scores, the reported alternatives are not a distribution over all of them.
-MOST_SCORES = 100
+MAX_SCORES = 100
 
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
@@ -94,7 +94,7 @@ class HolisticSettings(BaseModel):
         return 1 if self.scoring == "once" else self.samples
 
 
-def reasoned_once(settings: Mapping[str, Any]) -> bool:
+def has_one_reasoned_score(settings: Mapping[str, Any]) -> bool:
     """Return whether a part with these settings requests one score with a reason, which can share a call.
 
     Weighted scores need the probabilities of a separate reply, and every entry of a shared reply has a reason.
@@ -204,7 +204,7 @@ def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float
     scale = prompt.fields["scale"]
     if answer.value is None or answer.reply is None or not prompt.alternatives or not scale["whole"]:
         return None
-    if scale["high"] - scale["low"] > MOST_SCORES:
+    if scale["high"] - scale["low"] > MAX_SCORES:
         return None
     legal = [float(score) for score in range(int(scale["low"]), int(scale["high"]) + 1)]
     return score_distribution(answer.reply, legal)
@@ -232,7 +232,7 @@ def require_scores(rated: Sequence[CriterionRating]) -> None:
         raise JudgeError(f"The judge gave no usable score for any training text: {reason}", "Try another `judge`.")
 
 
-def values(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
+def score_array(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
     """Return the scores of the texts with these ids, NaN if missing or not requested."""
     return floats(rated[name].score if name in rated else None for name in ids)
 
@@ -268,10 +268,10 @@ async def learn_single(
     on_progress(f"{len(training_input.examples)} texts to score", 0.1)
     rated = await score_all(training_input, criterion, judge, form, settings)
     require_scores(tuple(rated.values()))
-    return learned_single(method, training_input, criterion, rated, settings=settings)
+    return learned_part(method, training_input, criterion, rated, settings=settings)
 
 
-def learned_single(
+def learned_part(
     method: str,
     training_input: TrainingInput,
     criterion: Criterion,
@@ -282,7 +282,7 @@ def learned_single(
 ) -> Learned:
     """Return the part of one criterion with the evidence of `rated`, the labelled texts' ratings by id."""
     ids, labels = tuple(sorted(rated)), training_input.labels
-    scores = values(rated, ids)
+    scores = score_array(rated, ids)
     kept = with_evidence(criterion, scores, np.array([labels[name] for name in ids], dtype=float))
     part = Part(method=method, settings=settings.model_dump(mode="json"), criteria=(kept,), units=units)
     ratings = tuple((rated[name],) for name in ids)
@@ -301,7 +301,7 @@ def scorer(form: ScoreFormat) -> ScoreFunction:
             holistic_rating(example, criterion, assignment, judge, form=form, settings=settings)
             for criterion in part.criteria
         )
-        ratings = tuple(await gathered(requests))
+        ratings = tuple(await gather_in_order(requests))
         present = [rated.score for rated in ratings if rated.score is not None]
         return sum(present) / len(present) if present else None, ratings
 
@@ -392,7 +392,7 @@ ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", lambda _: {}, reasoned=Analysis
 ANALYZE_RATE = by_definition("analyze_rate", ANALYSIS_FORM)
 
 
-DIRECT = by_definition("direct", ScoreFormat("direct/rate", lambda _: {}), shares_call=reasoned_once)
+DIRECT = by_definition("direct", ScoreFormat("direct/rate", lambda _: {}), shares_call=has_one_reasoned_score)
 
 
 FEW_SHOT_FORM = ScoreFormat(
@@ -521,14 +521,14 @@ async def _learn_geval(
     Raises:
         JudgeError: if no steps could be obtained, or no labelled text could be scored.
     """
-    steps = await written_steps(training_input.assignment, settings, generator)
+    steps = await write_steps(training_input.assignment, settings, generator)
     criterion = whole_aspect(training_input.assignment, steps, Evidence(origin="prior knowledge"))
     return await learn_single(
         "geval", training_input, criterion, judge, form=GEVAL_FORM, settings=settings, on_progress=on_progress
     )
 
 
-async def written_steps(assignment: Assignment, settings: HolisticSettings, generator: Judge) -> str:
+async def write_steps(assignment: Assignment, settings: HolisticSettings, generator: Judge) -> str:
     """Return the evaluation steps that `generator` writes for the scale of single answers, one numbered line each.
 
     Raises:
@@ -552,7 +552,7 @@ GEVAL = Method(
     rated_later=lambda _settings: True,
     single_criterion=True,
     states="steps",
-    shares_call=reasoned_once,
+    shares_call=has_one_reasoned_score,
     needs_labels=False,
 )
 
@@ -567,7 +567,11 @@ class TextFeatureSettings(BaseModel):
 
 
 async def _learn_features(
-    training_input: TrainingInput, settings: TextFeatureSettings, *, on_progress: Progress = silent, **_unused: Any
+    training_input: TrainingInput,
+    settings: TextFeatureSettings,
+    *,
+    on_progress: Progress = ignore_progress,
+    **_unused: Any,
 ) -> Learned:
     """Return all text features that are defined for all labelled texts and vary among them; no calls are made.
 
@@ -587,8 +591,8 @@ async def _learn_features(
         raise DataError(f"No text feature varies over the {len(texts)} labelled texts.", "Give more texts.")
     ratings = tuple(zip(*(rated[name] for name in varying), strict=True))
     criteria = []
-    for name, values in zip(varying, scores_of(ratings, len(varying)).T, strict=True):
-        evidence = Evidence(origin="definition", pearson=rounded(pearson(values, labels)), judged=len(values))
+    for name, score_array in zip(varying, scores_of(ratings, len(varying)).T, strict=True):
+        evidence = Evidence(origin="definition", pearson=rounded(pearson(score_array, labels)), judged=len(score_array))
         criteria.append(feature_criterion(name, evidence))
     on_progress(f"{len(criteria)} text features", 1.0)
     none = np.full(len(texts), np.nan)

@@ -31,7 +31,7 @@ MISSING_SHARE = 0.5
 MAX_FOLDS = 50
 
 
-def silent(_doing: str, _share: float) -> None:
+def ignore_progress(_doing: str, _share: float) -> None:
     """No-op progress callback."""
 
 
@@ -280,7 +280,7 @@ def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.nda
     return predicted
 
 
-def chosen_settings(model: type[BaseModel], presets: Presets, values: Mapping[str, Any]) -> BaseModel:
+def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[str, Any]) -> BaseModel:
     """Return the settings with `values`; a value `preset` names one of the `presets` to start from.
 
     Raises:

@@ -42,7 +42,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-async def gathered(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather_in_order(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Return the results of coroutines that run concurrently, in order; the first error is raised, as by `gather`.
 
     A single one runs in the caller's task: a task of its own would take longer than the offline judge's reply.
@@ -90,7 +90,7 @@ def by_source(examples: Sequence[Example]) -> list[Example]:
     return sorted(examples, key=lambda example: first[example.source])
 
 
-def shown_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the fields of each text, with the number of an earlier text that shows the same source or context.
 
     Args:

@@ -19,14 +19,14 @@ from rubriclab.methods.holistic import (
     TEMPERATURE,
     HolisticSettings,
     ScoreFormat,
-    reasoned_once,
+    has_one_reasoned_score,
     require_scores,
     score_all,
+    score_array,
     scorer,
-    values,
     with_answer_scale,
     with_evidence,
-    written_steps,
+    write_steps,
 )
 from rubriclab.methods.method import (
     CriterionRating,
@@ -37,7 +37,7 @@ from rubriclab.methods.method import (
     Progress,
     TrainingInput,
     cross_validated,
-    silent,
+    ignore_progress,
 )
 from rubriclab.methods.prompting import (
     CitedNumbers,
@@ -46,7 +46,7 @@ from rubriclab.methods.prompting import (
     cited_reasons,
     fields_of_reasons,
     numbered_reasons,
-    shown_once,
+    show_once,
 )
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
@@ -84,8 +84,8 @@ class SEEvalSettings(HolisticSettings):
 FORM = ScoreFormat("seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps})
 
 # In tokens; a rewriting comes after its reasoning.
-LONGEST = 1536
-LONGEST_REFINED = 2 * LONGEST
+EXPLANATION_TOKENS = 1536
+REFINED_TOKENS = 2 * EXPLANATION_TOKENS
 
 
 def _strip_words(text: str) -> str:
@@ -153,7 +153,7 @@ def explain_prompt(
         {**with_answer_scale(assignment, settings).fields(), "steps": steps},
         Explanation,
         temperature=TEMPERATURE if number else 0.0,
-        max_tokens=LONGEST,
+        max_tokens=EXPLANATION_TOKENS,
         sample=STRIDE * number,
     )
 
@@ -187,10 +187,10 @@ def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Ass
     fields = {
         **assignment.fields(),
         "explanation": explanation,
-        "observations": shown_once(observations),
+        "observations": show_once(observations),
         "reasons_shown": len(reasons),
     }
-    return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=LONGEST_REFINED)
+    return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=REFINED_TOKENS)
 
 
 def _reasons(mistakes: Sequence[Mistake], assignment: Assignment) -> tuple[NumberedReason, ...]:
@@ -233,7 +233,7 @@ async def learn(
     judge: Judge,
     generator: Judge,
     seed: int,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
 ) -> Learned:
     """Return the part with the explanation that SEEval keeps, and the dropped ones.
 
@@ -265,7 +265,7 @@ class _SEEvalRun:
 
     async def run(self) -> Learned:
         best = await self._elicit()
-        base, matrix = self.criteria[best], np.column_stack([values(each, self.ids) for each in self.ratings])
+        base, matrix = self.criteria[best], np.column_stack([score_array(each, self.ids) for each in self.ratings])
         scores_before, reselected = matrix[:, best], self._reselected(matrix)
         outdone = f"{base.id} tracks the labels better"
         dropped = [DroppedCriterion(criterion=each, reason=outdone) for each in self.criteria if each is not base]
@@ -277,7 +277,7 @@ class _SEEvalRun:
         dropped += (DroppedCriterion(criterion=criterion, reason=half) for criterion in trial.criteria)
         final = await self._rewritten("r", base, scores_before, self.order) if trial.gain > 0 else None
         rated = await self._rate(final, self.order) if final else {}
-        scores = values(rated, self.ids)
+        scores = score_array(rated, self.ids)
         reselected = reselect_rewriting(reselected, scores_before, trial, self.labels, self.groups)
         if final is None or np.isnan(_correlation(scores, self.labels)):
             return self._learned(base, dropped, reselected)
@@ -295,7 +295,7 @@ class _SEEvalRun:
         """
         assignment, settings = self.training_input.assignment, self.settings
         if settings.elicitation == "open":
-            self.steps = await written_steps(assignment, settings, self.generator)
+            self.steps = await write_steps(assignment, settings, self.generator)
         count = settings.explanations if self.order else 1
         elicited = await elicit(count, assignment, self.judge, settings, self.steps)
         criteria = [self._criterion(f"e{place}", text) for place, text in enumerate(elicited, 1)]
@@ -313,11 +313,11 @@ class _SEEvalRun:
         rest = [example for example, inside in zip(self.order, self.trial, strict=True) if not inside]
         self.ratings = [await self._rate(criterion, tried) for criterion in criteria]
         require_scores([each for scores in self.ratings for each in scores.values()])
-        best = self._best(np.column_stack([values(scores, self.ids) for scores in self.ratings]), self.trial)
+        best = self._best(np.column_stack([score_array(scores, self.ids) for scores in self.ratings]), self.trial)
         self.ratings[best] |= await self._rate(criteria[best], rest) if rest else {}
         for criterion, scores in zip(criteria, self.ratings, strict=True):
             requested = np.array([name in scores for name in self.ids], dtype=bool)
-            column = values(scores, self.ids)[requested]
+            column = score_array(scores, self.ids)[requested]
             self.criteria.append(with_evidence(criterion, column, self.labels[requested]))
         return best
 
@@ -373,7 +373,7 @@ class _SEEvalRun:
             if rewritten is None:
                 return None
             unseen, labels = ~seen, self.labels[~seen]
-            rewritten_scores = values(await self._rate(rewritten, others), self.ids)
+            rewritten_scores = score_array(await self._rate(rewritten, others), self.ids)
             scores[unseen] = rewritten_scores[unseen]
             gains.append(_correlation(rewritten_scores[unseen], labels) - _correlation(base_scores[unseen], labels))
             criteria.append(_heldout(with_evidence(rewritten, rewritten_scores[unseen], labels)))
@@ -427,7 +427,7 @@ class _SEEvalRun:
                 )
                 for name in self.ids
             ),
-            scores=values(self.ratings[[each.id for each in self.criteria].index(kept.id)], self.ids),
+            scores=score_array(self.ratings[[each.id for each in self.criteria].index(kept.id)], self.ids),
             reselected=reselected,
             optimistic=bool(dropped),
         )
@@ -500,7 +500,7 @@ SEEVAL = Method(
     learning_calls=learning_calls,
     single_criterion=True,
     states="explanation",
-    shares_call=lambda settings: reasoned_once(settings) and settings.get("elicitation") != "open",
+    shares_call=lambda settings: has_one_reasoned_score(settings) and settings.get("elicitation") != "open",
     shows_reasons=lambda settings: settings.refine,
     # A rewritten explanation has seen the errors on all labels, so no label is left to evaluate it. Explanations of one
     # model give similar scores; selection by labels would be optimistic.

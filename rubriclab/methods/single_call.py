@@ -24,7 +24,15 @@ from rubriclab.methods.checkeval.score import (
     sub_dimension_fields,
 )
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.prompting import ScoreEntry, bare_score, chunks, gathered, rating, score_entry, why_missing
+from rubriclab.methods.prompting import (
+    ScoreEntry,
+    bare_score,
+    chunks,
+    gather_in_order,
+    rating,
+    score_entry,
+    why_missing,
+)
 from rubriclab.models.aggregation import CallForm, RivalLimits
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
@@ -103,7 +111,7 @@ def judge_prompt(
     return Prompt(TEMPLATE, fields, judgments_form(fields, reasons=reasons), max_tokens=longest)
 
 
-def divided(parts: Sequence[Part], most: int | None) -> list[list[Part]]:
+def divide_criteria(parts: Sequence[Part], most: int | None) -> list[list[Part]]:
     """Return the parts with their criteria in as few runs of at most `most` as possible; all in one by default."""
     every = [(place, criterion) for place, part in enumerate(parts) for criterion in part.criteria]
     runs = chunks(every, most or max(1, len(every)))
@@ -161,7 +169,7 @@ async def judge_all(
         missing = why_missing(prompt, answer, "entry for it") if len(given) < len(criteria) else ""
         return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
-    calls = divided([part for part in parts if can_join(part)], form.criteria if form else None)
+    calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
     together, others = await asyncio.gather(
         asyncio.gather(*map(rate, calls)), _rate_alone(example, parts, assignment, judge)
     )
@@ -173,7 +181,7 @@ async def _rate_alone(
 ) -> list[tuple[CriterionRating, ...]]:
     """Return the text's ratings by each of the parts that cannot join, as their methods score."""
     scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
-    return [ratings for _, ratings in await gathered(scored)]
+    return [ratings for _, ratings in await gather_in_order(scored)]
 
 
 def _in_order(
@@ -202,7 +210,7 @@ def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict
     return found
 
 
-RIVALS_TEMPLATE = "single_call/judge_rivals"
+GROUP_TEMPLATE = "single_call/judge_rivals"
 
 # The most tokens of a call, prompt and longest reply together.
 MAX_TOKENS = 20_000
@@ -212,7 +220,7 @@ TOKENS_PER_TEXT = 32
 TOKENS_AROUND_GROUP = 128
 
 
-def rival_calls(
+def group_calls(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, limits: RivalLimits
 ) -> list[list[int]]:
     """Return the places in `examples` of the texts of each call, in the order in which the call shows them.
@@ -227,7 +235,7 @@ def rival_calls(
         # Upper estimates of the tokens of a call without its texts, and of what each text adds to it.
         around, sizes = 0, dict.fromkeys(places, 0)
         if joined:
-            first, longest = rivals_prompt([examples[places[0]]], joined, assignment), _longest_entry(joined)
+            first, longest = judge_group_prompt([examples[places[0]]], joined, assignment), _longest_entry(joined)
             for place in places:
                 content = Message(role="user", content=examples[place].output)
                 sizes[place] = estimated_tokens([content]) + longest
@@ -240,7 +248,7 @@ def rival_calls(
     return calls
 
 
-async def judge_rivals(
+async def judge_group(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[tuple[CriterionRating, ...]]:
     """Return for each text its ratings by the criteria of `parts`, in their order, from one call about all texts.
@@ -258,7 +266,7 @@ async def judge_rivals(
     async def rate(joined: Sequence[Part]) -> list[dict[str, CriterionRating]]:
         if not joined:
             return [{} for _ in examples]
-        prompt = rivals_prompt(examples, joined, assignment)
+        prompt = judge_group_prompt(examples, joined, assignment)
         answer = await ask(judge, prompt)
         criteria = {criterion.id: criterion for part in joined for criterion in part.criteria}
         entries = answer.value.entries if answer.value else {}
@@ -279,7 +287,9 @@ async def judge_rivals(
     return [_in_order(parts, joint, rest) for joint, rest in zip(together, others, strict=True)]
 
 
-def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> Prompt[KeyedReply]:
+def judge_group_prompt(
+    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment
+) -> Prompt[KeyedReply]:
     """Return the prompt about texts of one group by all criteria of `parts`, all of which can join.
 
     Raises:
@@ -301,17 +311,17 @@ def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment
         tuple(AskedEntry(f"text {number}", judgments, names=(number,)) for number in numbers), of_text=True
     )
     longest = TOKENS_AROUND_GROUP + len(examples) * _longest_entry(parts)
-    return Prompt(RIVALS_TEMPLATE, fields, form, max_tokens=longest)
+    return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=longest)
 
 
 def _by_input(examples: Sequence[Example]) -> dict[tuple[str | None, ...], list[int]]:
     groups: dict[tuple[str | None, ...], list[int]] = {}
     for place, example in enumerate(examples):
-        groups.setdefault(rivals_key(example), []).append(place)
+        groups.setdefault(shared_input(example), []).append(place)
     return groups
 
 
-def rivals_key(example: Example) -> tuple[str | None, ...]:
+def shared_input(example: Example) -> tuple[str | None, ...]:
     """Return what is the same for all texts that may share a call."""
     return example.group, example.source, example.context
 

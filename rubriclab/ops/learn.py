@@ -36,7 +36,7 @@ from rubriclab.methods.catalogue import (
     has_settings,
     settings_names,
 )
-from rubriclab.methods.method import Method, Progress, TrainingInput, chosen_settings, silent
+from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.sources import Checklist, seed_questions
 from rubriclab.models.characters import count, did_you_mean, listed
 from rubriclab.models.text import (
@@ -136,7 +136,7 @@ def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
     Raises:
         SettingsError: for an unknown name or a value out of bounds.
     """
-    return _checked(method.name, method.settings, partial(chosen_settings, method.settings, method.presets, values))
+    return _checked(method.name, method.settings, partial(choose_settings, method.settings, method.presets, values))
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -221,7 +221,7 @@ class TrainingRun:
         seed: int,
         earlier: EarlierRubric | None = None,
         model_versions: Callable[[], Sequence[str]] = tuple,
-        on_progress: Progress = silent,
+        on_progress: Progress = ignore_progress,
     ) -> Trained:
         """Return what it learns.
 

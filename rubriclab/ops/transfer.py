@@ -54,7 +54,7 @@ from rubriclab.learning.train import (
 )
 from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement
 from rubriclab.methods.catalogue import JOINT, METHODS
-from rubriclab.methods.method import Progress, TrainingInput, silent
+from rubriclab.methods.method import Progress, TrainingInput, ignore_progress
 from rubriclab.methods.sources import Finding, load_findings, seed_questions
 from rubriclab.models.aggregation import raw_value, threshold_by_hand
 from rubriclab.models.base import FrozenModel
@@ -529,7 +529,7 @@ async def measure_transfer(
     relearn: RelearnFunction | None = None,
     seed: int = 0,
     under_way: int = 16,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
 ) -> FittedTransfer:
     """Return the evaluation of the rubric of `source` on the target, rated by `judge`.
 

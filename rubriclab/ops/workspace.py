@@ -30,7 +30,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.llm import JudgeOptions, server_address
 from rubriclab.judges.providers import as_price
 from rubriclab.judges.stack import IN_FLIGHT, Breaker, Budget, Ledger, Limits, LocalBudget, recorded_name
-from rubriclab.methods.method import Progress, silent
+from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.characters import describe, quoted_judge
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Scale
@@ -306,7 +306,7 @@ class Job(Generic[T]):
 
 def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
     """Return a display that shows nothing."""
-    return nullcontext(silent)
+    return nullcontext(ignore_progress)
 
 
 @dataclass(eq=False)

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PlugInError, RubriclabError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.plug_ins import PlugIn
-from rubriclab.methods.catalogue import guarded
-from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, silent
+from rubriclab.methods.catalogue import guard
+from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, ignore_progress
 from rubriclab.models.rubric import Criterion, Evidence, Part
 
 PLUG_IN = PlugIn("method", "toy", "the package toy 1.0")
@@ -79,13 +79,13 @@ def given() -> TrainingInput:
 
 
 def score(found: Any) -> Any:
-    used = guarded(method(found), PLUG_IN)
+    used = guard(method(found), PLUG_IN)
     return asyncio.run(used.score(TEXTS[0], PART, given().assignment, JUDGE))
 
 
 def learn(result: Any, **fields: Any) -> Learned:
-    used = guarded(method(result=result, **fields), PLUG_IN)
-    run = used.learn(given(), Settings(), judge=JUDGE, generator=JUDGE, seed=1, on_progress=silent)
+    used = guard(method(result=result, **fields), PLUG_IN)
+    run = used.learn(given(), Settings(), judge=JUDGE, generator=JUDGE, seed=1, on_progress=ignore_progress)
     return asyncio.run(run)
 
 
@@ -136,4 +136,4 @@ def test_a_method_without_any_score_has_learned_nothing() -> None:
 
 
 def test_a_method_of_another_name_cannot_be_used() -> None:
-    assert "expected a Method of that name" in message(lambda: guarded(method(name="other"), PLUG_IN))
+    assert "expected a Method of that name" in message(lambda: guard(method(name="other"), PLUG_IN))

@@ -53,7 +53,7 @@ from rubriclab.methods.checkeval.score import (
     score,
     text_score,
 )
-from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, chosen_settings, silent
+from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.questions import is_seed, question_of
 from rubriclab.methods.sources import Checklist, load_checklist, shipped_checklists
 from rubriclab.models.base import digest
@@ -64,7 +64,7 @@ from rubriclab.prompts.prompt import SALVAGE
 
 
 def test_the_paper_s_preset_filters_by_the_model_alone_and_a_setting_given_beside_it_wins():
-    settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", "diversified": "4"})
+    settings = choose_settings(CheckEvalSettings, PRESETS, {"preset": "paper", "diversified": "4"})
     assert settings == CheckEvalSettings(
         seeds_per_sub_dimension=1,
         diversified=4,
@@ -657,7 +657,7 @@ async def run_learn(
     generator: FakeJudge | None = None,
     given: Checklist | None = TWO,
     scale: Scale | None = None,
-    on_progress: Any = silent,
+    on_progress: Any = ignore_progress,
     **chosen: Any,
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with small settings, except for those chosen, and return the result with the two judges."""
@@ -799,7 +799,7 @@ async def test_a_text_without_answers_is_left_out_and_the_rest_is_learned_from()
 
 
 def paper(**more) -> CheckEvalSettings:
-    found = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", **more})
+    found = choose_settings(CheckEvalSettings, PRESETS, {"preset": "paper", **more})
     assert isinstance(found, CheckEvalSettings)
     return found
 
@@ -882,7 +882,7 @@ def unsound(prompt) -> dict:
 @pytest.mark.parametrize("preset", ["paper", None])
 async def test_only_the_default_rejects_a_question_that_nonsense_would_earn(preset: str | None):
     generator = scripted(filter=fair, elaborate=unsound)
-    settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": preset} if preset else {})
+    settings = choose_settings(CheckEvalSettings, PRESETS, {"preset": preset} if preset else {})
     training_input = TrainingInput((), assignment(), checklist=load_checklist("summarization", "coherence"))
     learned = await learn(training_input, settings, judge=scripted(), generator=generator)  # type: ignore[arg-type]
     asked = [each.statement for each in learned.part.criteria]

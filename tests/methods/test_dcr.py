@@ -28,13 +28,13 @@ from rubriclab.methods.dcr import (
     learn,
     listed_checks,
 )
-from rubriclab.methods.method import TrainingInput, chosen_settings
+from rubriclab.methods.method import TrainingInput, choose_settings
 from rubriclab.models.text import Scale, Units, split_sentences
 from rubriclab.prompts import render
 
 
 def test_the_paper_s_preset_has_a_second_call_that_converts_all_reasons_at_once():
-    paper = chosen_settings(DCR.settings, DCR.presets, {"preset": "paper"})
+    paper = choose_settings(DCR.settings, DCR.presets, {"preset": "paper"})
     assert paper == DCRSettings(level="sentence", sentences="judge", verdict="converted", most_per_call=200)
 
 

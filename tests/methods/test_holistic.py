@@ -41,7 +41,7 @@ from rubriclab.methods.holistic import (
     holistic_rating,
     with_answer_scale,
     with_evidence,
-    written_steps,
+    write_steps,
 )
 from rubriclab.methods.method import CriterionRating, Learned, TrainingInput
 from rubriclab.models.rubric import Evidence
@@ -342,7 +342,7 @@ async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(ste
 @pytest.mark.parametrize(("scoring", "words"), [("weighted", "whole numbers only"), ("once", "decimals allowed")])
 async def test_the_steps_speak_of_the_scores_as_they_will_be_asked_for(scoring, words):
     generator = overall()
-    await written_steps(assignment(Scale(low=1, high=5, whole=False)), GEvalSettings(scoring=scoring), generator)
+    await write_steps(assignment(Scale(low=1, high=5, whole=False)), GEvalSettings(scoring=scoring), generator)
     assert words in said(generator.prompts[0])
 
 

@@ -46,11 +46,11 @@ from rubriclab.methods.hypoeval.learn import (
     Hypothesis,
     ProposalContext,
     final_bank,
-    hopeless,
+    hopeless_columns,
     predictions,
     propose,
     propose_prompt,
-    ranked,
+    rank_arms,
     refine,
     reward,
     select,
@@ -59,7 +59,7 @@ from rubriclab.methods.hypoeval.learn import (
     wrong_needed,
 )
 from rubriclab.methods.hypoeval.score import NOT_REQUESTED, PRESETS, HypoEvalSettings, RatingTable, rate
-from rubriclab.methods.method import CriterionRating, chosen_settings
+from rubriclab.methods.method import CriterionRating, choose_settings
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Scale
@@ -68,7 +68,7 @@ from rubriclab.stats.correlation import label_correlations
 
 
 def test_the_numbers_are_the_paper_s_by_default_too():
-    paper = chosen_settings(HypoEvalSettings, PRESETS, {"preset": "paper"}).model_dump()
+    paper = choose_settings(HypoEvalSettings, PRESETS, {"preset": "paper"}).model_dump()
     ours = HypoEvalSettings().model_dump()
     assert {name for name in ours if ours[name] != paper[name]} == {"procedure", "drop_hopeless"}
 
@@ -112,8 +112,8 @@ ARMS = st.lists(
 @settings(deadline=None, max_examples=60)
 @given(arms=ARMS, step=st.integers(1, 40), procedure=st.sampled_from(["improved", "paper"]), data=st.data())
 def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, procedure, data):
-    order = ranked(arms, step, 0.5, procedure)
-    assert order == ranked(data.draw(st.permutations(arms)), step, 0.5, procedure)
+    order = rank_arms(arms, step, 0.5, procedure)
+    assert order == rank_arms(data.draw(st.permutations(arms)), step, 0.5, procedure)
     rewards = [total(arm, step, procedure=procedure) for arm in order]
     assert rewards == sorted(rewards, reverse=True)
     for first, second in itertools.pairwise(order):
@@ -198,7 +198,7 @@ def test_successive_rejects_keep_one_selection_s_worth_for_every_round_to_come(s
     matrix = labels[:, np.newaxis] * np.linspace(1, -1, columns) + rng.normal(size=(15, columns))
     chosen = HypoEvalSettings(selected=selected, procedure="paper")
     for rounds_left in (2, 1):
-        out = hopeless(matrix, labels, rounds_left, chosen)
+        out = hopeless_columns(matrix, labels, rounds_left, chosen)
         assert columns - len(out) == min(columns, math.ceil(selected * {2: 3, 1: 1.5}[rounds_left]))
         r = label_correlations(matrix, labels)
         assert out == sorted(out)
@@ -210,8 +210,8 @@ def test_those_without_a_correlation_leave_first_and_of_equals_the_later():
     constant = np.full(10, 3.0)
     matrix = np.column_stack([constant, -labels, labels, labels, labels])
     one = HypoEvalSettings(selected=1)
-    assert hopeless(matrix, labels, 1, one) == [0, 1, 4]
-    assert hopeless(matrix, labels, 2, one) == [0, 1]
+    assert hopeless_columns(matrix, labels, 1, one) == [0, 1, 4]
+    assert hopeless_columns(matrix, labels, 2, one) == [0, 1]
 
 
 @settings(deadline=None, max_examples=60)
@@ -763,7 +763,7 @@ async def test_of_hypotheses_from_literature_the_first_are_kept_in_the_generator
 
 
 def preset(name: str) -> HypoEvalSettings:
-    found = chosen_settings(HypoEvalSettings, PRESETS, {"preset": name})
+    found = choose_settings(HypoEvalSettings, PRESETS, {"preset": name})
     assert isinstance(found, HypoEvalSettings)
     return found
 

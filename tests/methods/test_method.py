@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import TrainingInput, chosen_settings, cross_validated, silent
-from rubriclab.methods.prompting import gathered
+from rubriclab.methods.method import TrainingInput, choose_settings, cross_validated, ignore_progress
+from rubriclab.methods.prompting import gather_in_order
 from rubriclab.methods.sources import load_checklist
 from rubriclab.models.text import find_aspect
 
@@ -52,7 +52,7 @@ def test_its_settings_are_frozen_strict_and_survive_json(name):
 def test_each_preset_is_a_change_of_settings_that_it_has(name):
     method = METHODS[name]
     for called, preset in method.presets.items():
-        chosen = chosen_settings(method.settings, method.presets, {"preset": called})
+        chosen = choose_settings(method.settings, method.presets, {"preset": called})
         assert {field: getattr(chosen, field) for field in preset} == dict(preset)
         assert chosen != method.settings()
 
@@ -72,8 +72,8 @@ def test_every_setting_is_documented_under_its_field(name):
 
 
 def test_the_published_preset_comes_first_and_single_values_after_it():
-    assert chosen_settings(Settings, PRESETS, {"preset": "published"}) == Settings(bonus="stale")
-    assert chosen_settings(Settings, PRESETS, {"bonus": "mine", "preset": "published"}) == Settings(bonus="mine")
+    assert choose_settings(Settings, PRESETS, {"preset": "published"}) == Settings(bonus="stale")
+    assert choose_settings(Settings, PRESETS, {"bonus": "mine", "preset": "published"}) == Settings(bonus="mine")
 
 
 # Leaving groups out
@@ -127,14 +127,16 @@ EVERY_PRESET = [(name, preset) for name in NAMES for preset in ("default", *METH
 @pytest.mark.parametrize(("name", "preset"), EVERY_PRESET)
 async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_form(name, preset):
     method, judge = METHODS[name], Recording()
-    settings = chosen_settings(method.settings, method.presets, {} if preset == "default" else {"preset": preset})
+    settings = choose_settings(method.settings, method.presets, {} if preset == "default" else {"preset": preset})
     aspect = "consistency" if name == "dcr" else ASPECT
     given_ = replace(assignment(), aspect=find_aspect("summarization", aspect))
     pack = load_checklist("summarization", aspect, folder=method.checklists) if method.checklists else None
     training_input = TrainingInput(
         tuple(replace(text, scores={aspect: text.scores[ASPECT]}) for text in TEXTS), given_, findings(), pack
     )
-    learned = await method.learn(training_input, settings, judge=judge, generator=judge, seed=1, on_progress=silent)
+    learned = await method.learn(
+        training_input, settings, judge=judge, generator=judge, seed=1, on_progress=ignore_progress
+    )
     score, _ = await method.score(TEXTS[0], learned.part, given_, judge)
     assert score is not None
     assert not [prompt.name for prompt in judge.prompts if prompt.repair]
@@ -151,13 +153,13 @@ async def test_results_are_in_the_order_of_the_requests_and_these_run_concurrent
         arrived.set()
         return "second"
 
-    assert await asyncio.wait_for(gathered([first(), second()]), 5) == ["first", "second"]
-    assert await gathered([]) == []
+    assert await asyncio.wait_for(gather_in_order([first(), second()]), 5) == ["first", "second"]
+    assert await gather_in_order([]) == []
 
 
 async def test_a_single_request_runs_in_the_task_of_its_caller() -> None:
     async def task() -> asyncio.Task[None] | None:
         return asyncio.current_task()
 
-    assert await gathered([task()]) == [asyncio.current_task()]
-    assert asyncio.current_task() not in await gathered([task(), task()])
+    assert await gather_in_order([task()]) == [asyncio.current_task()]
+    assert asyncio.current_task() not in await gather_in_order([task(), task()])

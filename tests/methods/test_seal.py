@@ -32,10 +32,10 @@ from seal_scripts import (
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.methods.method import Learned, TrainingInput, chosen_settings, silent
+from rubriclab.methods.method import Learned, TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.prompting import SAMPLES, chunks
 from rubriclab.methods.seal import SEAL
-from rubriclab.methods.seal.learn import learn, propose, shown
+from rubriclab.methods.seal.learn import learn, propose, texts_to_show
 from rubriclab.methods.seal.score import (
     PRESETS,
     REASONS_REPEATED,
@@ -62,7 +62,7 @@ from rubriclab.stats.intervals import DIGITS
 
 
 def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():
-    settings = chosen_settings(SealSettings, PRESETS, {"preset": "paper"})
+    settings = choose_settings(SealSettings, PRESETS, {"preset": "paper"})
     assert settings == SealSettings(
         proposed=0, filter="off", most_per_call=200, sentences="judge", facts="one call", answers="bare"
     )
@@ -208,9 +208,9 @@ async def test_they_are_made_from_texts_of_every_score_and_say_so():
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 24])
 def test_shown_texts_are_spread_over_the_ranking_whatever_their_order(count: int):
-    found = shown(training_input(TEXTS[:count]))
+    found = texts_to_show(training_input(TEXTS[:count]))
     assert len({text.id for text in found}) == min(count, 6)
-    assert shown(training_input(reversed(TEXTS[:count]))) == found
+    assert texts_to_show(training_input(reversed(TEXTS[:count]))) == found
 
 
 def side(name: str, question: str | None = None) -> dict[str, str]:
@@ -670,7 +670,7 @@ async def run(
     given: Checklist | None = PACK_LEARN,
     judge: FakeJudge | None = None,
     generator: FakeJudge | None = None,
-    on_progress: Any = silent,
+    on_progress: Any = ignore_progress,
     **chosen: Any,
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with two proposals, unless chosen otherwise, and return the result with the two judges."""
@@ -794,7 +794,7 @@ async def test_without_a_pack_and_without_proposals_there_is_nothing_to_ask():
 
 
 def paper(**more):
-    return chosen_settings(SEAL.settings, SEAL.presets, {"preset": "paper", **more}).model_dump()
+    return choose_settings(SEAL.settings, SEAL.presets, {"preset": "paper", **more}).model_dump()
 
 
 # Verdicts without reasons
@@ -833,8 +833,10 @@ async def test_the_facts_of_the_text_and_of_all_it_is_compared_with_come_from_on
     _, (rating,) = await SEAL.score(example, part_of(FACTS_PAPER, **paper()), assignment(), judge)
     (asked,) = of_kind(judge, "facts")
     assert [each["what"] for each in asked.fields["sentences"]] == ["output"] * 45 + ["source"] * 2
-    shown = render(asked)[-1]["content"]
-    assert shown.count("Sentences from the summary") == shown.count("Sentences from the source text") == 1
+    texts_to_show = render(asked)[-1]["content"]
+    assert (
+        texts_to_show.count("Sentences from the summary") == texts_to_show.count("Sentences from the source text") == 1
+    )
     by_text = scripted(lambda *_: True)
     _, (rating_by_text,) = await SEAL.score(
         example, part_of(FACTS_PAPER, **paper(facts="by text")), assignment(), by_text

@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.holistic import holistic_prompt
-from rubriclab.methods.method import chosen_settings
+from rubriclab.methods.method import choose_settings
 from rubriclab.methods.seeval import FORM, SEEVAL, Mistake, SEEvalSettings, elicit, explain_prompt, refine
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Scale
@@ -26,7 +26,7 @@ from rubriclab.stats.correlation import pearson
 
 
 def test_the_paper_s_preset_is_one_explanation_that_is_not_rewritten_and_one_bare_score():
-    paper = chosen_settings(SEEVAL.settings, SEEVAL.presets, {"preset": "paper"})
+    paper = choose_settings(SEEVAL.settings, SEEVAL.presets, {"preset": "paper"})
     assert paper == SEEvalSettings(
         explanations=1, elicitation="open", refine=False, scoring="once", form="score only", samples=20
     )
@@ -347,7 +347,7 @@ TEXT_PAPER = example(1, 3, source="A source.")
 
 
 def settings_paper(**more):
-    return chosen_settings(SEEVAL.settings, SEEVAL.presets, {"preset": "paper", **more})
+    return choose_settings(SEEVAL.settings, SEEVAL.presets, {"preset": "paper", **more})
 
 
 async def part_of(**more) -> Part:

@@ -32,7 +32,14 @@ from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.stack import Ledger, Metered
 from rubriclab.methods import single_call
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.single_call import can_join, judge_all, judge_prompt, judge_rivals, rival_calls, rivals_prompt
+from rubriclab.methods.single_call import (
+    can_join,
+    group_calls,
+    judge_all,
+    judge_group,
+    judge_group_prompt,
+    judge_prompt,
+)
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.rubric import Demonstration, Part
 from rubriclab.models.text import Assignment, Example, Scale
@@ -325,12 +332,12 @@ TEXTS = rivals(4)
 
 async def rated(judge: Any, texts: Sequence[Example] = TEXTS) -> list[dict[str, CriterionRating]]:
     """Return each text's ratings by criterion."""
-    return [{each.criterion: each for each in row} for row in await judge_rivals(texts, PARTS, assignment(), judge)]
+    return [{each.criterion: each for each in row} for row in await judge_group(texts, PARTS, assignment(), judge)]
 
 
 def calls_of(given: Sequence[Example], parts: Any = PARTS, **limits: int) -> list[list[str]]:
     """Return the ids of the texts of each call."""
-    calls = rival_calls(given, parts, assignment(), RivalLimits(**limits))
+    calls = group_calls(given, parts, assignment(), RivalLimits(**limits))
     return [[given[place].id for place in call] for call in calls]
 
 
@@ -344,7 +351,7 @@ async def test_one_call_gives_every_text_its_own_ratings_by_every_criterion() ->
 
 
 async def test_the_offline_judge_rates_texts_together_as_it_does_apart() -> None:
-    together = await judge_rivals(TEXTS, PARTS, assignment(), EmbeddedJudge())
+    together = await judge_group(TEXTS, PARTS, assignment(), EmbeddedJudge())
     assert together == [await judge_all(text, PARTS, assignment(), EmbeddedJudge()) for text in TEXTS]
 
 
@@ -416,10 +423,10 @@ def test_a_group_beyond_the_limit_of_tokens_is_divided_until_every_call_is_withi
 ) -> None:
     monkeypatch.setattr(single_call, "MAX_TOKENS", 6000)
     texts = [replace(text, output=f"{'word ' * 500}{text.output}") for text in rivals(8)]
-    calls = rival_calls(texts, (HYPOTHESES,), assignment(), RivalLimits())
+    calls = group_calls(texts, (HYPOTHESES,), assignment(), RivalLimits())
     assert len(calls) > 1
     assert max(map(len, calls)) - min(map(len, calls)) <= 1
     for call in calls:
-        prompt = rivals_prompt([texts[place] for place in call], (HYPOTHESES,), assignment())
+        prompt = judge_group_prompt([texts[place] for place in call], (HYPOTHESES,), assignment())
         size = sum(len(message["content"].split()) for message in render(prompt)) + prompt.max_tokens
         assert size <= 6000

@@ -21,8 +21,8 @@ from rubriclab.judges.judge import read
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.learn import ProposalContext, learn, propose_prompt
 from rubriclab.methods.hypoeval.score import HypoEvalSettings, rate_prompt, rate_together_prompt
-from rubriclab.methods.method import TrainingInput, chosen_settings, silent
-from rubriclab.methods.single_call import judge_prompt, rivals_prompt
+from rubriclab.methods.method import TrainingInput, choose_settings, ignore_progress
+from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
 from rubriclab.methods.sources import load_checklist, seed_questions
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Scale, find_aspect
@@ -133,8 +133,8 @@ def of_checklists() -> list[Prompt]:
     method, judge = METHODS["checkeval"], Watched()
     given_ = TrainingInput(tuple(TEXTS), assignment(), findings(), load_checklist("summarization", ASPECT))
     for chosen in ({}, {"preset": "paper"}, {"preset": "paper", "seeds": "prior knowledge"}):
-        settings = chosen_settings(method.settings, method.presets, chosen)
-        asyncio.run(method.learn(given_, settings, judge=judge, generator=judge, seed=1, on_progress=silent))
+        settings = choose_settings(method.settings, method.presets, chosen)
+        asyncio.run(method.learn(given_, settings, judge=judge, generator=judge, seed=1, on_progress=ignore_progress))
     return judge.prompts
 
 
@@ -158,7 +158,7 @@ def of_all_in_one_call() -> list[Prompt]:
 
 def of_rivals() -> list[Prompt]:
     shown = [PARTS, *((part,) for part in PARTS)]
-    return [rivals_prompt(texts, parts, assignment()) for parts in shown for texts in ([TEXT], TEXTS[0::6])]
+    return [judge_group_prompt(texts, parts, assignment()) for parts in shown for texts in ([TEXT], TEXTS[0::6])]
 
 
 def of_papers() -> list[Prompt]:
@@ -174,7 +174,7 @@ async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:
     texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(PIECEWISE))
     given_ = TrainingInput(texts, about, (), seed_questions(method.checklists, "summarization", aspect))
     learned = await method.learn(
-        given_, method.settings(**chosen), judge=judge, generator=judge, seed=1, on_progress=silent
+        given_, method.settings(**chosen), judge=judge, generator=judge, seed=1, on_progress=ignore_progress
     )
     return Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
 

@@ -11,7 +11,7 @@ from revision_scripts import improve_text
 from rubriclab.data.readers import read
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import TrainingInput, silent
+from rubriclab.methods.method import TrainingInput, ignore_progress
 from rubriclab.methods.sources import load_checklist
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
@@ -40,7 +40,7 @@ async def _improved() -> dict[str, Improvement]:
     checks = load_checklist("summarization", "consistency", folder="comparisons")
     training_input = TrainingInput((), about, checklist=checks)
     learned = await method.learn(
-        training_input, method.settings(), judge=judge, generator=judge, seed=1, on_progress=silent
+        training_input, method.settings(), judge=judge, generator=judge, seed=1, on_progress=ignore_progress
     )
     rubric = Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
     return {text.id: await improve_text(rubric, text, judge, "facts@1") for text in TEXTS}

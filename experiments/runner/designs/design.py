@@ -16,7 +16,7 @@ from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
 from rubriclab import DataError, Judge, JudgeError, RubriclabError, SettingsError, __version__
 from rubriclab.errors import ChecklistError
-from rubriclab.methods.method import Progress, silent
+from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.base import FrozenModel
 from rubriclab.ops.evaluate import Evaluator
 from rubriclab.pydantic_errors import first_fault
@@ -42,7 +42,7 @@ class Bench:
     sets: Sets
     judges: tuple[Judge, ...]
     under_way: int = 16
-    on_progress: Progress = silent
+    on_progress: Progress = ignore_progress
 
     @property
     def judge(self) -> Judge:

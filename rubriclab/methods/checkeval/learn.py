@@ -39,7 +39,15 @@ from rubriclab.methods.checkeval.score import (
     rate_question,
     text_score,
 )
-from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Progress, TrainingInput, scores_of, silent
+from rubriclab.methods.method import (
+    CriterionRating,
+    Learned,
+    LearningCalls,
+    Progress,
+    TrainingInput,
+    ignore_progress,
+    scores_of,
+)
 from rubriclab.methods.prompting import (
     chunks,
     cited_reasons,
@@ -512,7 +520,7 @@ async def learn(
     *,
     judge: Judge,
     generator: Judge,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
     **_unused: Any,
 ) -> Learned:
     """Return the part with the questions that CheckEval keeps, and the dropped ones with the reasons.

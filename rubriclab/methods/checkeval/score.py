@@ -30,7 +30,7 @@ from rubriclab.methods.prompting import (
     Whole,
     Wording,
     bare_id,
-    gathered,
+    gather_in_order,
     keep_valid,
     why_missing,
 )
@@ -386,7 +386,9 @@ async def ask_questions(
         return {name: QuestionAnswer.of_entry(entries[name]) if name in entries else missing for name in ids}
 
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
-    by_id = {name: answered for reply in await gathered(map(answers, prompts)) for name, answered in reply.items()}
+    by_id = {
+        name: answered for reply in await gather_in_order(map(answers, prompts)) for name, answered in reply.items()
+    }
     return {question.id: by_id[question.id] for question in questions}
 
 

@@ -30,7 +30,7 @@ from pydantic import BaseModel, ValidationInfo, model_validator
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.hypoeval.score import HypoEvalSettings, Procedure, RatingTable, rate
-from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, cross_validated, silent
+from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, cross_validated, ignore_progress
 from rubriclab.methods.prompting import (
     CitedNumbers,
     NothingToCite,
@@ -42,7 +42,7 @@ from rubriclab.methods.prompting import (
     fields_of_reasons,
     first_usable,
     numbered_reasons,
-    shown_once,
+    show_once,
 )
 from rubriclab.methods.questions import MAX_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
@@ -115,7 +115,7 @@ def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
     return round(arm.accuracy, DIGITS) + round(alpha * math.sqrt(math.log(max(at, 1)) / max(arm.visits, 1)), DIGITS)
 
 
-def ranked(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure) -> list[Arm]:
+def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure) -> list[Arm]:
     """Return the arms by decreasing reward; equal ones by id."""
     return sorted(arms, key=lambda arm: (-reward(arm, step, alpha, procedure), arm.id))
 
@@ -150,7 +150,7 @@ class Bank:
 
     def top(self, count: int, step: int) -> tuple[Criterion, ...]:
         """Return the `count` hypotheses of the highest reward after `step` texts, best first."""
-        best = ranked(self.arms.values(), step, self._settings.alpha, self._settings.procedure)[:count]
+        best = rank_arms(self.arms.values(), step, self._settings.alpha, self._settings.procedure)[:count]
         return tuple(self.criteria[arm.id] for arm in best)
 
     def visit(self, name: str, utility: float | None, step: int) -> None:
@@ -193,7 +193,7 @@ def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -
     return sorted(eligible, key=lambda column: (-r[column], column))[: settings.selected]
 
 
-def hopeless(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
+def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
     """Return the columns to drop, `rounds_left` rounds of rating before the end.
 
     Successive halving (Karnin, Koren and Somekh 2013, ICML, "Almost Optimal Exploration in Multi-Armed Bandits") for
@@ -201,8 +201,8 @@ def hopeless(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings:
     before it. Columns without a correlation are dropped first.
     """
     r = label_correlations(matrix, labels)
-    ranked = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
-    return sorted(ranked[math.ceil(0.75 * 2**rounds_left * settings.selected) :])
+    rank_arms = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
+    return sorted(rank_arms[math.ceil(0.75 * 2**rounds_left * settings.selected) :])
 
 
 def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
@@ -305,7 +305,7 @@ class ProposalContext:
             **assignment.fields(),
             "findings": [finding.claim for finding in self.findings],
             "known": [{"id": each.id, "trait": each.trait, "statement": each.statement} for each in self.known],
-            "observations": shown_once(observations),
+            "observations": show_once(observations),
             "tolerance": self.tolerance,
             "reasons_shown": len(reasons),
         }
@@ -540,7 +540,7 @@ async def learn(
     judge: Judge,
     generator: Judge,
     seed: int,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
 ) -> Learned:
     """Return the part with the hypotheses that HypoEval keeps, and the dropped ones.
 
@@ -703,7 +703,7 @@ class _HypoEvalRun:
     def _by_preference(self) -> list[Criterion]:
         """Return the rated hypotheses by reward or accuracy, then those from literature in the generator's order."""
         arms = self.bank.arms.values()
-        best = ranked(arms, len(self.order), self.settings.alpha, self.settings.procedure)
+        best = rank_arms(arms, len(self.order), self.settings.alpha, self.settings.procedure)
         if self.settings.procedure == "published":
             best = sorted(arms, key=lambda arm: (-arm.accuracy, arm.id))
         rated = [self.bank.criteria[arm.id] for arm in best]
@@ -749,7 +749,7 @@ class _HypoEvalRun:
             if self.settings.drop_hopeless and rounds_left:
                 # All ratings count: hypotheses from the bandit have some of later texts too.
                 names = [criterion.id for criterion in self.bank.alive]
-                for column in hopeless(self.ratings.matrix(names, ids), labels, rounds_left, self.settings):
+                for column in hopeless_columns(self.ratings.matrix(names, ids), labels, rounds_left, self.settings):
                     reason = f"tracked the labels too little when {end} texts were rated by the bank"
                     self.bank.drop(names[column], reason)
             doing = f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Presets, scores_of
-from rubriclab.methods.prompting import Rating, gathered, score_entry, why_missing
+from rubriclab.methods.prompting import Rating, gather_in_order, score_entry, why_missing
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
@@ -133,7 +133,7 @@ async def rate(
         )
     if ask_how == "concatenated":
         return (await _rate_once(example, criteria, OVERALL, assignment, judge),)
-    return tuple(await gathered(_rate_once(example, [each], each.id, assignment, judge) for each in criteria))
+    return tuple(await gather_in_order(_rate_once(example, [each], each.id, assignment, judge) for each in criteria))
 
 
 def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Rating]:

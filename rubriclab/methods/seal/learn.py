@@ -21,8 +21,8 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, scores_of, silent
-from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, shown_once
+from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress, scores_of
+from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, show_once
 from rubriclab.methods.questions import (
     MIN_ANSWERS,
     AnswerMatrix,
@@ -61,7 +61,7 @@ async def learn(
     *,
     judge: Judge,
     generator: Judge,
-    on_progress: Progress = silent,
+    on_progress: Progress = ignore_progress,
     **_unused: Any,
 ) -> Learned:
     """Return the part with the questions that SEAL keeps, and the dropped ones with the reasons.
@@ -211,7 +211,7 @@ def learning_calls(training_input: TrainingInput, settings: SealSettings) -> Lea
         # The facts of the text and of its source.
         facts = 1 if settings.facts == "one call" else 2
         judge += facts if kind == "fact" else int(split_by_judge(kind, settings))
-    return LearningCalls(judge, int(settings.proposed > 0), len(shown(training_input)))
+    return LearningCalls(judge, int(settings.proposed > 0), len(texts_to_show(training_input)))
 
 
 TOKENS_PER_PROPOSAL = 200
@@ -256,7 +256,7 @@ async def propose(
     """Return new questions, the definitions of their sub-dimensions, and what went wrong if the request failed."""
     if not settings.proposed:
         return (), {}, None
-    texts = shown(training_input)
+    texts = texts_to_show(training_input)
     answer = await first_usable(propose_prompt(training_input, texts, settings), generator)
     if answer.value is None:
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
@@ -293,7 +293,7 @@ def propose_prompt(
         "beside": [assignment.words.called(material) for material in units.beside],
         "known": [{"name": sub.name, "question": each.text} for sub in subs for each in sub.questions],
         "count": settings.proposed,
-        "texts": shown_once(
+        "texts": show_once(
             [
                 {
                     **Assignment.text_fields(example),
@@ -308,7 +308,7 @@ def propose_prompt(
     return Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=longest)
 
 
-def shown(training_input: TrainingInput) -> tuple[Example, ...]:
+def texts_to_show(training_input: TrainingInput) -> tuple[Example, ...]:
     """Return at most `SHOWN` labelled texts at even distances in the ranking by score, lowest first."""
     labels = training_input.labels
     ranked = sorted(training_input.examples, key=lambda example: (labels[example.id], example.id))

@@ -696,7 +696,7 @@ async def _with_facts(
     )
 
 
-def normalised(weights: Sequence[float]) -> FloatArray:
+def normalise(weights: Sequence[float]) -> FloatArray:
     """Return weights in shares that sum to 1, shape (questions,).
 
     Equation 5 wants every weight above zero; the prompts of the paper's appendix D allow zero, and so does this.
@@ -718,7 +718,7 @@ def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
 
     NaN for a unit whose missing verdicts have half of the weight or more.
     """
-    shares, present = normalised(weights), ~np.isnan(verdicts)
+    shares, present = normalise(weights), ~np.isnan(verdicts)
     # Rounded, so that half is half whatever the order of the sum.
     weight = np.round(present @ shares, 9)
     good = np.where(present, verdicts, 0.0) @ shares
@@ -765,7 +765,7 @@ def score_verdicts(
     fault = verdicts.fault or (None if any(weights) else "the judge gives none of these questions any weight")
     ratings = rate_questions(verdicts, questions)
     if not fault and (verdicts.weights or len(set(weights)) > 1):
-        shares = normalised(weights).tolist()
+        shares = normalise(weights).tolist()
         ratings = tuple(replace(each, weight=round(w, DIGITS)) for each, w in zip(ratings, shares, strict=True))
     if verdicts.units and not fault:
         share = mean_of_units(unit_scores(verdict_matrix(verdicts, questions), weights))
