@@ -89,7 +89,7 @@ def test_a_plain_text_comes_from_a_file_or_standard_input_and_is_shown_as_json_a
 
 
 def test_it_is_said_which_text_is_meant_where_that_is_not_clear(lab: Lab, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"has \d+ texts, and one is explained; name it with id='ID'"):
+    with pytest.raises(SettingsError, match=r"has \d+ texts, and one is explained; name it with `id=ID`"):
         lab.explain("news", HELDOUT)
     with pytest.raises(DataError, match="no text with the id 'nobody'"):
         lab.explain("news", HELDOUT, id="nobody")

@@ -146,8 +146,8 @@ def test_errors_are_the_same_in_another_process(kind: type[RubriclabError]) -> N
 @pytest.mark.parametrize(
     ("settings", "cluster", "message"),
     [
-        ({"record": Path("r.jsonl")}, None, "workers=2: record works in one process only"),
-        ({"options": JudgeOptions(batch=True)}, None, "workers=2: batch works in one process only"),
+        ({"record": Path("r.jsonl")}, None, "`workers=2`: `record` works in one process only"),
+        ({"options": JudgeOptions(batch=True)}, None, "`workers=2`: `batch` works in one process only"),
         ({"location": ":memory:"}, None, "the store is in memory, where other processes cannot read it"),
         ({}, "auto", "The store is a file of this machine, which the machines of a cluster cannot share"),
     ],

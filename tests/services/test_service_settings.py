@@ -81,7 +81,7 @@ def test_the_last_of_several_values_counts() -> None:
 @pytest.mark.parametrize("pair", ["", "seeval", "seeval.k", "=3", "k=3", "seval.k=3", ".k=3", "SEEVAL.samples=3"])
 def test_a_pair_of_another_form_or_method_is_not_understood(pair: str) -> None:
     complaint = refused(SEEVAL, [pair])
-    assert complaint.startswith(f"settings {pair!r} is not understood; write METHOD.NAME=VALUE")
+    assert complaint.startswith(f"`settings` {pair!r} is not understood; write METHOD.NAME=VALUE")
     assert all(name in complaint for name in METHOD_NAMES)
 
 
