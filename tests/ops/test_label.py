@@ -1,0 +1,310 @@
+"""Labelling: the order of texts, judgments and their agreement, the rows for learning, and what to label next."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from label_samples import judged, question, texts, withdrawn
+from planning_samples import rated, trained
+from pydantic import ValidationError
+
+from rubriclab.data.annotations import PairwiseComparison
+from rubriclab.data.readers import from_rows
+from rubriclab.errors import SettingsError
+from rubriclab.models.judgment import (
+    Consistency,
+    History,
+    HumanJudgment,
+    LabelQuestion,
+    consistency_of,
+    deal,
+    progress_of,
+    rater_agreement,
+    rater_name,
+)
+from rubriclab.models.text import Example, parse_scale
+from rubriclab.ops.label import LabelText, PoolText, labelled_rows, make_plan as plan, plan_row, select_texts
+from rubriclab.report.planning import why
+from rubriclab.stats.reliability import krippendorff_alpha
+
+SIZES = st.tuples(st.integers(1, 12), st.integers(1, 9))
+NAMES = st.text(min_size=1, max_size=20)
+
+
+@given(SIZES, NAMES)
+def test_every_text_comes_once_and_a_tenth_twice(size: tuple[int, int], rater: str) -> None:
+    own = texts(*size)
+    items = deal(own, rater)
+    first = [item.text for item in items if not item.again]
+    again = [item.text for item in items if item.again]
+    assert sorted(first) == sorted(text.key for text in own)
+    assert len(again) == len(set(again)) == (len(own) + 5) // 10
+    assert deal(own, rater) == items
+
+
+@given(st.integers(6, 60), NAMES)
+def test_a_repeat_comes_at_least_three_items_after_the_first_time(count: int, rater: str) -> None:
+    items = deal(texts(count, 1), rater)
+    place = {item.text: number for number, item in enumerate(items) if not item.again}
+    distances = [number - place[item.text] for number, item in enumerate(items) if item.again]
+    assert distances
+    assert min(distances) >= (6 if count >= 20 and count % 10 == 0 else 3)
+
+
+@given(NAMES)
+def test_rivals_come_one_after_the_other(rater: str) -> None:
+    own = texts(6, 4)
+    group = {text.key: text.example.group for text in own}
+    in_order = [group[item.text] for item in deal(own, rater) if not item.again]
+    assert [name for name, _ in groupby(in_order)] == list(dict.fromkeys(in_order))
+
+
+def test_raters_get_different_orders_and_repeats() -> None:
+    own = texts(10, 3)
+    assert len({deal(own, rater) for rater in ("anna", "ben", "cleo")}) == 3
+    repeats = [frozenset(item.text for item in deal(own, rater) if item.again) for rater in ("anna", "ben", "cleo")]
+    assert len(set(repeats)) == 3
+
+
+def test_the_latest_judgment_applies_and_a_withdrawal_restores_the_one_before() -> None:
+    one, two = judged("anna", "a", value=3), judged("anna", "a", value=4)
+    history = History([one, two])
+    assert history.of("anna") == {("a", False): two}
+    assert history.latest("anna", history.of("anna")) == two
+    history.add(withdrawn(two))
+    assert history.of("anna") == {("a", False): one}
+    assert history.latest("anna", history.of("anna")) == one
+    history.add(withdrawn(one))
+    assert history.of("anna") == {}
+    assert history.latest("anna", history.of("anna")) is None
+    assert history.raters == ()
+
+
+def test_raters_and_repeats_are_kept_apart() -> None:
+    history = History(
+        [judged("anna", "a", value=1), judged("ben", "a", value=2), judged("anna", "a", value=5, again=True)]
+    )
+    assert [(each.rater, each.again, each.value) for each in history.all()] == [
+        ("anna", False, 1),
+        ("anna", True, 5),
+        ("ben", False, 2),
+    ]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 5) | st.none()), max_size=12))
+def test_undoing_everything_leaves_nothing_and_each_step_is_exact(steps: list[tuple[str, int | None]]) -> None:
+    """`None` undoes; a list of values for each text is the reference."""
+    history, stack = History(), list[tuple[str, int]]()
+    for key, value in steps:
+        if value is not None:
+            history.add(judged("anna", key, value=value))
+            stack.append((key, value))
+        elif latest := history.latest("anna", history.of("anna")):
+            history.add(withdrawn(latest))
+            stack.pop()
+        assert {item[0]: judgment.value for item, judgment in history.of("anna").items()} == dict(stack)
+
+
+def test_a_judgment_without_what_its_kind_needs_is_refused() -> None:
+    for wrong in (
+        {"kind": "rating"},
+        {"kind": "skipped", "value": 3},
+        {"kind": "withdrawal"},
+        {"kind": "rating", "value": float("nan")},
+    ):
+        with pytest.raises(ValidationError):
+            judged("anna", "a", **wrong)
+
+
+def test_a_question_is_another_one_if_anything_in_it_changes() -> None:
+    whole, same = question("1:5:whole"), question("1.0:5.0:whole")
+    assert whole.digest == same.digest
+    assert whole.digest != question("1:5:any").digest
+    assert LabelQuestion(
+        whole.words, whole.aspect.model_copy(update={"definition": "x"}), parse_scale("1:5:whole")
+    ).digest != (whole.digest)
+
+
+def test_texts_are_told_apart_by_id_and_content() -> None:
+    assert len({text.key for text in texts(3, 3)}) == 9
+
+
+@pytest.mark.parametrize("name", ["", "  ", None, 3, "a\nb", "a\x00b", "\u202eanna", "x" * 61, "\ud800"])
+def test_a_rater_needs_a_name_that_can_be_shown(name: object) -> None:
+    with pytest.raises(SettingsError):
+        rater_name(name)
+
+
+@pytest.mark.parametrize("name", ["anna", "Анна", "李", "a.b", "O'Neil <x>", "<script>alert(1)</script>"])
+def test_a_rater_may_have_any_name(name: str) -> None:
+    assert rater_name(f" {name}\t") == name
+
+
+def test_time_left_is_the_median_of_the_own_answers() -> None:
+    items = deal(texts(3, 3), "anna")
+    keys = [item.text for item in items if not item.again]
+    history = History(judged("anna", key, value=3, seconds=seconds) for key, seconds in zip(keys, (2, 4), strict=False))
+    assert progress_of(items, history.of("anna")).seconds_left is None
+    history.add(judged("anna", keys[2], value=3, seconds=900))
+    history.add(judged("anna", keys[3], kind="skipped"))
+    progress = progress_of(items, history.of("anna"))
+    assert (progress.done, progress.skipped, progress.total, progress.seconds_left) == (3, 1, 10, 4 * 7)
+
+
+def test_consistency_compares_second_with_first_ratings() -> None:
+    history = History(
+        [
+            judged("anna", "a", value=3),
+            judged("anna", "a", value=4, again=True),
+            judged("anna", "b", value=2),
+            judged("anna", "b", value=2, again=True),
+            judged("anna", "c", value=1, again=True),
+            judged("anna", "d", value=1),
+            judged("anna", "d", again=True),
+        ]
+    )
+    assert consistency_of(history.of("anna")) == Consistency(repeats=2, same=0.5, difference=0.5)
+    assert consistency_of(history.of("ben")) is None
+
+
+def test_agreement_is_alpha_of_first_ratings_over_groups() -> None:
+    own = texts(6, 2)
+    values = {"anna": [1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 1, 2], "ben": [1, 3, 3, 4, 4, 5, 4, 2, 2, 1, 2, 2]}
+    history = History(
+        judged(rater, text.key, value=value)
+        for rater, numbers in values.items()
+        for text, value in zip(own, numbers, strict=True)
+    )
+    history.add(judged("anna", own[0].key, value=5, again=True))
+    history.add(judged("cleo", "a text of another file", value=5))
+    found = rater_agreement(history, own)
+    clusters = [number // 2 for number in range(12)]
+    expected = krippendorff_alpha(list(values.values()), "interval", clusters)
+    assert (found.raters, found.units) == (2, 12)
+    assert found.alpha.value == pytest.approx(expected.value)
+    assert found.alpha.low < found.alpha.value < found.alpha.high
+
+
+def test_agreement_needs_two_raters() -> None:
+    own = texts(2, 2)
+    assert rater_agreement(History([judged("anna", own[0].key, value=1)]), own) is None
+    assert rater_agreement(History(), own) is None
+
+
+def test_consistency_and_agreement_leave_out_other_files() -> None:
+    own = texts(3, 2)
+    history = History()
+    for rater in ("anna", "ben"):
+        history.add(judged(rater, "a text of another file", value=3))
+        history.add(judged(rater, "a text of another file", value=3, again=True))
+        history.add(judged(rater, own[0].key, value=3))
+    assert progress_of(deal(own, "anna"), history.of("anna")).consistency is None
+    assert rater_agreement(history, own).units == 1
+
+
+def text(**fields: Any) -> LabelText:
+    (example,) = from_rows([{"id": "a", "output": "One.", **fields}])
+    assert isinstance(example, Example)
+    return LabelText(example, {})
+
+
+def rating_of(own: LabelText, value: float | None, reason: str = "") -> HumanJudgment:
+    return HumanJudgment(
+        id=f"{own.example.id}{value}",
+        question="q",
+        aspect="coherence",
+        rater="anna",
+        kind="cannot judge" if value is None else "rating",
+        text=own.key,
+        value=value,
+        reason=reason,
+        created=datetime.now(UTC),
+    )
+
+
+def test_labels_of_others_stay_and_count_in_the_mean() -> None:
+    own = text(
+        scores={"coherence": 2, "fluency": 5},
+        annotations={"coherence": {"ben": 1, "cleo": 3}, "fluency": [5, 5]},
+        reasons={"coherence": "short"},
+    )
+    (row,) = labelled_rows([own], History([rating_of(own, 5, "clear")]), "coherence")
+    assert row["annotations"] == {"coherence": {"ben": 1, "cleo": 3, "anna": 5}, "fluency": [5, 5]}
+    assert row["scores"] == {"coherence": 3, "fluency": 5}
+    assert row["reasons"] == {"coherence": {"earlier": "short", "anna": "clear"}}
+
+
+def test_labels_without_names_are_named_earlier() -> None:
+    listed, scored = text(annotations={"coherence": [1, 2]}), text(id="b", scores={"coherence": 2})
+    rows = list(labelled_rows([listed, scored], History([rating_of(listed, 3), rating_of(scored, 4)]), "coherence"))
+    assert [row["annotations"]["coherence"] for row in rows] == [
+        {"earlier 1": 1, "earlier 2": 2, "anna": 3},
+        {"earlier": 2, "anna": 4},
+    ]
+    assert [row["scores"]["coherence"] for row in rows] == [2, 3]
+
+
+def test_texts_that_nobody_could_judge_are_left_out_unless_they_have_a_label() -> None:
+    own, labelled = text(), text(id="b", scores={"coherence": 2})
+    history = History([rating_of(own, None), rating_of(labelled, None, "unclear")])
+    (row,) = labelled_rows([own, labelled], history, "coherence")
+    assert (row["id"], row["scores"], row["reasons"]) == ("b", {"coherence": 2}, {"coherence": {"anna": "unclear"}})
+
+
+def test_comparisons_of_the_file_stay() -> None:
+    own, other = text(), text(id="b", output="Two.")
+    former = [PairwiseComparison("a", "b", tie=True, rater="ben")]
+    rows = list(labelled_rows([own, other], History(), "coherence", former))
+    assert [row["id"] for row in rows[:2]] == ["a", "b"]
+    assert rows[2] == {"preferred": "a", "over": "b", "tie": True, "rater": "ben"}
+
+
+RUBRIC, RECORD = trained()
+POOL = [rated(number) for number in range(20)]
+
+
+def test_every_text_of_the_pool_can_be_planned() -> None:
+    found = plan(RUBRIC, RECORD, POOL, 50)
+    assert len(found.texts) == found.pool == 20
+
+
+def test_the_reason_names_a_criterion_with_the_score_that_the_text_has() -> None:
+    by_id = {each.example.id: each for each in POOL}
+    for each in plan(RUBRIC, RECORD, POOL, 8).texts:
+        assert each.unusual is not None
+        assert by_id[each.example.id].ratings[each.unusual.criterion.id] == each.unusual.rating
+        assert plan_row(each)["why"] == why(each)
+
+
+def test_groups_without_labels_come_first_whole_and_farthest_from_what_is_labelled() -> None:
+    pool = np.array([[0.0, 0], [9, 9], [2, 2], [3, 3], [4, 0], [1, 1]])
+    groups = ["known", "known", "near", "near", "far", "near"]
+    labelled, labelled_groups = np.array([[0.0, 0], [0.2, 0]]), ["known", "known"]
+    rows = select_texts(pool, groups, labelled, labelled_groups, np.array([0.9, 0.1]))
+    assert rows == [4, 3, 2, 5, 1, 0]
+    assert select_texts(pool, groups, labelled, labelled_groups, np.array([0.1, 0.9])) == [3, 2, 5, 4, 1, 0]
+
+
+def test_a_group_like_one_just_selected_waits() -> None:
+    pool = np.array([[5.0], [5.1], [-3.0]])
+    rows = select_texts(pool, ["a", "b", "c"], np.array([[0.0]]), ["known"], np.array([1.0]))
+    assert rows == [1, 2, 0]
+
+
+def test_a_question_is_told_as_it_was_answered() -> None:
+    flat = [PoolText(each.example, {**each.ratings, "links": 3.0, "direct": 3.0}) for each in POOL]
+    reasons = [why(each) for each in plan(RUBRIC, RECORD, flat, 20).texts]
+    asked = [reason for reason in reasons if "Is it easy to follow?" in reason]
+    assert asked
+    assert all(" yes here, as for " in reason or " no here, as for " in reason for reason in asked)
+
+
+def test_a_missing_score_is_no_reason() -> None:
+    pool = [PoolText(each.example, {**each.ratings, "links": None}) for each in POOL]
+    found = plan(RUBRIC, RECORD, pool, 5)
+    assert all(each.unusual is None or each.unusual.criterion.id != "links" for each in found.texts)
