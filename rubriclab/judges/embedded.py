@@ -240,10 +240,14 @@ def _propose(fields: Fields) -> Answer:
         "reasoning": f"Compared text features with the labels of {len(fields['observations'])} texts.",
         "hypotheses": [
             {"trait": " and ".join(each.feature.title for each in bundle), "statement": worded(fields, bundle)}
-            | {"levels": levels}
+            | {"levels": levels, "needs_source": _need_source(bundle)}
             for bundle in bundles
         ],
     }
+
+
+def _need_source(found: Sequence[Reading]) -> bool:
+    return any(reading.feature.needs for reading in found)
 
 
 def _rated(fields: Fields, criterion: Fields) -> tuple[float, str]:
@@ -299,14 +303,18 @@ def _elaborate(fields: Fields) -> Answer:
     return {"reasoning": "Cut the features that it speaks of at several points.", "questions": found[: fields["most"]]}
 
 
-def _new(fields: Fields, reading: Reading) -> dict[str, str]:
-    return {"text": _question(reading), **(_PRESUPPOSED if fields["self_contained"] else {})}
+def _new(fields: Fields, reading: Reading) -> Answer:
+    stated = {**_PRESUPPOSED, "needs_source": _need_source([reading])} if fields["self_contained"] else {}
+    return {"text": _question(reading), **stated}
 
 
 def _filter(fields: Fields) -> Answer:
     fine = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
     fine |= _PRESUPPOSED
-    return {question["id"]: fine for question in fields["questions"]}
+    return {
+        question["id"]: {**fine, "needs_source": _need_source(readings(fields, question["text"]))}
+        for question in fields["questions"]
+    }
 
 
 def _answers(fields: Fields) -> Answer:

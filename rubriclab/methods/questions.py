@@ -126,6 +126,7 @@ def make_question(
     author: Literal["written by hand", "prior knowledge"] = "written by hand",
     absent: YesNo | None = None,
     broken: YesNo | None = None,
+    needs_source: bool = True,
     examples: tuple[str, ...] = (),
     reasons: tuple[CitedReason, ...] = (),
 ) -> Criterion:
@@ -144,6 +145,7 @@ def make_question(
         statement=text,
         evidence=Evidence(origin="seed questions" if seed else author, examples=examples, reasons=reasons),
         question=Question(origin=origin, seed=seed, better=better, absent=absent, broken=broken),
+        needs_source=needs_source,
     )
 
 

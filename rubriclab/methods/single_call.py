@@ -100,14 +100,15 @@ def judge_prompt(
     Raises:
         ValueError: if an id names two criteria.
     """
+    criteria = [criterion for part in parts for criterion in part.criteria]
     fields = {
         **assignment.assessable_fields(),
-        **assignment.text_fields(example),
+        **assignment.text_fields(example, with_source=any(each.needs_source for each in criteria)),
         **shown_criteria(parts),
         "score_only": not reasons,
     }
     tokens = {"hypothesis": TOKENS_PER_RATING, "question": TOKENS_PER_ANSWER, "score": TOKENS_PER_SCORE}
-    longest = TOKENS_AROUND + sum(tokens[criterion.kind] for part in parts for criterion in part.criteria)
+    longest = TOKENS_AROUND + sum(tokens[criterion.kind] for criterion in criteria)
     return Prompt(TEMPLATE, fields, judgments_form(fields, reasons=reasons), max_tokens=longest)
 
 
@@ -297,7 +298,8 @@ def judge_group_prompt(
     """
     if len(_by_input(examples)) > 1:
         raise ValueError("texts rated in one call belong to one group and have the same source and context")
-    shown = assignment.text_fields(examples[0])
+    with_source = any(each.needs_source for part in parts for each in part.criteria)
+    shown = assignment.text_fields(examples[0], with_source=with_source)
     fields = {
         **assignment.assessable_fields(),
         "source": shown["source"],

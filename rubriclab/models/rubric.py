@@ -123,6 +123,8 @@ class Criterion(FrozenModel):
             levels; or a `feature` of the text, whose `id` is its name.
         demonstrations: labelled texts in its prompt.
         steps: evaluation steps in its prompt; empty for none.
+        needs_source: whether it compares the text with its source or context. A prompt shows these only if one of its
+            criteria needs them.
     """
 
     id: str
@@ -135,6 +137,7 @@ class Criterion(FrozenModel):
     question: Question | None = None
     demonstrations: tuple[Demonstration, ...] = ()
     steps: str = ""
+    needs_source: bool = Field(True, exclude_if=lambda needed: needed)
 
     @model_validator(mode="after")
     def _matches_kind(self) -> Self:
@@ -312,6 +315,7 @@ def _wording(criterion: Criterion) -> dict[str, JsonValue]:
         question = criterion.question
         wording |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
         wording |= {"supported by facts of": question.support} if question.support else {}
+    wording |= {} if criterion.needs_source else {"needs the source": False}
     for shown in criterion.demonstrations:
         values = shown.model_dump(mode="json", exclude={"example"})
         wording |= {

@@ -433,9 +433,10 @@ class Assignment:
         return fields
 
     @staticmethod
-    def text_fields(example: Example) -> dict[str, Any]:
-        """Return the fields of a text in prompts, without its labels."""
-        return {"source": example.source, "context": example.context, "output": example.output}
+    def text_fields(example: Example, *, with_source: bool = True) -> dict[str, Any]:
+        """Return the fields of a text in prompts, without its labels; source and context only where they are needed."""
+        source, context = (example.source, example.context) if with_source else (None, None)
+        return {"source": source, "context": context, "output": example.output}
 
 
 class _ShippedTask(BaseModel):

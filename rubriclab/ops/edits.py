@@ -393,7 +393,8 @@ def reworded(criterion: Criterion, method: str, text: str, name: str) -> Criteri
     question = criterion.question
     if question and better:
         question = question.model_copy(update={"better": better})
-    own = {"id": name, "statement": statement if question else text, "question": question}
+    # Another wording may compare the text with its source.
+    own = {"id": name, "statement": statement if question else text, "question": question, "needs_source": True}
     return Criterion(**{**dict(criterion), **own, "evidence": _evidence([criterion])})
 
 
@@ -416,6 +417,7 @@ def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) ->
         "evidence": _evidence(criteria),
         "levels": levels(scale) if first.kind == "hypothesis" else (),
         "trait": trait_of(text) if first.kind == "hypothesis" else first.trait,
+        "needs_source": True,
     }
     if first.question:
         update["question"] = Question(origin="seed", better=better or first.question.better)

@@ -225,6 +225,7 @@ async def augment(
                     origin=each.origin,
                     absent=each.question.absent,
                     broken=each.question.broken,
+                    needs_source=each.question.needs_source,
                     examples=each.examples,
                     reasons=each.reasons,
                 )
@@ -482,13 +483,15 @@ async def _verdicts(
 def _with_findings(question: Criterion, verdict: QuestionVerdict) -> Criterion:
     """Return the question with "no" as its good answer if the verdict says so, and with the answers it presupposes.
 
-    Answers stated in a seed or by the generator are not changed.
+    Answers stated in a seed or by the generator are not changed. Of a seed, the verdict says whether it needs the
+    source.
     """
     stated = question_of(question)
     update: dict[str, Any] = {"absent": stated.absent or verdict.absent, "broken": stated.broken or verdict.broken}
     if verdict.yes_means == "worse" and not is_seed(question):
         update["better"] = "no"
-    return question.model_copy(update={"question": stated.model_copy(update=update)})
+    needs_source = verdict.needs_source if is_seed(question) else question.needs_source
+    return question.model_copy(update={"question": stated.model_copy(update=update), "needs_source": needs_source})
 
 
 def _why_dropped(question: Criterion, verdict: QuestionVerdict, aspect: str) -> str | None:

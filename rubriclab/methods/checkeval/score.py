@@ -152,6 +152,7 @@ Readable = Annotated[YesNo, BeforeValidator(_readable)]
 
 # What is not requested: absent from the schema, and ignored in a reply.
 NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
+Needed = Annotated[bool, BeforeValidator(lambda _: True), SkipJsonSchema()]
 
 
 class AnswerEntry(BaseModel):
@@ -167,11 +168,15 @@ def of_questions(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
 
 
 class FinerQuestion(BaseModel):
-    """A new question, with the answers where the thing asked about is absent and where the text is broken."""
+    """A new question, with the answers where the thing asked about is absent and where the text is broken.
+
+    `needs_source` says whether the answer depends on the text's source or context.
+    """
 
     text: Wording
     absent: Readable
     broken: Readable
+    needs_source: bool = True
     reasons: NothingToCite = []
 
 
@@ -212,6 +217,7 @@ class QuestionVerdict(BaseModel):
     reasoning: Reason
     absent: Readable
     broken: Readable
+    needs_source: bool = True
     yes_means: Annotated[Literal["better", "worse", "neither"], BeforeValidator(_plain)]
     about: str
     style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], BeforeValidator(_plain)]
@@ -253,7 +259,11 @@ class WrittenSeeds(BaseModel):
 # The forms without stated answers (paper), and with the numbers of cited reasons.
 
 
-_UNSTATED: Any = {"absent": (NotAsked, None), "broken": (NotAsked, None)}
+_UNSTATED: Any = {
+    "absent": (NotAsked, None),
+    "broken": (NotAsked, None),
+    "needs_source": (Needed, True),
+}
 _CITED: Any = {"reasons": (CitedNumbers, [])}
 
 _PlainQuestion = create_model(
@@ -414,7 +424,7 @@ def answer_prompts(
     for group in groups[settings.ask]:
         fields = {
             **assignment.fields(),
-            **assignment.text_fields(example),
+            **assignment.text_fields(example, with_source=any(each.needs_source for each in group)),
             "bare": bare,
             # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
             "sub_dimensions": sub_dimension_fields(group, dimensions, presupposed=not bare),

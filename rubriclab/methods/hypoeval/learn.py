@@ -385,11 +385,12 @@ class LevelText(BaseModel):
 
 
 class Hypothesis(BaseModel):
-    """A proposed hypothesis: one trait, level by level."""
+    """A proposed hypothesis: one trait, level by level, and whether it compares the text with its source or context."""
 
     trait: Annotated[str, at_most(MAX_NAME_LENGTH)]
     statement: Annotated[str, at_most(MAX_WORDING_LENGTH)]
     levels: list[LevelText]
+    needs_source: bool = True
     reasons: NothingToCite = []
 
     @model_validator(mode="after")
@@ -418,6 +419,7 @@ class Hypothesis(BaseModel):
             trait=self.trait.strip(),
             statement=self.statement.strip(),
             levels=tuple(Level(score=level.score, description=level.description.strip()) for level in levels),
+            needs_source=self.needs_source,
             evidence=evidence.model_copy(update={"reasons": reasons}),
         )
 

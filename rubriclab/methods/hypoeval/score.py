@@ -160,7 +160,8 @@ async def _rate_once(
 
 def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> dict[str, Any]:
     payload = [criterion_payload(criterion) for criterion in criteria]
-    return {**assignment.fields(), **assignment.text_fields(example), "criteria": payload}
+    text = assignment.text_fields(example, with_source=any(each.needs_source for each in criteria))
+    return {**assignment.fields(), **text, "criteria": payload}
 
 
 NOT_REQUESTED = "the judge was never asked about this text by this criterion"
