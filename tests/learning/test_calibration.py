@@ -116,14 +116,6 @@ def test_the_standard_error_takes_the_texts_of_a_group_together():
     assert standard_error(values, np.zeros(40, dtype=int)) == math.inf
 
 
-def test_conformal_keeps_the_signed_errors_of_the_scores():
-    labels = np.arange(1.0, 21.0)
-    scores = labels + np.array([1.0, -2.0] * 10)
-    found = conformal(scores, labels, 0.9)
-    assert found is not None
-    assert (found.errors, found.confidence) == ((-1.0,) * 10 + (2.0,) * 10, 0.9)
-
-
 def test_texts_without_a_score_bound_nothing_and_too_few_give_no_intervals():
     labels = np.arange(1.0, 11.0)
     scores = np.where(labels > 8, np.nan, labels)

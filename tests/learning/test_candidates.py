@@ -1,22 +1,30 @@
-"""Candidates of several methods: what each method found, side by side, and what is known of every one."""
+"""Candidates of several methods: what each method found, side by side, and how it is named."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from candidate_plans import TEXTS, Everything, found_by, labels, plan, plans
-from hypoeval_scripts import assignment
+from checkeval_scripts import question
+from holistic_scripts import whole
+from hypoeval_scripts import assignment, criterion
+from hypothesis import given, strategies as st
 
 from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.learning.candidates import NOT_JUDGED, Candidates
+from rubriclab.learning.candidates import NOT_JUDGED, Candidates, all_criteria, rename_criteria, unique_names
 from rubriclab.methods.method import Learned
 from rubriclab.models.base import digest
+from rubriclab.models.rubric import (
+    Criterion,
+    DroppedCriterion,
+    Evidence,
+    Part,
+)
 
 USUAL = ("hypoeval", "checkeval", "seeval", "direct")
 EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "text_features")
@@ -97,12 +105,6 @@ async def test_texts_shown_beside_others_have_no_score_and_count_as_seen():
     assert len(shown) == 3
     for text, row in zip(found.examples, found.cells, strict=True):
         assert (row[place].reason == NOT_JUDGED) == (row[place].score is None) == (text.id in shown)
-
-
-async def test_in_a_joint_training_every_hypothesis_is_rated_on_every_text():
-    found = await found_by(plan("hypoeval"), plan("direct"))
-    assert len(columns(found, "hypoeval")) > 5
-    assert not np.isnan(found.table(assignment(), "by method").values).any()
 
 
 async def test_notes_say_which_method_they_are_of():
@@ -203,11 +205,6 @@ async def test_criteria_of_a_method_take_the_calls_that_its_settings_say(name, a
     assert found.calls([found.ids[place] for place in columns(found, "text_features")], assignment(), "by method") == 0
 
 
-async def test_criteria_that_share_a_call_take_one():
-    found = await found_by(*plans("hypoeval", "checkeval", "seeval", "direct", "text_features"))
-    assert found.calls(found.ids, assignment(), "in one call") == 1
-
-
 async def test_calls_count_the_samples_of_a_weighted_score():
     found = await found_by(plan("direct", scoring="weighted", samples=7), plan("text_features"))
     assert found.calls(found.ids, assignment(), "by method") == 7
@@ -275,7 +272,73 @@ async def test_plans_must_be_of_different_methods_about_the_same_texts(given):
 # Names
 
 
-async def test_the_texts_of_the_record_keep_what_they_came_with():
-    marked = [replace(text, system="s1") for text in TEXTS]
-    found = await found_by(*plans("direct", texts=marked))
-    assert found.examples == tuple(sorted(marked, key=lambda text: text.id))
+def part(method, *criteria: Criterion, dropped: tuple[tuple[Criterion, str], ...] = ()) -> Part:
+    left = tuple(DroppedCriterion(criterion=each, reason=reason) for each, reason in dropped)
+    return Part(method=method, settings={}, criteria=criteria, dropped=left)
+
+
+def measure(name: str) -> Criterion:
+    evidence = Evidence(origin="definition")
+    return Criterion(id=name, kind="feature", trait="trait", statement="Counted.", evidence=evidence)
+
+
+def test_the_score_that_a_method_keeps_is_called_after_it():
+    explained = part("seeval", whole(id="e2"), dropped=((whole(id="e1"), "e2 tracks the labels better"),))
+    assert unique_names([explained, part("direct", whole())]) == [{"e2": "seeval", "e1": "e1"}, {"score": "direct"}]
+    assert unique_names([part("hypoeval", criterion("direct")), part("direct", whole())])[1] == {
+        "score": "direct.score"
+    }
+
+
+def test_a_renamed_part_speaks_of_its_criteria_by_their_new_names():
+    before = part(
+        "checkeval",
+        question("a1"),
+        question("a1-e1", seed="a1"),
+        dropped=(
+            (question("b1"), "answers as a1 does (correlation 0.97)"),
+            (question("b2", seed="b1"), "says what a1-e1 says: a10 and xa1 are others."),
+        ),
+    )
+    after = rename_criteria(before, {"a1": "checkeval.a1", "a1-e1": "a1-e1", "b1": "b1", "b2": "b2"})
+    assert [each.id for each in all_criteria(after)] == ["checkeval.a1", "a1-e1", "b1", "b2"]
+    assert [each.question.seed for each in all_criteria(after) if each.question] == [
+        None,
+        "checkeval.a1",
+        None,
+        "b1",
+    ]
+    assert [each.reason for each in after.dropped] == [
+        "answers as checkeval.a1 does (correlation 0.97)",
+        "says what a1-e1 says: a10 and xa1 are others.",
+    ]
+    assert [each.statement for each in all_criteria(after)] == [each.statement for each in all_criteria(before)]
+
+
+def test_the_explanation_kept_is_named_in_the_reasons_too():
+    before = part("seeval", whole(id="e2"), dropped=((whole(id="e1"), "e2 tracks the labels better"),))
+    (left,) = rename_criteria(before, unique_names([before])[0]).dropped
+    assert (left.criterion.id, left.reason) == ("e1", "seeval tracks the labels better")
+
+
+NAMES = st.lists(st.sampled_from(["x", "y", "score", "direct", "hypoeval", "hypoeval.x", "checkeval.x"]), unique=True)
+
+
+@given(first=NAMES, second=NAMES, third=st.lists(st.sampled_from(["x", "y", "direct"]), unique=True))
+def test_no_name_is_ever_given_twice(first, second, third):
+    parts = [
+        part(method, *map(make, names))
+        for method, make, names in (
+            ("hypoeval", criterion, first),
+            ("checkeval", question, second),
+            ("direct", lambda name: whole(id=name), ["score"]),
+            ("text_features", measure, third),
+        )
+        if names
+    ]
+    named = [rename_criteria(each, names) for each, names in zip(parts, unique_names(parts), strict=True)]
+    ids = [each.id for part in named for each in all_criteria(part)]
+    assert len(set(ids)) == len(ids)
+    assert [each.statement for part in named for each in part.criteria] == [
+        each.statement for part in parts for each in part.criteria
+    ]

@@ -1,4 +1,4 @@
-"""The gate: verdicts on held-out labels."""
+"""The gate on held-out labels, how many more labels would decide, and the agreement of raters."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ import numpy as np
 import pytest
 from gate_tables import follow, measures, table
 from hypothesis import given, settings, strategies as st
-from scipy.stats import pearsonr, spearmanr
+from scipy.stats import pearsonr, spearmanr, t
 
 from rubriclab.learning.gate import (
+    PRIOR,
     _direct_evaluators,
+    decision_chances,
     gate_level,
+    more_labels,
     outcome_of,
+    raters,
+    ratings,
     validation,
 )
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.models.version import MIN_EFFECT, Validation
+from rubriclab.models.text import Example, Scale, labelled
+from rubriclab.models.version import MIN_EFFECT, MoreLabels, Validation
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import Interval, grouped_folds
+from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 
 def gate(found: RatingMatrix, held_out: FloatArray, features: FloatArray | None = None, **more: Any) -> Validation:
@@ -51,13 +58,13 @@ def test_a_rubric_that_knows_the_labels_is_better_than_everybody() -> None:
     assert all(verdict.more_labels is None for verdict in found.verdicts)
 
 
-def test_a_rubric_that_agrees_as_the_same_judge_direct_evaluators_does_not_pass() -> None:
+def test_a_rubric_that_agrees_as_the_same_judge_asked_directly_does_not_pass() -> None:
     judged = table(n=80, quality=(0.9, 0.5))
     found = gate(judged, judged.values[:, 0])
     assert (found.free.outcome, found.outcome, found.deciding.against) == ("better", "not better", "direct")
 
 
-def test_without_the_judge_direct_evaluators_the_free_baselines_decide() -> None:
+def test_without_the_judge_asked_directly_the_free_baselines_decide() -> None:
     judged = table(n=80, quality=(0.9, 0.5))
     found = gate(judged, judged.values[:, 0], direct=None)
     assert (found.outcome, found.deciding) == ("better", found.free)
@@ -74,16 +81,6 @@ def test_a_constant_does_not_pass_though_its_error_is_below_that_of_the_plain_qu
     assert found.outcome == "not better"
 
 
-def test_noise_is_not_let_through_because_the_baselines_do_worse() -> None:
-    judged = table(n=30)
-    noise = np.random.default_rng(11).normal(size=30)
-    backwards = np.tile(-judged.labels[:, np.newaxis], (1, measures(0, 30).shape[1]))
-    backwards[:, 1:] = np.nan
-    found = gate(judged, noise, backwards)
-    assert found.outcome != "better"
-    assert found.verdicts[0].against in ("constant", "best text feature", "all text features")
-
-
 def test_with_baselines_below_zero_the_constant_is_the_one_to_beat() -> None:
     judged = table(n=30)
     features = np.full_like(measures(0, 30), np.nan)
@@ -95,19 +92,6 @@ def test_with_baselines_below_zero_the_constant_is_the_one_to_beat() -> None:
     best = max(baselines, key=lambda name: (baselines[name] or 0, name != "constant"))
     assert found.verdicts[0].against == best
     assert found.outcome == "better"
-
-
-def test_a_rubric_that_tells_no_texts_apart_is_not_better() -> None:
-    found = gate(table(), np.full(40, 2.5))
-    assert found.outcome == "not better"
-    assert found.evaluators[0].pearson == Interval(0, 0, 0)
-
-
-def test_without_any_score_nothing_can_be_said() -> None:
-    found = gate(table(), np.full(40, np.nan))
-    assert (found.outcome, found.n) == ("inconclusive", 0)
-    assert found.verdicts[0].difference == Interval(None)
-    assert found.verdicts[0].more_labels is None
 
 
 def test_standings_are_the_correlations_and_come_best_first() -> None:
@@ -254,3 +238,128 @@ def test_the_plain_question_is_calibrated_without_the_labels_of_the_scored_fold(
     assert other is not None
     assert np.array_equal(usual[fold == 0], other[fold == 0])
     assert not np.array_equal(usual[fold != 0], other[fold != 0])
+
+
+LABELS, SPREAD = 30, 1.0
+
+
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """Return the mean of differences, one a label, with half of its interval."""
+    margin = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean()), float(margin)
+
+
+def decided(value: float, margin: float) -> bool:
+    return value - margin > 0 or value + margin < MIN_EFFECT
+
+
+@pytest.mark.parametrize("more", [60, 200])
+def test_of_open_cases_as_many_are_decided_as_the_chances_say(more: int) -> None:
+    rng, promised, found = np.random.default_rng(more), [], []
+    while len(found) < 1500:
+        values = rng.normal(PRIOR * rng.normal(), SPREAD, LABELS + more)
+        value, margin = interval(values[:LABELS])
+        if not decided(value, margin):
+            promised.append(decision_chances(value, margin, LABELS, LABELS, np.array([float(more)]))[0])
+            found.append(decided(*interval(values)))
+    likely = np.array(promised) > np.median(promised)
+    for half in (likely, ~likely):
+        assert np.mean(np.array(found)[half]) == pytest.approx(np.array(promised)[half].mean(), abs=0.05)
+
+
+def test_what_the_labels_cannot_tell_is_not_promised() -> None:
+    assert more_labels(Interval(0.03, -0.9, 0.96), 200, 10) == MoreLabels(even=None, likely=None)
+    assert more_labels(Interval(None), LABELS, LABELS) is None
+    assert more_labels(Interval(0.1), LABELS, 4) is None
+
+
+@given(st.floats(0.01, 0.5), st.floats(0.01, 0.4), st.integers(5, 100))
+def test_a_larger_difference_needs_no_more_labels(value: float, above: float, clusters: int) -> None:
+    margin = value + above + 0.5
+    more = np.arange(10.0, 301.0, 10)
+    near, far = (decision_chances(each, margin, 100, clusters, more) for each in (value, value + above))
+    assert ((near >= 0) & (near <= 1)).all()
+    assert (far >= near - 0.1).all()
+
+
+SCALE = Scale(low=1, high=5, whole=True)
+
+
+def examples(table, names=None):
+    """Return the texts with the ratings in the columns of a table, three rivals a group."""
+    found = []
+    for number, column in enumerate(np.asarray(table, dtype=float).T):
+        given = ~np.isnan(column)
+        known = {"coherence": tuple(np.array(names)[given].tolist())} if names else {}
+        annotations = {"coherence": tuple(column[given].tolist())}
+        found.append(
+            Example(f"t{number:02}", f"Text {number}.", f"g{number // 3}", annotations=annotations, raters=known)
+        )
+    return labelled(found, "coherence")
+
+
+def rated(texts=45, raters=3, seed=0):
+    rng = np.random.default_rng(seed)
+    worth = rng.normal(3, 1, size=texts)
+    return worth + rng.normal(size=(raters, texts)) * 0.5 - np.array([[0.6], [0], [0]])
+
+
+def test_agreement_and_ceiling_are_of_named_raters():
+    table = rated()
+    table[1, ::4] = np.nan
+    found = raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE)
+    groups = np.repeat(np.arange(15), 3)
+    assert found.alpha.value == pytest.approx(krippendorff_alpha(table, "interval", groups).value, abs=1e-5)
+    assert found.ceiling == pytest.approx(ceiling(table, groups), abs=1e-5)
+
+
+def test_equally_long_lists_are_of_the_same_raters_in_the_same_places():
+    found = examples(rated())
+    assert ratings(found, "coherence").names == ("1", "2", "3")
+    assert raters(found, "coherence", SCALE) == raters(examples(rated(), ["1", "2", "3"]), "coherence", SCALE)
+
+
+def test_lists_of_several_lengths_are_of_nobody_in_particular():
+    table = rated()
+    table[2, 5] = np.nan
+    assert ratings(examples(table), "coherence").names == ()
+    assert raters(examples(table), "coherence", SCALE).ceiling is not None
+
+
+def test_scores_of_nobody_in_particular_are_left_out_where_others_are_named():
+    named = examples([[1.0, 2], [2, 3]], ["anna", "ben"])
+    unnamed = Example("x", "X", "g9", annotations={"coherence": (5.0, 5.0)})
+    found = ratings([*named, unnamed], "coherence")
+    assert found.names == ("anna", "ben")
+    assert np.isnan(found.table[:, 2]).all()
+
+
+@pytest.mark.parametrize("table", [[[1.0, 2, 3]], [[1, np.nan, 3], [np.nan, 2, np.nan]]])
+def test_fewer_than_two_raters_of_a_text_say_nothing(table):
+    assert raters(examples(table, ["anna", "ben"][: len(table)]), "coherence", SCALE) is None
+
+
+def test_examples_without_annotations_say_nothing():
+    plain = [Example("a", "A", "g", scores={"coherence": 3})]
+    assert raters(plain, "coherence", SCALE) is None
+
+
+def test_errors_of_raters_are_from_the_mean_of_the_others():
+    table = rated()
+    table[1, ::4] = np.nan
+    found = raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE).errors
+    errors = [
+        score - np.delete(column, place)[~np.isnan(np.delete(column, place))].mean()
+        for column in table.T
+        for place, score in enumerate(column)
+        if not np.isnan(score)
+    ]
+    assert found.absolute.value == pytest.approx(np.abs(errors).mean(), abs=1e-5)
+    assert found.absolute.low < found.absolute.value < found.absolute.high
+    assert found.near == pytest.approx(np.mean(np.abs(errors) <= 1), abs=1e-5)
+
+
+def test_verdicts_of_raters_have_no_error_in_points():
+    verdicts = Scale(low=0, high=1, whole=True, names=("fail", "pass"))
+    found = raters(examples(np.round(rated() > 3), ["anna", "ben", "cem"]), "coherence", verdicts)
+    assert found.errors is None

@@ -1,18 +1,21 @@
-"""Agreement at each level: values against scipy, intervals against a jackknife written out in full."""
+"""Agreement at each level against scipy, intervals and p values against computations written out in full."""
+
+from __future__ import annotations
 
 import dataclasses
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
+from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr, ttest_1samp
 
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import agreement_value, difference
 from rubriclab.stats.correlation import spearman_rows
-from rubriclab.stats.intervals import Interval, student_interval
+from rubriclab.stats.intervals import Interval, sign_flip_p, student_interval
 
 LEVELS = ["group", "dataset", "system"]
 SCIPYS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
@@ -250,3 +253,33 @@ def test_bad_input_is_refused_with_what_came_and_what_was_expected(change, said)
 def test_importing_statistics_does_not_import_scipy():
     code = "import sys, rubriclab.stats; sys.exit(any(name.startswith('scipy') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+RNG = np.random.default_rng(6)
+
+
+def all_flips(values: np.ndarray) -> float:
+    """Return the share of all flips whose mean is as far from 0."""
+    means = [abs(np.mean(values * signs)) for signs in product([-1, 1], repeat=len(values))]
+    return float(np.mean([mean >= abs(values.mean()) - 1e-12 for mean in means]))
+
+
+@pytest.mark.parametrize("values", [RNG.normal(0.5, 1, size=9), np.array([1.0, 0, 0, 1, -1, 1, 1]), np.ones(6)])
+def test_the_p_value_of_few_groups_counts_all_flips(values):
+    assert sign_flip_p(values) == pytest.approx(all_flips(values))
+
+
+def test_the_p_value_of_many_groups_is_close_to_that_of_the_t_test():
+    values = RNG.normal(0.2, 1, size=80)
+    assert sign_flip_p(values) == pytest.approx(ttest_1samp(values, 0).pvalue, abs=0.02)
+
+
+def test_the_p_value_of_a_difference_flips_the_differences_of_groups():
+    groups = [f"g{number}" for number in range(8) for _ in range(5)]
+    human = RNG.normal(size=40)
+    first, second = human + RNG.normal(size=40), human + 2 * RNG.normal(size=40)
+    rows = np.arange(40).reshape(8, 5)
+    each = [spearmanr(first[row], human[row]).statistic - spearmanr(second[row], human[row]).statistic for row in rows]
+    assert difference(first, second, human, groups, level="group").p == pytest.approx(all_flips(np.array(each)))
+    assert difference(first, second, human, groups, level="dataset").p is None
+    assert difference(first[:20], second[:20], human[:20], groups[:20], level="group").p is None

@@ -127,6 +127,3 @@ def test_constant_rows_are_told_by_exact_equality():
     assert is_constant(rows).tolist() == [True, False, False]  # type: ignore[arg-type]
     assert is_constant(rows, [1, 0, 1]).tolist() == [True, True, False]  # type: ignore[arg-type]
     assert is_constant([5.0]).tolist() == [True]
-
-
-seeds = st.integers(0, 10**6)

@@ -1,4 +1,6 @@
-"""Alpha and kappa: published worked examples, the textbook's formulas written out, symmetries."""
+"""Alpha, kappa and the ceiling: published examples, formulas written out, symmetries, and designs with gaps."""
+
+from __future__ import annotations
 
 import dataclasses
 from itertools import permutations
@@ -6,9 +8,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy import stats
 
 from rubriclab.stats.intervals import Interval, student_interval
-from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
+from rubriclab.stats.reliability import ceiling, ceiling_interval, fleiss_kappa, krippendorff_alpha, variances
 
 METRICS = ["nominal", "interval"]
 NONE = np.nan
@@ -185,3 +188,96 @@ def test_intervals_are_those_of_the_data_without_each_cluster(clustered):
 def test_wrong_input_is_refused(wrong, complaint):
     with pytest.raises(ValueError, match=complaint):
         wrong()
+
+
+# Six targets by four judges: Shrout & Fleiss 1979, table 2; their results are in table 4.
+WORKED = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float).T
+
+
+def test_the_ceiling_is_the_root_of_the_published_consistency_of_the_mean():
+    assert round(ceiling(WORKED) ** 2, 2) == 0.91
+
+
+def test_a_complete_design_is_the_analysis_of_variance():
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(4, 12)) + rng.normal(size=12) + rng.normal(size=(4, 1))
+    k, n = table.shape
+    left = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    rest = np.square(left).sum() / ((k - 1) * (n - 1))
+    found = variances(table)
+    assert found.rest == pytest.approx(rest)
+    assert found.rater == pytest.approx(table.mean(axis=1).var(ddof=1) - rest / n)
+    assert found.text == pytest.approx(table.mean(axis=0).var(ddof=1) - rest / k)
+
+
+def gappy(rng, raters=5, texts=60):
+    worth, severity = rng.normal(size=texts), rng.normal(size=raters) * 0.7
+    table = worth + severity[:, np.newaxis] + rng.normal(size=(raters, texts)) * 1.2
+    table[rng.random(table.shape) < 0.5] = np.nan
+    return table, worth
+
+
+def test_the_ceiling_is_what_a_judge_reaches_who_knows_the_worth():
+    rng = np.random.default_rng(1)
+    ceilings, reached = [], []
+    for _ in range(100):
+        table, worth = gappy(rng)
+        rated = ~np.isnan(table).all(axis=0)
+        ceilings.append(ceiling(table))
+        reached.append(np.corrcoef(np.nanmean(table[:, rated], axis=0), worth[rated])[0, 1])
+    assert np.mean(ceilings) == pytest.approx(np.mean(reached), abs=0.03)
+
+
+def test_within_groups_the_ceiling_knows_that_rivals_are_alike_and_had_the_same_raters():
+    rng = np.random.default_rng(2)
+    group = np.repeat(np.arange(15), 4)
+    ceilings, reached = [], []
+    for _ in range(60):
+        worth = 1.5 * rng.normal(size=15)[group] + rng.normal(size=60)
+        table = np.full((20, 60), np.nan)
+        severity = rng.normal(size=20)
+        for each in range(15):
+            for text in np.flatnonzero(group == each):
+                who = np.arange(each, each + 3) % 20
+                table[who, text] = worth[text] + severity[who] + rng.normal(size=3)
+        own = [values - np.bincount(group, values)[group] / 4 for values in (np.nanmean(table, axis=0), worth)]
+        ceilings.append(ceiling(table, group))
+        reached.append(np.corrcoef(*own)[0, 1])  # type: ignore[arg-type]
+    assert np.mean(ceilings) == pytest.approx(np.mean(reached), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.empty((2, 0)),
+        np.full((2, 3), np.nan),
+        np.array([[1.0, np.nan], [np.nan, 2]]),
+        np.full((2, 4), 3.0),
+        [[1.0], [2]],
+    ],
+)
+def test_nothing_is_said_of_ratings_that_say_nothing(table):
+    assert ceiling(table) is None
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_the_interval_of_the_ceiling_is_the_jackknife_over_groups_on_fisher_s_scale(within):
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(8), 4)
+    table = rng.normal(size=32) + rng.normal(scale=0.8, size=(3, 32))
+
+    def of(texts):
+        return ceiling(table[:, texts], groups[texts] if within else None)
+
+    without = np.arctanh([of(groups != left_out) for left_out in range(8)])
+    error = np.sqrt(7 / 8 * np.square(without - without.mean()).sum())
+    center, margin = np.arctanh(of(groups >= 0)), stats.t.ppf(0.975, 7) * error
+    found = ceiling_interval(table, [str(group) for group in groups], within=within)
+    assert (found.value, found.low, found.high) == pytest.approx(np.tanh([center, center - margin, center + margin]))
+
+
+def test_the_ceiling_of_few_groups_has_no_interval():
+    table = np.array([[1.0, 2, 4, 3, 5, 1], [2.0, 2, 5, 3, 4, 1]])
+    found = ceiling_interval(table, ["a", "a", "a", "b", "b", "b"], within=False)
+    assert found.value == pytest.approx(ceiling(table))
+    assert found.low is None

@@ -1,12 +1,15 @@
-"""Intervals by the jackknife over clusters: against published figures and scipy, and how often they are right."""
+"""Intervals by the jackknife, of new scores and of repeated looks: against references, and how often they are right."""
 
 from __future__ import annotations
 
+import json
 import math
+from bisect import bisect_left
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pydantic import TypeAdapter
 from scipy.stats import t, ttest_1samp
 
 from rubriclab.stats import agreement
@@ -17,8 +20,12 @@ from rubriclab.stats.intervals import (
     MAX_PARTS,
     MIN_GROUPS,
     Interval,
+    confidence_sequence,
+    enough_errors,
+    error_bounds,
     estimate,
     jackknife_error,
+    rounded,
     student_interval,
 )
 
@@ -58,12 +65,6 @@ def test_the_interval_of_a_correlation_is_symmetric_on_fisher_s_scale():
     found = agreement(LSAT, GPA, [f"{place:02}" for place in range(15)], level="dataset").pearson
     center = math.atanh(pearson(LSAT, GPA))
     assert (found.low, found.high) == pytest.approx((math.tanh(center - margin), math.tanh(center + margin)))
-
-
-@pytest.mark.parametrize("clusters", [0, 1, MIN_GROUPS - 1])
-def test_fewer_than_five_clusters_have_no_interval(clusters):
-    found = estimate(mean_of(np.arange(clusters) * 1.0), clusters, elements=clusters)
-    assert found == Interval((clusters - 1) / 2 if clusters else None)
 
 
 def test_a_statistic_that_one_cluster_defines_has_no_interval():
@@ -135,3 +136,128 @@ def test_intervals_hold_the_true_correlation_and_equal_judges_are_seldom_told_ap
     # Of 200 draws at 95 %, fewer than 182 come in one of a hundred, and so do more than 18 at 5 %.
     assert held >= 182
     assert apart <= 18
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 99), st.integers(1, 200), st.sampled_from([0.5, 0.8, 0.9, 0.95]))
+def test_bounds_are_the_weibull_quantiles_with_half_of_the_rest_on_each_side(seed, n, confidence):
+    errors = np.sort(np.random.default_rng(seed).normal(size=n))
+    found = error_bounds(errors.tolist(), confidence)
+    if not enough_errors(n, confidence):
+        assert found == (-math.inf, math.inf)
+        return
+    low, high = np.quantile(errors, [(1 - confidence) / 2, (1 + confidence) / 2], method="weibull")
+    assert found == pytest.approx((min(low, 0), max(high, 0)))
+
+
+@pytest.mark.parametrize(("n", "confidence"), [(19, 0.9), (39, 0.95), (9, 0.8), (199, 0.99)])
+def test_just_enough_errors_are_enough(n, confidence):
+    errors = [float(step - n // 2) for step in range(n)]
+    assert error_bounds(errors, confidence) == (errors[0], errors[-1])
+    assert enough_errors(n, confidence)
+    assert not enough_errors(n - 1, confidence)
+    assert error_bounds([], confidence) == (-math.inf, math.inf)
+
+
+def test_the_score_itself_is_never_outside():
+    assert error_bounds([0.5] * 30, 0.9) == (0.0, 0.5)
+    assert error_bounds([-0.5] * 30, 0.9) == (-0.5, 0.0)
+
+
+@pytest.mark.parametrize("n", [19, 30, 100])
+def test_each_tail_of_skewed_errors_is_left_out_half_as_often_as_promised(n):
+    draws = np.random.default_rng(n).gamma(2.0, size=(10_000, n + 1)) - 2.0
+    known, new = np.sort(draws[:, :-1], axis=1), draws[:, -1]
+    low, high = np.array([error_bounds(row, 0.9) for row in known.tolist()]).T
+    assert (new < low).mean() == pytest.approx(0.05, abs=0.01)
+    assert (new > high).mean() == pytest.approx(0.05, abs=0.01)
+
+
+LOOKS, GROUPS, RATE = 100, 10, 0.05
+
+
+def alarm(errors: np.ndarray) -> int | None:
+    """Return the look at which the means of groups, shape (looks, groups), are found to have changed."""
+    before = np.cumsum(errors, axis=0)[:-1] / np.arange(1, len(errors))[:, np.newaxis]
+    changes = list(errors[1:] - before)
+    if not is_change(changes):
+        return None
+    # Ends never widen, so that the look can be searched for.
+    return bisect_left(range(1, len(changes) + 1), True, key=lambda look: is_change(changes[:look])) + 1
+
+
+def is_change(changes: list[np.ndarray]) -> bool:
+    interval = confidence_sequence(changes, error_rate=RATE, tightest=10 * GROUPS)
+    assert interval.low is not None
+    assert interval.high is not None
+    return interval.low > 0 or interval.high < 0
+
+
+def noise(kind: str, rng: np.random.Generator) -> np.ndarray:
+    of_text = rng.normal(0, 1, GROUPS)
+    if kind == "rare":
+        return np.asarray(of_text + (rng.random((LOOKS, GROUPS)) < 0.05) * rng.choice([-1, 1], (LOOKS, GROUPS)))
+    scores = of_text + rng.normal(0, 0.4, (LOOKS, GROUPS))
+    return np.asarray(np.round(scores) if kind == "whole numbers" else scores)
+
+
+@pytest.mark.parametrize("kind", ["normal", "whole numbers", "rare"])
+def test_a_hundred_looks_raise_a_false_alarm_in_at_most_5_percent(kind: str) -> None:
+    rng = np.random.default_rng(1)
+    alarms = [alarm(noise(kind, rng)) is not None for _ in range(400)]
+    assert np.mean(alarms) <= RATE
+
+
+def test_intervals_of_each_look_alone_would_raise_false_alarms_in_most_runs() -> None:
+    """Shows that the simulation can fail."""
+    rng = np.random.default_rng(1)
+    alarms = []
+    for _ in range(100):
+        changes = np.diff(noise("normal", rng), axis=0)
+        looks = (np.abs(changes.mean(axis=1)) > 2.26 * changes.std(axis=1, ddof=1) / np.sqrt(GROUPS)).any()
+        alarms.append(bool(looks))
+    assert np.mean(alarms) > 0.9
+
+
+def test_a_lasting_change_is_found_within_some_looks_and_stays_found() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        errors = noise("normal", rng)
+        errors[20:] += 0.5
+        look = alarm(errors)
+        assert look is not None
+        assert 20 <= look <= 35
+
+
+def test_the_interval_is_that_of_the_asymptotic_confidence_sequence_for_many_observations() -> None:
+    """By the formula of Theorem 2.2 at its tightest, which is 3.03 standard errors at a rate of 5 %."""
+    observations = np.tile([-1.0, 1.0], 50_000)
+    interval = confidence_sequence([observations], error_rate=0.05, tightest=100_000)
+    assert interval.value == pytest.approx(0)
+    assert interval.high == pytest.approx(3.03 / np.sqrt(100_000), rel=2e-3)
+
+
+def test_equal_observations_leave_a_point() -> None:
+    assert confidence_sequence([np.zeros(10)], error_rate=0.05, tightest=100) == Interval(0.0, 0.0, 0.0)
+
+
+STORED: TypeAdapter[Interval] = TypeAdapter(Interval)
+
+
+@settings(deadline=None, max_examples=60)
+@given(value=st.floats(allow_infinity=False))
+def test_figures_are_rounded_and_undefined_is_none(value: float) -> None:
+    result = rounded(value)
+    if math.isnan(value):
+        assert result is None
+    else:
+        assert result == pytest.approx(value, abs=5.1e-7, rel=1e-12)
+        assert rounded(result) == result
+
+
+def test_an_undefined_interval_is_stored_as_nulls() -> None:
+    assert json.loads(STORED.dump_json(Interval(math.nan, None, math.nan).rounded())) == {
+        "value": None,
+        "low": None,
+        "high": None,
+    }

@@ -1,10 +1,15 @@
-"""What scores and comparisons say together, against the model as it is written."""
+"""Strengths from comparisons against the model as it is written, and pairwise accuracy counted pair by pair."""
+
+from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import permutation_test
 
-from rubriclab.stats.pairs import STEEPNESS, Comparisons, joint_scores
+from rubriclab.stats.pairs import STEEPNESS, Comparisons, joint_scores, pairwise_accuracy, soft_pairwise_accuracy
 
 
 def compared(*triples):
@@ -44,11 +49,6 @@ def test_a_text_that_never_lost_stays_finite_and_first():
     found = joint_scores(np.full(3, np.nan), np.zeros(3), won((0, 1), (0, 2), (1, 2)), center=3, spread=1).values
     assert found[0] > found[1] > found[2]
     assert np.abs(found - 3).max() < 2
-
-
-def test_no_spread_is_refused():
-    with pytest.raises(ValueError, match="spread"):
-        joint_scores([1, 2], [0, 0], won((0, 1)), center=0, spread=0)
 
 
 def simulated(rng, reliability, groups=15, rivals=6, comparisons=300):
@@ -91,11 +91,77 @@ def test_a_group_without_scores_lies_around_the_center_and_others_are_not_touche
     assert found[2] > found[3]
 
 
-def test_texts_that_nobody_compared_have_no_worth():
-    found = joint_scores([np.nan, np.nan, 2.0], [0, 0, 0], won((0, 1)), center=0, spread=1).values
-    assert np.isnan(found[2])
+RNG = np.random.default_rng(5)
+GROUPS = [f"g{number}" for number in range(8) for _ in range(5)]
+HUMAN = RNG.integers(1, 5, size=len(GROUPS)).astype(float)
+PREDICTED = np.round(HUMAN + RNG.normal(scale=0.8, size=len(GROUPS)), 2)
 
 
-def test_comparisons_between_groups_are_refused():
-    with pytest.raises(ValueError, match="one group"):
-        joint_scores([1, 2], [0, 1], won((0, 1)), center=0, spread=1)
+def accuracy(group: str, threshold: float) -> float:
+    """Return the share of a group's pairs with the human order, ties by the threshold."""
+    members = [place for place, name in enumerate(GROUPS) if name == group]
+
+    def order(scores, first, second, tie):
+        difference = round(float(scores[first] - scores[second]), 9)
+        return 0 if abs(difference) <= tie else np.sign(difference)
+
+    pairs = list(combinations(members, 2))
+    right = [order(PREDICTED, *pair, threshold) == order(HUMAN, *pair, 0) for pair in pairs]
+    return sum(right) / len(pairs)
+
+
+NAMES = sorted(set(GROUPS))
+THRESHOLDS = sorted(
+    {0.0}
+    | {
+        round(abs(float(PREDICTED[a] - PREDICTED[b])), 9)
+        for a, b in combinations(range(len(GROUPS)), 2)
+        if GROUPS[a] == GROUPS[b]
+    }
+)
+
+
+def best(names) -> float:
+    return max(THRESHOLDS, key=lambda tie: (round(sum(accuracy(name, tie) for name in names), 9), -tie))
+
+
+def test_the_optimistic_accuracy_has_the_threshold_that_maximises_it():
+    found = pairwise_accuracy(PREDICTED, HUMAN, GROUPS)
+    assert found.threshold == pytest.approx(best(NAMES))
+    assert found.optimistic == pytest.approx(np.mean([accuracy(name, best(NAMES)) for name in NAMES]))
+    assert (found.pairs, found.groups) == (80, 8)
+
+
+def test_the_held_out_accuracy_has_the_threshold_of_the_other_groups():
+    found = pairwise_accuracy(PREDICTED, HUMAN, GROUPS)
+    expected = [accuracy(name, best([other for other in NAMES if other != name])) for name in NAMES]
+    assert found.held_out.value == pytest.approx(np.mean(expected))
+    assert found.held_out.value <= found.optimistic
+    assert found.held_out.low < found.held_out.value < found.held_out.high
+
+
+def test_ties_of_people_are_right_where_scores_are_tied_too():
+    found = pairwise_accuracy([1.0, 1.1, 3.0], [2, 2, 5], ["g"] * 3)
+    assert found.optimistic == 1.0
+    assert found.threshold == pytest.approx(0.1)
+    assert found.held_out.value is None
+
+
+def test_soft_pairwise_accuracy_compares_scipy_s_permutation_p_values():
+    names = ["a", "b", "c", "d", "e"]
+    systems = names * 8
+
+    def p(scores, pair):
+        first, second = (scores.reshape(8, 5)[:, names.index(name)] for name in pair)
+        return permutation_test(
+            (first, second), lambda x, y: np.mean(x - y), permutation_type="samples", alternative="greater"
+        ).pvalue
+
+    apart = [abs(p(PREDICTED, pair) - p(HUMAN, pair)) for pair in combinations(names, 2)]
+    found = soft_pairwise_accuracy(PREDICTED, HUMAN, GROUPS, systems)
+    assert found == pytest.approx(1 - np.mean(apart), abs=0.02)
+
+
+def test_soft_pairwise_accuracy_is_1_for_the_human_scores_and_undefined_without_shared_groups():
+    assert soft_pairwise_accuracy(HUMAN, HUMAN, GROUPS, ["a", "b", "c", "d", "e"] * 8) == 1
+    assert soft_pairwise_accuracy([1, 2], [1, 2], ["a", "b"], ["x", "y"]) is None

@@ -1,4 +1,6 @@
-"""What is asked of a writer, how its reply is read, and how the text is put together again."""
+"""The faults that a judge finds, what is asked of a writer, how a reply is read, and how the text is put together."""
+
+from __future__ import annotations
 
 import itertools
 import json
@@ -6,18 +8,27 @@ import re
 from dataclasses import replace
 
 import pytest
+from checkeval_scripts import question
+from holistic_scripts import whole
+from hypoeval_scripts import assignment, criterion
 from hypothesis import given, strategies as st
-from revision_scripts import TEXT, fault, hypotheses, scripted, sentence_rubric
+from revision_scripts import TEXT, fault, scripted, sentence_rubric
 
-from rubriclab.errors import JudgeUnavailable
+from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Reply, read
 from rubriclab.learning.rewriting import (
-    TextRewrite,
     replaced,
+    require_reasons,
     rewrite,
     rewrite_prompt,
+    sentences_changed,
+    text_faults,
+    word_diff,
 )
-from rubriclab.models.text import sentence_spans
+from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.methods.method import UnitVerdict
+from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.text import Units, sentence_spans
 from rubriclab.prompts import render
 
 PIECES = [
@@ -157,14 +168,6 @@ async def test_two_texts_for_one_sentence_are_none():
     assert found.unusable.startswith("unusable reply, also after one repair: ")
 
 
-async def test_a_writer_that_gives_no_reply_leaves_the_reason():
-    def busy(_):
-        raise JudgeUnavailable("the server is busy")
-
-    found = await rewrite(scripted(rewrite=busy), prompt(), TEXT.output)
-    assert (found.output, found.changes, found.unusable) == (TEXT.output, (), "the server is busy")
-
-
 @pytest.mark.parametrize("entries", [[], [(2, "Second one.")], [(2, " Second\n one. ")]])
 async def test_a_sentence_that_reads_as_before_is_no_change(entries):
     found, _ = await draft(given_back(*entries))
@@ -224,23 +227,142 @@ def test_the_writer_sees_what_the_judge_saw_and_no_more():
     assert "scores" not in beside.fields
 
 
-def test_a_rewriting_is_asked_for_anew_by_another_sample():
-    first, again = (rewrite_prompt(hypotheses(), TEXT, [fault()], sample, any_sentence=True) for sample in (0, 2))
-    assert (first.temperature, first.sample) == (0, 0)
-    assert again.temperature > 0
-    assert again.sample > 2
-    assert first.fields == again.fields
+OUTPUT = "First one. Second one. Third one."
 
 
-def test_each_criterion_is_told_once_for_all_that_fails_it():
-    content = render(prompt(fault(2), fault(3)))[1]["content"]
-    assert content.count(fault(2).asks) == 1
-    assert "sentences 2, 3" in content
-    assert "as a whole" in render(prompt(fault(), any_sentence=True))[1]["content"]
+def rubric(*criteria, method="hypoeval", settings=None, units=None):
+    """Return a rubric of one part, on a scale from 1 to 5."""
+    part = Part(method=method, settings=settings or {}, criteria=criteria, units=units)
+    return of_parts(part)
 
 
-@given(st.lists(st.sampled_from([(), (1,), (2,), (3,), (1, 2)]), min_size=1, max_size=6))
-def test_every_mixture_of_faults_can_be_asked_about(places):
-    asked = prompt(*(fault(*place) for place in places), any_sentence=not any(places))
-    assert render(asked)[1]["content"].endswith("}")
-    assert asked.reply is TextRewrite
+def of_parts(*parts):
+    given = assignment()
+    return Rubric(task="summarization", aspect=given.aspect, scale=given.scale, parts=parts)
+
+
+def scored(*criteria):
+    return Score("t", "coherence", 3.0, criteria, None, "r@1", "fake")
+
+
+def found(given, *criteria, good_from=0.75, output=OUTPUT):
+    return text_faults(given, scored(*criteria), output, good_from)
+
+
+def test_a_hypothesis_scored_low_is_a_fault_of_the_whole_that_aims_at_its_highest_level():
+    (fault,) = found(rubric(criterion("order")), CriterionScore("order", 3, "It jumps."))
+    best = max(criterion("order").levels, key=lambda level: level.score)
+    assert (fault.criterion, fault.asks, fault.aim) == ("order", criterion("order").statement, best.description)
+    assert (fault.sentences, fault.reason) == ((), "It jumps.")
+
+
+@pytest.mark.parametrize(("score", "good_from", "is_fault"), [(4, 0.75, False), (3.9, 0.75, True), (4.9, 1, True)])
+def test_from_which_share_of_the_scale_a_score_is_good_can_be_set(score, good_from, is_fault):
+    assert bool(found(rubric(criterion("a")), CriterionScore("a", score, ""), good_from=good_from)) == is_fault
+
+
+@pytest.mark.parametrize("better", ["yes", "no"])
+def test_the_bad_answer_to_a_question_is_a_fault_that_aims_at_the_better_one(better):
+    given = rubric(question("q1", better=better), question("q2"), method="checkeval")
+    (fault,) = found(given, CriterionScore("q1", 0.0, "It does not."), CriterionScore("q2", 1.0, "It does."))
+    assert (fault.asks, fault.aim, fault.reason) == (question("q1").statement, better, "It does not.")
+
+
+def test_failing_units_name_their_sentences_counted_from_one():
+    given = rubric(whole(), method="dcr", units=Units(kind="sentence", beside=("source",)))
+    verdicts = tuple(
+        UnitVerdict(words, (place,), value, reason)
+        for place, (words, value, reason) in enumerate(
+            [("First one.", 0.0, "Not said."), ("Second one.", 1.0, "Said."), ("Third one.", None, "no reply")]
+        )
+    )
+    (fault,) = found(given, CriterionScore("score", 2.0, "", units=verdicts))
+    assert (fault.sentences, fault.reason, fault.aim) == ((1,), "Not said.", assignment().aspect.definition)
+
+
+def test_a_unit_that_is_the_whole_text_names_none_of_its_sentences():
+    given = rubric(question("q1"), method="seal", units=Units(kind="response"))
+    verdict = UnitVerdict(OUTPUT, (), 0.0, "Off the point.")
+    assert found(given, CriterionScore("q1", 0.0, "", units=(verdict,)))[0].sentences == ()
+    only = UnitVerdict("First one.", (0,), 0.0, "Off the point.")
+    assert found(given, CriterionScore("q1", 0.0, "", units=(only,)), output="First one.")[0].sentences == (1,)
+
+
+def test_of_several_facts_in_a_sentence_the_reason_says_which_is_meant():
+    given = rubric(question("q1"), method="seal", units=Units(kind="fact", beside=("source",)))
+    verdicts = (UnitVerdict("It is red.", (0,), 0.0, "It is blue."), UnitVerdict("It is big.", (0,), 1.0, "Yes."))
+    (fault,) = found(given, CriterionScore("q1", 0.5, "", units=verdicts))
+    assert fault.reason == "“It is red.”: It is blue."
+
+
+def test_a_unit_that_stands_nowhere_in_the_text_is_named_with_its_reason():
+    given = rubric(whole(), method="dcr", units=Units(kind="sentence", beside=("reference",)))
+    verdicts = (UnitVerdict("It ends in May.", (), 0.0, "Not told."), UnitVerdict(OUTPUT, (), 0.0, "Wrong."))
+    faults = found(given, CriterionScore("score", 1.0, "", units=verdicts))
+    assert [fault.reason for fault in faults] == ["“It ends in May.”: Not told.", "Wrong."]
+    assert [fault.sentences for fault in faults] == [(), ()]
+
+
+def test_a_unit_rated_on_a_scale_fails_below_the_same_share_as_a_text():
+    given = rubric(question("q1"), method="seal", units=Units(kind="sentence"))
+    verdicts = tuple(UnitVerdict("s", (place,), value, "r") for place, value in enumerate([0.7, 0.8, 1.0]))
+    assert [fault.sentences for fault in found(given, CriterionScore("q1", 0.8, "", units=verdicts))] == [(1,)]
+
+
+def test_criteria_that_were_rated_as_one_are_one_fault_of_the_aspect():
+    given = rubric(criterion("a"), criterion("b"))
+    (fault,) = found(given, CriterionScore("overall", 2, "Weak."))
+    assert (fault.criterion, fault.asks) == ("coherence", assignment().aspect.definition)
+    assert all(name.levels[-1].description in fault.aim for name in (criterion("a"), criterion("b")))
+
+
+def test_scores_without_reasons_are_nothing_to_rewrite_by():
+    weighted = Part(method="direct", settings={"scoring": "weighted"}, criteria=(whole(),))
+    with pytest.raises(SettingsError, match=r"r@1 scores by probabilities.*settings=direct\.scoring=once"):
+        require_reasons(of_parts(weighted), "r@1")
+    both = of_parts(weighted, Part(method="hypoeval", settings={}, criteria=(criterion("a"),)))
+    require_reasons(both, "r@1")
+    rated = (CriterionScore("score", 1, "Probability-weighted: 1: 99%."), CriterionScore("a", 1, "Low."))
+    assert [fault.reason for fault in found(both, *rated)] == ["Low."]
+
+
+WORDS = st.lists(st.sampled_from(["the", "ferry", "ends", "in", "May", "never", "a"]), max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("The ferry ends in May.", "The ferry ends in June.", "The ferry ends in [-May.-]{+June.+}"),
+        ("The ferry ends in May.", "", "[-The ferry ends in May.-]"),
+        ("It ends.", "It never ends.", "It {+never+} ends."),
+        ("It  is\nso.", "It is so.", "It is so."),
+    ],
+)
+def test_words_taken_out_and_put_in_are_marked(before, after, shown):
+    assert word_diff(before, after) == shown
+
+
+@given(WORDS, WORDS)
+def test_both_sentences_can_be_read_off(before, after):
+    shown = word_diff(" ".join(before), " ".join(after))
+    old = re.sub(r"\{\+.*?\+\}", "", re.sub(r"\[-(.*?)-\]", r"\1", shown)).split()
+    new = re.sub(r"\[-.*?-\]", "", re.sub(r"\{\+(.*?)\+\}", r"\1", shown)).split()
+    assert (old, new) == (before, after)
+
+
+def test_a_sentence_of_very_many_equal_words_takes_no_time():
+    assert word_diff("a " * 20_000, "a " * 10_000 + "b").endswith("{+b+}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("One here. Two here. Three here.", "One here. Two here. Three here.", 0),
+        ("One here. Two here. Three here.", "One here. Two and a half. Three here.", 1),
+        ("One here. Two here. Three here.", "Three here.", 2),
+        ("One here. Two here.", "One here. One and a half here. Two here.", 0),
+        ("One here. Two here.", "Two here. One here.", 1),
+    ],
+)
+def test_sentences_that_are_no_longer_there_are_counted(before, after, changed):
+    assert sentences_changed(before, after) == changed

@@ -1,16 +1,38 @@
-"""Baselines: text features, which understand no text, and what is fitted to the labels of other folds."""
+"""Text features as baselines fitted to other folds, and rubrics without any label."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from commands import HELDOUT
 from gate_tables import follow, measures
 from scipy.stats import pearsonr
 from sklearn.cross_decomposition import PLSRegression
 
-from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values, held_out_baselines
-from rubriclab.models.text import Example
-from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
+from rubriclab.data.readers import read
+from rubriclab.errors import DataError
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.learning.baselines import (
+    FEATURE_NAMES,
+    MIN_TEXTS,
+    SPREAD,
+    best_feature,
+    feature_values,
+    held_out_baselines,
+    text_feature_rubric,
+)
+from rubriclab.learning.scoring import score_text
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    find_aspect,
+    parse_scale,
+    task_words,
+)
+from rubriclab.models.text_features import CATALOGUE
+from rubriclab.stats.correlation import spearman
 
 
 def text(number: int, output: str, score: float, **fields) -> Example:
@@ -61,13 +83,6 @@ LABELS = np.random.default_rng(0).normal(size=N)
 SURFACE_VALUES = measures(0, N, markup=follow(np.random.default_rng(1), -LABELS, 0.95))
 
 
-def test_the_baselines_are_these() -> None:
-    baselines = held_out_baselines(SURFACE_VALUES, LABELS, FOLD)
-    assert list(baselines) == ["constant", "word count", "best text feature", "all text features"]
-    assert not baselines["constant"].any()
-    np.testing.assert_array_equal(baselines["word count"], SURFACE_VALUES[:, FEATURE_NAMES.index(WORD_COUNT)])
-
-
 def test_the_best_measure_is_read_in_its_direction() -> None:
     best = held_out_baselines(SURFACE_VALUES, LABELS, FOLD)["best text feature"]
     for fold in range(4):
@@ -107,3 +122,35 @@ def test_where_nothing_can_be_fitted_baselines_are_constant(fold: np.ndarray) ->
     baselines = held_out_baselines(SURFACE_VALUES, labels, fold)
     assert not baselines["best text feature"].any()
     assert not baselines["all text features"].any()
+
+
+ASSIGNMENT = Assignment(task_words("summarization"), find_aspect("summarization", "coherence"), parse_scale("1:5"))
+TEXTS = [row for row in read(str(HELDOUT)) if isinstance(row, Example)][:40]
+
+
+async def scores_of(texts: list[Example]) -> list[float]:
+    rubric = text_feature_rubric(ASSIGNMENT, TEXTS)
+    return [(await score_text(rubric, text, EmbeddedJudge(), "unvalidated")).score or np.nan for text in texts]
+
+
+async def test_scores_by_measures_have_the_middle_of_the_scale_as_mean_and_a_quarter_of_it_as_spread() -> None:
+    found = np.array(await scores_of(TEXTS))
+    assert found.mean() == pytest.approx(3.0, abs=0.1)
+    assert found.std() == pytest.approx(SPREAD * 4, abs=0.15)
+    assert found.min() >= 1
+    assert found.max() <= 5
+
+
+async def test_scores_by_measures_agree_with_people_though_no_label_was_read() -> None:
+    found = await scores_of([replace(text, scores={}) for text in TEXTS])
+    assert spearman(np.array(found), np.array([text.scores["coherence"] for text in TEXTS])) > 0.3
+
+
+def test_texts_too_few_to_compare_are_refused() -> None:
+    with pytest.raises(DataError, match=f"got {MIN_TEXTS - 1} usable, expected at least {MIN_TEXTS}"):
+        text_feature_rubric(ASSIGNMENT, TEXTS[: MIN_TEXTS - 1])
+
+
+def test_texts_that_are_all_the_same_are_refused() -> None:
+    with pytest.raises(DataError, match="No text feature that is known to matter for 'coherence' varies"):
+        text_feature_rubric(ASSIGNMENT, [TEXTS[0]] * MIN_TEXTS)

@@ -1,19 +1,42 @@
-"""The rounds of one text, and of a stream of them."""
+"""The rounds of one text and of a stream of them, what is gained, and which scores can be compared."""
 
+from __future__ import annotations
+
+import asyncio
 import itertools
 from dataclasses import replace
 
 import orjson
 import pytest
+from commands import HELDOUT
 from hypothesis import given, strategies as st
 from revision_scripts import TEXT, hypotheses, improve_text, mended, scripted, sentence_rubric, verdicts
 
-from rubriclab.data.readers import from_rows
+from rubriclab.data.readers import from_rows, read
 from rubriclab.data.rows import RowError
-from rubriclab.errors import BudgetReached, JudgeUnavailable, SettingsError
+from rubriclab.errors import BudgetReached, JudgeUnavailable
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import TrainingInput, UnitVerdict, ignore_progress
+from rubriclab.methods.sources import load_checklist
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, split_sentences
-from rubriclab.ops.improve import ImproveSettings, improve_stream
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    find_aspect,
+    parse_scale,
+    split_sentences,
+    task_words,
+)
+from rubriclab.ops.improve import (
+    Improvement,
+    ImproveSettings,
+    improve_stream,
+    incomparable,
+    revision_metrics,
+    summarize_revisions,
+)
 
 REF = "r@1"
 FAULTY = replace(TEXT, output="First right.  Second wrong one.\n\nThird wrong.")
@@ -55,14 +78,6 @@ async def test_failing_sentences_are_rewritten_and_the_others_kept_as_they_stand
     assert [fault.sentences for fault in done.faults] == [(2,), (3,)]
     (prompt,) = asked(judge, "rewrite")
     assert (prompt.fields["failing"], prompt.fields["free"], prompt.sample) == ([2, 3], False, 0)
-
-
-async def test_a_text_without_fault_is_left_alone():
-    judge = scripted()
-    found = await improved(judge, TEXT)
-    assert (found.outcome, found.output, found.rounds) == ("without fault", TEXT.output, ())
-    assert found.after is found.before
-    assert not asked(judge, "rewrite")
 
 
 async def test_a_rewriting_that_does_not_raise_the_score_is_refused_and_another_wording_asked_for():
@@ -151,14 +166,6 @@ async def test_a_writer_whose_replies_cannot_be_used_changes_nothing():
     assert len(judge.prompts) == 5
 
 
-async def test_the_writer_can_be_somebody_else():
-    judge, writer = scripted("judge"), scripted("writer")
-    found = await improved(judge, writer=writer)
-    assert (found.judge, found.writer) == ("judge", "writer")
-    assert {prompt.name for prompt in judge.prompts} == {"dcr/evaluate"}
-    assert {prompt.name for prompt in writer.prompts} == {"improve/rewrite"}
-
-
 async def test_what_concerns_every_text_is_raised_in_the_middle_too():
     def spent(_):
         raise BudgetReached("spent")
@@ -179,16 +186,6 @@ async def test_whole_texts_are_rewritten_where_no_sentence_is_named():
     found = await improved(scripted(rate=rate, rewrite=rewrite), rubric=hypotheses("a", "b"), rounds=1)
     assert found.output == "First right.  Second wrong one.\n\nThird right."
     assert [fault.reason for fault in found.rounds[0].faults] == ["1 are right.", "1 are right."]
-
-
-async def test_a_rubric_without_reasons_is_refused_before_anything_is_asked():
-    part = sentence_rubric().parts[0].model_copy(update={"method": "direct", "settings": {"scoring": "weighted"}})
-    given = sentence_rubric()
-    weighted = Rubric(task=given.task, aspect=given.aspect, scale=given.scale, parts=(part,))
-    judge = scripted()
-    with pytest.raises(SettingsError, match="without reasons to rewrite a text by"):
-        await improved(judge, rubric=weighted)
-    assert not judge.prompts
 
 
 async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
@@ -308,3 +305,158 @@ async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
     first, second = asked(judge, "rewrite")
     assert second.fields["sentences"] != first.fields["sentences"]
     assert {first.temperature, second.temperature} == {0}
+
+
+OUTPUTS = (
+    "All right.",
+    "One wrong. Two wrong. Three right. Four right.",
+    "One wrong. Two right.",
+    "One hopeless wrong.",
+    "One doubtful wrong. Two right.",
+)
+TEXTS = [replace(TEXT, id=f"t{place}", output=output, group=f"g{place % 2}") for place, output in enumerate(OUTPUTS)]
+
+
+def writing(prompt):
+    """Mend all but the hopeless."""
+    return mended(prompt, good="wrong still" if "hopeless" in prompt.fields["sentences"][0]["text"] else "right")
+
+
+async def found_in(rows):
+    """Return the summary of improving these rows."""
+    stream = improve_stream(
+        sentence_rubric(),
+        rows,
+        scripted("first", rewrite=writing),
+        REF,
+        settings=ImproveSettings(rounds=1),
+    )
+    return summarize_revisions(sentence_rubric(), REF, [revision_metrics(each) async for each in stream], "first")
+
+
+async def test_every_text_is_counted_once_and_sentences_where_they_changed():
+    fault = RowError("f", 2, "output", "nothing", "a text", "t9")
+    found = await found_in([*TEXTS, fault])
+    assert found.texts == 6
+    assert found.outcomes == {
+        "improved": 3,
+        "without fault": 1,
+        "rejected by the judge": 1,
+        "no sentence at fault": 0,
+        "no usable rewriting": 0,
+        "unscored": 1,
+    }
+    assert (found.changed, found.sentences) == (4, 10)
+
+
+async def test_means_are_over_the_texts_with_both_scores():
+    found = await found_in(TEXTS)
+    assert (found.judge.name, found.judge.texts) == ("first", 5)
+    assert found.judge.before == pytest.approx((5 + 3 + 3 + 1 + 3) / 5)
+    assert found.judge.after == pytest.approx((5 + 5 + 5 + 1 + 5) / 5)
+    gain = found.judge.gain
+    assert gain.value == pytest.approx(6 / 5)
+    assert gain.low < gain.value < gain.high
+    (criterion,) = found.criteria
+    assert (criterion.name, criterion.gain.value) == ("score coherence", pytest.approx(6 / 5))
+
+
+WHOLE = UnitVerdict("A. B.", (), 1.0, "")
+
+
+def unit(value, *places):
+    return UnitVerdict("A.", places, value, "")
+
+
+def score(*units, **fields):
+    """Return a score by one criterion with verdicts on these units."""
+    rated = CriterionScore(**{"id": "q1", "score": 0.5, "reason": "", "units": units, **fields})
+    return Score("t", "coherence", 3.0, (rated,), None, "r@1", "fake")
+
+
+def why(before, after, origins=((0,), (1,))):
+    return incomparable(before, after, origins)
+
+
+def test_the_same_verdicts_can_be_compared_and_so_can_a_text_with_a_sentence_less_or_split():
+    before = score(unit(0.0, 0), unit(1.0, 1))
+    assert why(before, score(unit(1.0, 0), unit(1.0, 1))) is None
+    assert why(before, score(unit(1.0, 0)), [(1,)]) is None
+    assert why(before, score(unit(1.0, 0), unit(1.0, 1), unit(1.0, 2)), [(0,), (0,), (1,)]) is None
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_scores_by_sentence_and_of_the_whole_are_no_two_of_a_kind(turned):
+    scores = [score(unit(0.0, 0), unit(1.0, 1)), score(WHOLE)]
+    found = why(*(scores[::-1] if turned else scores))
+    ways = ("as a whole", "by sentence") if turned else ("by sentence", "as a whole")
+    assert found == "q1 judged the text {} before and {} after".format(*ways)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((unit(0.0, 0), unit(1.0, 1)), (unit(None, 0), unit(1.0, 1))),
+        ((unit(0.0, 0), unit(1.0, 1)), (unit(1.0, 1),)),
+        ((unit(0.0, 0), unit(None, 1)), (unit(None, 0), unit(1.0, 1))),
+        ((unit(0.0, 0), unit(0.0, 0), unit(1.0, 1)), (unit(None, 0), unit(1.0, 0), unit(1.0, 1))),
+        ((unit(0.0, 0), unit(None, 0), unit(1.0, 1)), (unit(None, 0), unit(1.0, 1))),
+    ],
+    ids=["missing", "no unit", "another turned up", "one of two", "the usable one of two"],
+)
+def test_a_sentence_whose_verdict_went_missing_cannot_be_compared(before, after):
+    assert why(score(*before), score(*after)) == "q1 lacks a verdict on sentence 1, which had one before"
+
+
+def test_what_had_no_verdict_before_needs_none():
+    assert why(score(unit(None, 0), unit(0.0, 1)), score(unit(None, 0), unit(1.0, 1))) is None
+
+
+def test_a_verdict_on_the_whole_that_went_missing_cannot_be_compared():
+    lost = UnitVerdict("It ends.", (), None, "")
+    assert why(score(WHOLE), score(lost)) == "q1 lacks 1 more of its verdicts on the whole text"
+    assert why(score(), score(score=None)) == "q1 lacks 1 more of its verdicts on the whole text"
+    assert why(score(), score(id="q2")) == "q1 was judged before only"
+
+
+SAMPLE_TEXTS = [row for row in read(str(HELDOUT)) if isinstance(row, Example)]
+DAMAGED = {row.id for row in SAMPLE_TEXTS if row.scores["consistency"] < 5}
+
+
+@pytest.fixture(scope="module")
+def repairs() -> dict[str, Improvement]:
+    """Return what became of each text."""
+    return asyncio.run(_improved())
+
+
+async def _improved() -> dict[str, Improvement]:
+    method, judge = METHODS["dcr"], EmbeddedJudge()
+    about = Assignment(task_words("summarization"), find_aspect("summarization", "consistency"), parse_scale("1:5"))
+    checks = load_checklist("summarization", "consistency", folder="comparisons")
+    training_input = TrainingInput((), about, checklist=checks)
+    learned = await method.learn(
+        training_input, method.settings(), judge=judge, generator=judge, seed=1, on_progress=ignore_progress
+    )
+    rubric = Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
+    return {text.id: await improve_text(rubric, text, judge, "facts@1") for text in SAMPLE_TEXTS}
+
+
+def test_consistency_rises_in_four_fifths_of_the_damaged_texts_at_least(
+    repairs: dict[str, Improvement],
+) -> None:
+    rows = [repairs[name].to_row()["improvement"] for name in sorted(DAMAGED)]
+    rose = sum(row["after"] > row["before"] for row in rows)
+    assert len(rows) >= 20
+    assert rose >= 0.8 * len(rows)
+
+
+def test_every_sentence_that_had_passed_stands_where_it_stood(repairs: dict[str, Improvement]) -> None:
+    kept = 0
+    for text in SAMPLE_TEXTS:
+        row = repairs[text.id].to_row()
+        (criterion,) = row["improvement"]["criteria_before"]
+        passed = [unit["unit"] for unit in criterion["units"] if unit["value"] == 1]
+        now = split_sentences(row["output"])
+        assert [sentence for sentence in now if sentence in passed] == passed
+        kept += len(passed)
+    assert kept > 200

@@ -1,0 +1,441 @@
+"""Training with one method and with several: the rubric, its provenance and its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from candidate_plans import TEXTS as PLANNED, Everything, plans
+from checkeval_scripts import Scripted as CheckEvalScript, checklist, stated
+from commands import LABELLED
+from holistic_scripts import Overall
+from hypoeval_scripts import (
+    ASPECT,
+    Scripted,
+    Scripted as HypoEvalScript,
+    assignment,
+    drawn_rating,
+    examples,
+    findings,
+    of_kind,
+    scripted,
+    words,
+)
+from rival_scripts import about_each
+from scipy.stats import kendalltau, pearsonr, spearmanr
+from single_call_scripts import sound
+
+import rubriclab
+from rubriclab import Lab
+from rubriclab.errors import SettingsError
+from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.providers import estimated_tokens
+from rubriclab.learning.baselines import best_feature
+from rubriclab.learning.candidates import MAX_ENTRIES, Plan
+from rubriclab.learning.estimate import estimate_learning
+from rubriclab.learning.fitting import JointSettings
+from rubriclab.learning.scoring import score_text
+from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.hypoeval import HYPOEVAL
+from rubriclab.methods.hypoeval.learn import reselected
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
+from rubriclab.methods.method import TrainingInput
+from rubriclab.models.aggregation import RivalLimits
+from rubriclab.models.text import (
+    Example,
+    data_digest,
+    text_digest,
+)
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
+from rubriclab.prompts.render import prompts_digest
+
+TEXTS = examples(14)
+FINDINGS = findings()
+# The package's function `render` hides the module of the same name.
+RENDER = sys.modules["rubriclab.prompts.render"]
+SETTINGS = HypoEvalSettings(
+    initial_examples=3,
+    initial_hypotheses=3,
+    k=4,
+    wrong_bank=3,
+    new_hypotheses=2,
+    refine_rounds=1,
+    bank_size=8,
+    selected=2,
+)
+
+
+async def run(texts=TEXTS, *, judge=None, generator=None, found=FINDINGS, settings=SETTINGS, **given) -> Trained:
+    return await train_method(
+        HYPOEVAL,
+        TrainingInput(tuple(texts), assignment(), tuple(found)),
+        settings,
+        judge=judge or scripted(),
+        generator=generator or scripted(),
+        **{"seed": 1, **given},
+    )
+
+
+class Named(FakeJudge):
+    """A fake judge by another name."""
+
+    def __init__(self, name: str, script) -> None:
+        super().__init__(script)
+        self.name = name
+
+
+async def test_the_provenance_holds_what_the_version_was_made_of():
+    judge, generator = Named("a-judge", Scripted()), Named("a-generator", Scripted())
+    trained = await run(judge=judge, generator=generator, seed=114514, model_versions=lambda: ["model-2", "model-1"])
+    given = trained.provenance
+    assert (given.judge, given.generator) == ("a-judge", "a-generator")
+    assert given.model_versions == ("model-1", "model-2")
+    assert given.settings == {"hypoeval": SETTINGS.model_dump(mode="json")}
+    assert given.prompts == prompts_digest(HYPOEVAL.prompts)
+    assert given.data == data_digest(TEXTS, ASPECT)
+    assert given.examples == tuple(sorted(text.id for text in TEXTS))
+    assert given.groups == tuple(f"g{i}" for i in range(6))
+    assert given.texts == tuple(sorted(text_digest(text) for text in TEXTS))
+    assert (given.judge_address, given.generator_address) == (None, None)
+    assert given.seed == 114514
+    assert given.baseline == best_feature(TEXTS, ASPECT)
+    assert given.version == rubriclab.__version__
+
+
+async def test_two_runs_have_the_same_digests():
+    first, again = await run(), await run(TEXTS[::-1])
+    assert first.rubric.digest == again.rubric.digest
+    assert first.provenance.digest == again.provenance.digest
+
+
+async def test_what_a_version_hangs_on_shows_in_the_digest_of_its_provenance():
+    first = (await run()).provenance
+    relabelled = [replace(TEXTS[0], scores={ASPECT: TEXTS[0].scores[ASPECT] % 5 + 1}), *TEXTS[1:]]
+    others = [
+        await run(seed=2),
+        await run(settings=SETTINGS.model_copy(update={"alpha": 0.25})),
+        await run(relabelled),
+        await run(judge=Named("somebody else", Scripted())),
+    ]
+    assert len({first.digest, *(trained.provenance.digest for trained in others)}) == 5
+
+
+@pytest.mark.parametrize("name", HYPOEVAL.prompts)
+def test_a_changed_template_changes_the_digest_of_the_prompts(name: str, tmp_path, monkeypatch):
+    names = HYPOEVAL.prompts
+    before = prompts_digest(names)
+    shutil.copytree(RENDER.FOLDER, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(RENDER, "FOLDER", tmp_path)
+    assert prompts_digest(names) == before
+    with (tmp_path / f"{name}.md").open("a") as file:
+        file.write("\nOne more word.")
+    assert prompts_digest(names) != before
+    assert prompts_digest(reversed(names)) == prompts_digest(names)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_every_template_of_a_method_counts(method):
+    own = {f"{method.name}/{path.stem}" for path in (RENDER.FOLDER / method.name).glob("*.md")}
+    shared = {"seeval": {"geval/steps"}, "hypoeval": {"deduplication/group"}, "checkeval": {"deduplication/group"}}
+    assert set(method.prompts) == own | shared.get(method.name, set())
+
+
+# Agreement
+
+
+def rated_by(judge, criterion, texts):
+    by_output = {
+        p.fields["output"]: drawn_rating(p, criterion.trait)
+        for p in of_kind(judge, "rate")
+        if p.fields["criteria"][0]["statement"] == criterion.statement
+    }
+    return np.array([by_output[text.output] for text in texts])
+
+
+async def test_the_training_agreement_is_scipy_s_between_the_rubric_s_scores_and_the_labels():
+    judge = scripted()
+    trained = await run(judge=judge)
+    scores = np.mean([rated_by(judge, criterion, TEXTS) for criterion in trained.rubric.criteria], axis=0)
+    labels = [text.scores[ASPECT] for text in TEXTS]
+    told = trained.provenance.agreement
+    assert told is not None
+    assert told.n == 14
+    assert told.spearman.value == pytest.approx(spearmanr(scores, labels).statistic, abs=1e-6)
+    assert told.pearson.value == pytest.approx(pearsonr(scores, labels).statistic, abs=1e-6)
+    assert told.kendall.value == pytest.approx(kendalltau(scores, labels).statistic, abs=1e-6)
+    for interval in (told.spearman, told.pearson, told.kendall):
+        assert interval.low <= interval.value <= interval.high
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(7)
+    labels = rng.integers(1, 6, 24).astype(float)
+    noise = rng.normal(size=(24, 8)) * np.linspace(0.5, 6, 8)
+    groups = [f"g{i % 4}" for i in range(24)]
+    return labels[:, np.newaxis] + noise, labels, groups
+
+
+@pytest.mark.parametrize("group", ["g0", "g1", "g2", "g3"])
+def test_no_label_of_the_left_out_group_is_used_for_it(table, group):
+    matrix, labels, groups = table
+    inside = np.array(groups) == group
+    before = reselected(matrix, labels, groups, SETTINGS)
+    everywhere_else = False
+    for seed in range(5):
+        perturbed = labels.copy()
+        perturbed[inside] = np.random.default_rng(seed).integers(-50, 50, inside.sum())
+        after = reselected(matrix, perturbed, groups, SETTINGS)
+        np.testing.assert_array_equal(after[inside], before[inside])
+        everywhere_else = everywhere_else or not np.array_equal(after, before)
+    assert everywhere_else
+
+
+async def test_with_a_single_group_nothing_can_be_left_out_and_no_figure_is_made_up():
+    trained = await run([replace(text, group="one") for text in TEXTS])
+    told = trained.provenance.agreement
+    assert told is not None
+    assert told.reselected.value is None
+    assert told.spearman.value is not None
+
+
+# The offline judge on the shipped sample
+
+
+CHEAP = ("checkeval", "direct")
+SEED = 42
+
+
+def learned(names: Sequence[str], examples: Sequence[Example] = PLANNED, **settings: Any) -> Trained:
+    judge = FakeJudge(Everything())
+    chosen = plans(*names, texts=examples)
+    return asyncio.run(train_joint(chosen, JointSettings(**settings), judge=judge, generator=judge, seed=SEED))
+
+
+@cache
+def usual() -> Trained:
+    return learned((*CHEAP, "text_features"))
+
+
+def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
+    found = usual()
+    record = found.record
+    assert record is not None
+    aggregation = found.rubric.aggregation
+    assert aggregation is not None
+    for row, text in enumerate(PLANNED):
+        score = asyncio.run(score_text(found.rubric, text, FakeJudge(Everything()), "x@1"))
+        place = next(i for i, each in enumerate(record.texts) if each.id == text.id)
+        names = [candidate.criterion.id for candidate in record.candidates]
+        z = {term.criterion: term for term in aggregation.terms}
+        raw = sum(
+            term.weight * (record.matrix[place, names.index(name)] - term.center) / term.spread
+            for name, term in z.items()
+            if not np.isnan(record.matrix[place, names.index(name)])
+        )
+        expected = min(max(aggregation.calibration(float(raw)), 1.0), 5.0)
+        assert score.score == pytest.approx(expected, abs=1e-5), row
+        assert score.interval is None  # Fewer than nineteen texts bound no error on both sides.
+
+
+@pytest.mark.parametrize("names", [(*CHEAP, "text_features"), ("hypoeval", "checkeval", "seeval", "direct")])
+def test_every_candidate_is_kept_or_dropped_with_its_evidence_and_the_reason(names: Sequence[str]) -> None:
+    found = learned(names, criteria=2)
+    assert found.record is not None
+    considered = {candidate.criterion.id: candidate for candidate in found.record.candidates}
+    kept = {name for name, candidate in considered.items() if candidate.kept}
+    assert kept == {criterion.id for criterion in found.rubric.criteria}
+    dropped = {each.criterion.id: each for each in found.rubric.all_dropped}
+    # Criteria of methods without any that is kept are among them.
+    assert set(considered) - kept <= set(dropped)
+    assert {considered[name].method for name in set(considered) - kept} - {p.method for p in found.rubric.parts}
+    assert not kept & set(dropped)
+    for name in set(considered) - kept:
+        assert dropped[name].reason.strip()
+        assert dropped[name].criterion == considered[name].criterion
+        if dropped[name].criterion.kind != "feature":
+            evidence = dropped[name].criterion.evidence
+            assert (evidence.judged or 0) + (evidence.missing or 0) > 0
+
+
+def _rivals() -> tuple[Example, ...]:
+    """Return the texts with one source for each group."""
+    return tuple(replace(text, source=f"Source {text.group}.") for text in PLANNED)
+
+
+def _about_rivals(prompt: Any) -> Any:
+    if prompt.name != "single_call/judge_rivals":
+        return Everything()(prompt)
+    return about_each(prompt)
+
+
+def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_validation_did() -> None:
+    judge = FakeJudge(_about_rivals)
+    chosen = plans("hypoeval", *CHEAP, texts=_rivals())
+    settings = JointSettings(ask="with rivals")
+    found = asyncio.run(train_joint(chosen, settings, judge=judge, generator=judge, seed=SEED))
+    aggregation, record = found.rubric.aggregation, found.record
+    assert aggregation is not None
+    assert record is not None
+    assert found.provenance.validation is not None
+    assert (aggregation.ask, aggregation.rivals) == ("in one call", RivalLimits(texts=2))
+    assert found.provenance.validation.evaluators[0].calls == 0.5
+    assert "checkeval" not in {candidate.method for candidate in record.candidates}
+    assert any("checkeval left out" in note for note in found.notes)
+    # The labelled texts have the ratings that calls about rivals gave, which no call about one text did.
+    names = {prompt.name for prompt in judge.prompts}
+    assert "single_call/judge_rivals" in names
+    assert "single_call/judge" not in names
+    rated = [prompt for prompt in judge.prompts if prompt.name == "single_call/judge_rivals"]
+    assert sum(len(prompt.fields["texts"]) for prompt in rated) == len(PLANNED)
+    entries = about_each(rated[0])
+    first = rated[0].fields["texts"][0]
+    row = next(row for row, text in enumerate(record.texts) if text.example.output == first["output"])
+    for each in rated[0].fields["criteria"]:
+        place = [candidate.criterion.id for candidate in record.candidates].index(each["id"])
+        assert record.matrix[row, place] == entries[f"text {first['number']}"][each["id"]]["score"]
+
+
+def test_asking_with_rivals_needs_texts_with_rivals() -> None:
+    alone = [replace(text, group=f"g{place}") for place, text in enumerate(PLANNED)]
+    with pytest.raises(SettingsError, match="the only one of its group"):
+        learned(("direct", "hypoeval"), alone, ask="with rivals")
+
+
+# In words, as language models and the public sets have them: 500 in a source, 60 in a summary, 90 in the levels of a
+# hypothesis, 17 in a question, 340 in an explanation.
+LONG_TEXTS = tuple(
+    replace(each, source=words(f"source {each.group}", 500), output=words(each.id, 60)) for each in examples(30)
+)
+# Four sub-dimensions of two seeds, as the checklists that ship.
+LESSON = TrainingInput(LONG_TEXTS, assignment(), findings(), checklist((2, 2, 2, 2)))
+NAMES = ("hypoeval", "checkeval", "seeval", "direct")
+MOST_CALLS, MOST_TOKENS = 120, 300_000
+# A token is about three quarters of a word; these made-up words have seven characters with the space, English ones six.
+CHARACTERS_PER_TOKEN = 0.75 * 7
+
+
+def answer() -> Any:
+    """Return a script for all methods: hypotheses are all new, ratings miss the labels by lot, nothing repeats."""
+    scripts = {
+        "hypoeval": HypoEvalScript(propose=hypotheses()),
+        "checkeval": CheckEvalScript(elaborate=finer),
+        "deduplication": CheckEvalScript(),
+        "single_call": sound,
+    }
+    overall = Overall(seeval__explain=lambda _: {"explanation": words("explanation", 340)})
+
+    def script(prompt: Prompt[Any]) -> Any:
+        return scripts.get(prompt.name.split("/")[0], overall)(prompt)  # type: ignore[operator]
+
+    return script
+
+
+def hypotheses() -> Callable[[Prompt[Any]], Any]:
+    """Return a script that proposes hypotheses of usual length, all different."""
+    numbers = itertools.count()
+
+    def propose(prompt: Prompt[Any]) -> Any:
+        names = [f"trait {next(numbers)}" for _ in range(prompt.fields["count"])]
+        return {"reasoning": "Compared.", "hypotheses": [long_hypothesis(name) for name in names]}
+
+    return propose
+
+
+def long_hypothesis(name: str) -> dict[str, Any]:
+    levels = [{"score": anchor, "description": words(f"{name} {anchor}", 18)} for anchor in range(1, 6)]
+    return {"trait": name, "statement": words(name, 37), "levels": levels}
+
+
+def finer(prompt: Prompt[Any]) -> Any:
+    name = prompt.fields["question"]["id"]
+    new = [stated(f"{words(f'{name} point {number}', 17)}?") for number in range(prompt.fields["most"])]
+    return {"reasoning": "Split.", "questions": new}
+
+
+def usual_plans() -> list[Plan]:
+    return [Plan(METHODS[name], LESSON, METHODS[name].settings(**METHODS[name].joint_settings)) for name in NAMES]
+
+
+def asked(settings: JointSettings) -> list[Prompt[Any]]:
+    judge, generator = FakeJudge(answer()), FakeJudge(answer())
+    asyncio.run(train_joint(usual_plans(), settings, judge=judge, generator=generator, seed=1))
+    return [*judge.prompts, *generator.prompts]
+
+
+def tokens(prompts: Sequence[Prompt[Any]]) -> float:
+    return sum(len(message["content"]) for prompt in prompts for message in render(prompt)) / CHARACTERS_PER_TOKEN
+
+
+def test_learning_from_thirty_texts_takes_at_most_120_calls_and_300_000_tokens() -> None:
+    prompts = asked(JointSettings())
+    found = Counter(prompt.name for prompt in prompts)
+    assert found.total() <= MOST_CALLS, found
+    assert tokens(prompts) <= MOST_TOKENS
+    # All criteria in two calls a text, and the judge without a rubric in one, which the verdict compares with.
+    assert (found["single_call/judge"], found["direct/rate"]) == (60, 30)
+    # Of the first hypotheses, of the checklist, and of the hypotheses from texts that are rated wrongly.
+    assert found["deduplication/group"] == 3
+
+
+def test_a_call_is_about_at_most_twenty_criteria_and_each_is_asked_about_once_for_each_text() -> None:
+    shown = [
+        (prompt.fields["output"], [each.id for each in prompt.reply.asked])
+        for prompt in asked(JointSettings())
+        if prompt.name == "single_call/judge"
+    ]
+    assert max(len(ids) for _, ids in shown) <= MAX_ENTRIES
+    often = Counter((output, name) for output, ids in shown for name in ids)
+    assert set(often.values()) == {1}
+    assert len(often) == len(LONG_TEXTS) * len({name for _, name in often})
+
+
+@pytest.mark.parametrize("ask", ["by method", "in one call"])
+def test_every_way_of_asking_takes_about_the_calls_and_tokens_that_are_stated(ask: Any) -> None:
+    settings = JointSettings(ask=ask)
+    calls = learning_calls(usual_plans(), settings)
+    prompts = asked(settings)
+    found = Counter(prompt.name for prompt in prompts)
+    assert found.total() == pytest.approx(calls.judge + calls.generator, rel=0.3)
+    assert (found["checkeval/answer"], found["single_call/judge"]) == ((30, 0) if ask == "by method" else (0, 60))
+    estimates = estimate_learning(calls, LESSON.assignment, LONG_TEXTS)
+    read = sum(estimated_tokens(render(prompt)) for prompt in prompts)
+    assert sum(each.prompt_tokens for each in estimates) == pytest.approx(read, rel=0.3)
+
+
+ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+ELSEWHERE = [{**row, "id": f"x{place * 37 % 101:03d}"} for place, row in enumerate(ROWS)]
+MOSTLY = 0.5
+
+
+def learned_offline(folder: Path, rows: list[dict[str, Any]], aspect: str, seed: int) -> tuple[str, set[str]]:
+    """Return the verdict, and what the criteria measure, without the values that the labels had there."""
+    lab = Lab(store=folder / f"{aspect}-{seed}-{rows[0]['id'].replace(':', '')}.db", judge="embedded")
+    version = lab.learn(rows, task="summarization", aspect=aspect, scale=(1, 5), seed=seed)
+    assert version.provenance.validation is not None
+    return version.provenance.validation.outcome, {
+        criterion.statement.partition(" (about ")[0] for criterion in version.rubric.criteria
+    }
+
+
+@pytest.mark.parametrize("aspect", ["coherence", "relevance"])
+def test_other_seeds_and_ids_give_the_same_verdict_and_mostly_the_same_criteria(aspect: str, tmp_path: Path) -> None:
+    runs = [learned_offline(tmp_path, ROWS, aspect, seed) for seed in (1, 2, 3)]
+    runs.append(learned_offline(tmp_path, ELSEWHERE, aspect, 1))
+    assert len({outcome for outcome, _ in runs}) == 1
+    (_, first), *others = runs
+    for _, criteria in others:
+        assert len(first & criteria) > MOSTLY * len(first)
