@@ -69,11 +69,13 @@ def test_results_show_themselves_as_html(outputs: list[list[Any]]) -> None:
 
 def test_notes_stand_below_the_cell_and_a_bar_is_gone_when_it_is_done(outputs: list[list[Any]]) -> None:
     streams = "".join(output["text"] for output in outputs[1] if output["output_type"] == "stream")
-    assert "judge: embedded; it measures texts offline and is not a language model (name another with judge)" in streams
+    assert (
+        "judge: embedded; it measures texts offline and is not a language model (name another with `judge`)" in streams
+    )
     bars = [output["data"]["text/html"] for output in outputs[1] if output["output_type"] == "display_data"]
     assert bars == [""]
 
 
 def test_an_error_names_options_as_python_does(outputs: list[list[Any]]) -> None:
     (error,) = [output for output in outputs[-1] if output["output_type"] == "error"]
-    assert "Learn it without methods, or with several" in error["evalue"]
+    assert "Learn it without `methods`, or with several" in error["evalue"]

@@ -77,7 +77,7 @@ async def test_missing_request_is_named_with_what_to_do(tmp_path: Path) -> None:
     message = str(caught.value)
     assert "questions/rate" in message
     assert "sha256:" in message
-    assert f"judge='scripted' and record='{path}'" in message
+    assert f"`judge=scripted` and `record={path}`" in message
 
 
 async def test_file_is_the_same_for_the_same_run(tmp_path: Path) -> None:
