@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Usage as Usage,
         ask as ask,
     )
-    from rubriclab.judges.llm import JudgeOptions as JudgeOptions
+    from rubriclab.judges.options import JudgeOptions as JudgeOptions
     from rubriclab.lab import Lab as Lab
     from rubriclab.learning.scoring import CriterionScore as CriterionScore, Score as Score
     from rubriclab.methods.method import (
@@ -93,7 +93,7 @@ _HOMES = {
         "Usage",
         "ask",
     ),
-    "judges.llm": ("JudgeOptions",),
+    "judges.options": ("JudgeOptions",),
     "lab": ("Lab",),
     "methods.method": (
         "CriterionRating",

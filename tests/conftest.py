@@ -21,7 +21,8 @@ from sharing import Sharing, longest_first
 
 from rubriclab import Lab
 from rubriclab.judges.judge import Reply
-from rubriclab.judges.llm import JudgeOptions, SchemaProbed, close_connections
+from rubriclab.judges.llm import SchemaProbed, close_connections
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
 

@@ -12,7 +12,7 @@ import pytest
 import rubriclab as rl
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.ops.learn import LearnOptions
+from rubriclab.ops.options import LearnOptions
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from rich.console import Console
 import rubriclab
 from rubriclab import Lab, NotInStore, SettingsError, Version
 from rubriclab.errors import UserError
-from rubriclab.ops.learn import LearnOptions
+from rubriclab.ops.options import LearnOptions
 from rubriclab.ops.scores import Scores
 
 ROWS = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]

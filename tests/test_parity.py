@@ -34,7 +34,8 @@ from rubriclab.judges import batch as batched
 from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import digest
 from rubriclab.models.judgment import HumanJudgment, TextToJudge
-from rubriclab.ops.label import LabelOptions, question_of
+from rubriclab.ops.label import question_of
+from rubriclab.ops.options import LabelOptions
 from rubriclab.store.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")

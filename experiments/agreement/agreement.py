@@ -25,12 +25,7 @@ from experiments.tables import table
 from rubriclab import Example
 from rubriclab.errors import ChecklistError
 from rubriclab.learning.baselines import best_feature
-from rubriclab.ops.evaluate import (
-    Evaluator,
-    Result,
-    baseline_evaluators,
-    measure_agreement,
-)
+from rubriclab.ops.evaluate import Evaluator, Result, baseline_evaluators, measure_agreement
 from rubriclab.ops.learn import parse_settings
 from rubriclab.stats.agreement import Level
 from rubriclab.stats.correlation import FloatArray

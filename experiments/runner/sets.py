@@ -11,7 +11,7 @@ from pydantic import Field
 
 from experiments import SETS
 from rubriclab import Assignment, DataError, Example, SettingsError, find_aspect, parse_scale, read, task_words
-from rubriclab.data import training_examples
+from rubriclab.data.check import training_examples
 from rubriclab.data.rows import RowError
 from rubriclab.data.text_files import lines_of
 from rubriclab.models.base import (

@@ -34,9 +34,10 @@ def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
     made.
     """
     from rubriclab.ops import check as service
+    from rubriclab.ops.options import CheckOptions
     from rubriclab.report.data_check import check_commands, check_row, check_view
 
-    options = options_of(service.CheckOptions, values)
+    options = options_of(CheckOptions, values)
     results = service.check_each(files, options) if len(files) > 1 else [service.check(files[0], options)]
     results = [_typed(result) for result in results]
     if as_json:
@@ -134,12 +135,13 @@ def split(file: str, *, output: str | None, as_json: bool, **values: Any) -> Non
     the rows. All columns are kept.
     """
     from rubriclab.ops import check as service
+    from rubriclab.ops.options import SplitOptions
 
     places = _places(file, output)
     for place in places:
         check_rows_place(place)
         check_output(place, "--output", [file])
-    options = options_of(service.SplitOptions, values)
+    options = options_of(SplitOptions, values)
     result = service.split(file, options, note)
     dialect = dialect_of(file, options)
     for place, rows in zip(places, (result.train, result.heldout), strict=True):

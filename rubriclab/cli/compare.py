@@ -67,13 +67,14 @@ def compare(
     1 if it is beyond, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
     """
     from rubriclab.ops import compare as service
+    from rubriclab.ops.options import CompareOptions
     from rubriclab.ops.workspace import finish
 
     if len(outputs) > 2:
         raise SettingsError(f"Expected OLD and NEW, or one file, got {len(outputs)} files.", "Compare two at a time.")
     before, after = outputs[0], outputs[1] if len(outputs) == 2 else None
     check_exports(values)
-    options = options_of(service.CompareOptions, values)
+    options = options_of(CompareOptions, values)
     with workspace_of(values) as workspace:
         job = service.compare(workspace, before, after, rubric, options)
         if dry_run:
@@ -153,10 +154,11 @@ def drift(
     often one looks, at most one judge in twenty that does not change is reported.
     """
     from rubriclab.ops import compare as service
+    from rubriclab.ops.options import DriftOptions
     from rubriclab.ops.workspace import finish
 
     before, after, texts = _sides([*named, anchor] if anchor else named)
-    options = options_of(service.DriftOptions, {**values, "anchor": anchor is not None})
+    options = options_of(DriftOptions, {**values, "anchor": anchor is not None})
     check_exports(values)
     if anchor and output:
         raise SettingsError("--output: with --anchor no text is compared.", "Leave --output out.")
@@ -223,10 +225,11 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
     from rubriclab.ops import evaluate as service
+    from rubriclab.ops.options import AgreeOptions
     from rubriclab.ops.workspace import finish
 
     check_exports(values)
-    options = options_of(service.AgreeOptions, values)
+    options = options_of(AgreeOptions, values)
     with workspace_of(values) as workspace:
         job = service.agree(workspace, texts, rubric, options)
         if dry_run:
@@ -271,7 +274,8 @@ def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: A
     the candidates. All figures are held out. The recommended way has the smallest mean absolute error. Without labels,
     only the share of texts outside of the range of the training texts is known.
     """
-    from rubriclab.ops.transfer import TransferOptions, transfer as prepare
+    from rubriclab.ops.options import TransferOptions
+    from rubriclab.ops.transfer import transfer as prepare
     from rubriclab.ops.workspace import finish
 
     check_exports(values)

@@ -14,15 +14,7 @@ import click
 
 from rubriclab.cli.options import command, option
 from rubriclab.errors import UserError
-from rubriclab.ops.check import (
-    FILES,
-    HELDOUT,
-    LABELLED,
-    README,
-    RECORDING,
-    UNLABELLED,
-    write_sample,
-)
+from rubriclab.ops.check import FILES, HELDOUT, LABELLED, README, RECORDING, UNLABELLED, write_sample
 
 NAME, OFFLINE, STORE = "news-coherence", "news-coherence-offline", "store.db"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")

@@ -63,10 +63,11 @@ def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: 
     Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
     from rubriclab.ops import evaluate as service
+    from rubriclab.ops.options import EvaluateOptions
     from rubriclab.ops.workspace import finish
 
     check_exports(values)
-    options = options_of(service.EvaluateOptions, values)
+    options = options_of(EvaluateOptions, values)
     with workspace_of(values) as workspace:
         job = service.evaluate(workspace, heldout, rubrics, options)
         if dry_run:

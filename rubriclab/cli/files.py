@@ -107,12 +107,7 @@ def writing_rows(
     Raises:
         DataError: if the file cannot be opened or written.
     """
-    from rubriclab.data.write import (
-        COMMAS,
-        json_line,
-        table_kind,
-        writing_table,
-    )
+    from rubriclab.data.write import COMMAS, json_line, table_kind, writing_table
 
     if output != "-" and table_kind(output):
         with writing_table(output, always=always, dialect=dialect or COMMAS, legend=legend) as write_row:

@@ -80,7 +80,8 @@ def improve(
     If the rubric judges sentences (dcr, most of seal), only sentences with faults may change. If it judges whole texts
     (hypotheses, checklists, and texts too short to be judged by sentence), any sentence may change.
     """
-    from rubriclab.ops.improve import ImproveOptions, prepare_improvement
+    from rubriclab.ops.improve import prepare_improvement
+    from rubriclab.ops.options import ImproveOptions
     from rubriclab.ops.workspace import no_progress
 
     options = options_of(ImproveOptions, values)
@@ -184,7 +185,8 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     parent's. Dropping criteria, limiting weights and setting the threshold takes no calls; the labelled texts are
     rated again by new wordings.
     """
-    from rubriclab.ops.edit import EditOptions, edit as prepare
+    from rubriclab.ops.edit import edit as prepare
+    from rubriclab.ops.options import EditOptions
     from rubriclab.ops.workspace import finish
     from rubriclab.report.edit import edit_view
 

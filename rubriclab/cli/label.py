@@ -47,7 +47,7 @@ def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:
     Every answer is in the store as soon as it is given; run the same command again to continue. Raters see neither
     systems nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
     """
-    from rubriclab.ops.label import LabelOptions
+    from rubriclab.ops.options import LabelOptions
     from rubriclab.ops.workspace import finish
     from rubriclab.web.label import label as serve
 

@@ -136,9 +136,10 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
     same command again: answers are cached when they arrive.
     """
     from rubriclab.ops import learn as service
+    from rubriclab.ops.options import LearnOptions
     from rubriclab.ops.workspace import finish
 
-    options = options_of(service.LearnOptions, values)
+    options = options_of(LearnOptions, values)
     if gate:
         service.check_joint(options, "gate")
     with workspace_of(values) as workspace:

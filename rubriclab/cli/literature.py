@@ -60,9 +60,10 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     so that `learn --literature-without` can leave them out.
     """
     from rubriclab.ops import literature as service
+    from rubriclab.ops.options import LiteratureAddOptions
     from rubriclab.ops.workspace import finish
 
-    options = options_of(service.LiteratureAddOptions, values)
+    options = options_of(LiteratureAddOptions, values)
     with workspace_of(values) as workspace:
         job = service.literature_add(workspace, paper, options)
         if dry_run:
@@ -83,8 +84,9 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
 def list_(ids: tuple[str, ...], **values: Any) -> None:
     """List the findings that you keep, or those that ship; of each ID, show the quotation, page and paper, too."""
     from rubriclab.ops import literature as service
+    from rubriclab.ops.options import LiteratureShowOptions
 
-    _print(service.list_findings, service.LiteratureShowOptions, ids, **values)
+    _print(service.list_findings, LiteratureShowOptions, ids, **values)
 
 
 @command("remove")
@@ -94,8 +96,9 @@ def list_(ids: tuple[str, ...], **values: Any) -> None:
 def remove(ids: tuple[str, ...], **values: Any) -> None:
     """Remove findings from all of your files, or from the file of a task, and print them."""
     from rubriclab.ops import literature as service
+    from rubriclab.ops.options import LiteratureOptions
 
-    _print(service.remove, service.LiteratureOptions, ids, **values)
+    _print(service.remove, LiteratureOptions, ids, **values)
 
 
 def _print(

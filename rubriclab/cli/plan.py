@@ -44,7 +44,8 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
     are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
     out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
     """
-    from rubriclab.ops.label import PlanOptions, plan as prepare
+    from rubriclab.ops.label import plan as prepare
+    from rubriclab.ops.options import PlanOptions
     from rubriclab.ops.workspace import finish
 
     options = options_of(PlanOptions, values)

@@ -95,7 +95,7 @@ OptionsT = TypeVar("OptionsT", bound="Options")
 def workspace_of(values: Mapping[str, Any]) -> Workspace:
     """Return the workspace that the options of a command say."""
 
-    from rubriclab.judges.llm import JudgeOptions
+    from rubriclab.judges.options import JudgeOptions
     from rubriclab.ops.learn import parse_settings
     from rubriclab.ops.workspace import Workspace, judge_options, regular_lines, terminal_bar
 

@@ -113,7 +113,8 @@ def score(
     the offline judge scores each text relative to the others of the file, by text features. The agreement of these
     scores with people is unknown.
     """
-    from rubriclab.ops.score import ScoreOptions, check_resumable, prepare_scoring
+    from rubriclab.ops.options import ScoreOptions
+    from rubriclab.ops.score import check_resumable, prepare_scoring
     from rubriclab.report.lists import summary_blocks
     from rubriclab.report.model import View
 

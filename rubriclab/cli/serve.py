@@ -44,7 +44,8 @@ def serve(rubric: str, **values: Any) -> None:
     """
     import orjson
 
-    from rubriclab.ops.workspace import ServeOptions, finish
+    from rubriclab.ops.options import ServeOptions
+    from rubriclab.ops.workspace import finish
     from rubriclab.web.api import serve_rubric
 
     options, settings = options_of(ServeOptions, values), workspace_of(values)

@@ -136,9 +136,10 @@ def disagreements(rubric: str, *, as_json: bool, csv: str | None, **values: Any)
     Each text has its label, the raters' scores, its source, and the score and reason of every criterion.
     """
     from rubriclab.ops import versions as service
+    from rubriclab.ops.options import DisagreementsOptions
     from rubriclab.ops.workspace import Workspace
 
-    options = options_of(service.DisagreementsOptions, values)
+    options = options_of(DisagreementsOptions, values)
     with Workspace(values["store"]) as workspace:
         result = service.disagreements(workspace, rubric, options)
     write_csv(csv, result.to_rows())
@@ -167,7 +168,8 @@ def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **va
     TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
     Without TEXT, --id names a text that RUBRIC was learned from; its kept ratings are used, and no calls are made.
     """
-    from rubriclab.ops.explain import ExplainOptions, explain as prepare
+    from rubriclab.ops.explain import explain as prepare
+    from rubriclab.ops.options import ExplainOptions
     from rubriclab.ops.workspace import finish
 
     check_exports(values)

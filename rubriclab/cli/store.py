@@ -49,9 +49,10 @@ def prune(*, store: str | None, as_json: bool, **values: Any) -> None:
     are removed.
     """
     from rubriclab.ops import versions as service
+    from rubriclab.ops.options import PruneOptions
     from rubriclab.ops.workspace import Workspace
 
-    options = options_of(service.PruneOptions, values)
+    options = options_of(PruneOptions, values)
     with Workspace(store) as workspace:
         result = service.prune(workspace, options)
     _print(result, as_json=as_json)
@@ -97,9 +98,10 @@ def batches(*, as_json: bool, csv: str | None, **values: Any) -> None:
     To fetch them, run the command that sent them again: it waits for its batches, and pays for nothing twice.
     """
     from rubriclab.ops import versions as service
+    from rubriclab.ops.options import BatchesOptions
     from rubriclab.ops.workspace import Workspace, finish
 
-    options = options_of(service.BatchesOptions, values)
+    options = options_of(BatchesOptions, values)
     with Workspace(values["store"]) as workspace:
         result = finish(lambda: service.batches(workspace, options))
     write_csv(csv, result.to_rows())

@@ -7,13 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rubriclab.data.annotations import (
-    Lined,
-    PairwiseComparison,
-    about,
-    comparison_faults,
-    fit_scores,
-)
+from rubriclab.data.annotations import Lined, PairwiseComparison, about, comparison_faults, fit_scores
 from rubriclab.data.mapping import (
     MAX_LEVEL_WORDS,
     NATIVE,

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from rubriclab.base_options import Options
+from rubriclab.base_options import INPUT, Flag, FromFound, Options
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import comma_list, comma_values, is_blank
 from rubriclab.models.text import WordScore
@@ -574,42 +574,48 @@ def _encoding(value: Any) -> Any:
 class ReadingOptions(Options):
     """How rows are read from files, tables and other data."""
 
-    mapping: Annotated[FieldMap, BeforeValidator(_field_map)] = NATIVE
-    """The columns of fields: `{"output": "summary"}` or `"output=summary"`."""
+    section: ClassVar[str] = INPUT
+    from_found: ClassVar[FromFound] = "always"
 
-    missing: Annotated[tuple[str, ...], BeforeValidator(_values)] = ()
-    """Values that mean missing in scores, annotations and texts other than `output`: `["n/a", "-"]` or `"n/a,-"`. Case
-    is ignored."""
+    mapping: Annotated[FieldMap, BeforeValidator(_field_map), Flag("--map", metavar="FIELD=COLUMN,…", joined=True)] = (
+        NATIVE
+    )
+    """The columns that hold the fields, as in `output=summary,scores.coherence=coh`."""
 
-    level_scores: Annotated[Mapping[str, float], BeforeValidator(_level_scores)] = Field(default_factory=dict)
-    """The scores of words for levels: `{"good": 5, "ok": 3, "bad": 1}` or `"good=5,ok=3,bad=1"`; case is ignored."""
+    missing: Annotated[tuple[str, ...], BeforeValidator(_values), Flag(metavar="VALUE,…", joined=True)] = ()
+    """Values taken for missing in scores and in texts other than `output`, as in `n/a,-`; case is ignored."""
 
-    sheet: str | int | None = None
+    level_scores: Annotated[
+        Mapping[str, float], BeforeValidator(_level_scores), Flag("--levels", metavar="WORD=SCORE,…", joined=True)
+    ] = Field(default_factory=dict)
+    """The scores of words, as in `good=5,ok=3,bad=1`; case is ignored."""
+
+    sheet: Annotated[str | int | None, Flag(metavar="NAME|N")] = None
     """The sheet of an Excel workbook, by name or by number from 1. Default: the first that is not hidden."""
 
     skip_hidden: bool = False
-    """Leave out the hidden rows and columns of a sheet, such as those that a filter hides."""
+    """Leave out hidden rows and columns of an Excel sheet, such as those that a filter hides."""
 
-    header_rows: int = Field(default=1, ge=1, le=10)
+    header_rows: Annotated[int, Flag(metavar="N")] = Field(default=1, ge=1, le=10)
     """The number of header rows of a table; the names of a column are joined by dots."""
 
-    skip_rows: int = Field(default=0, ge=0, le=1000)
-    """The number of rows above the header of a table, such as a title; blank rows count."""
+    skip_rows: Annotated[int, Flag(metavar="N")] = Field(default=0, ge=0, le=1000)
+    """The number of rows above the header of a table, such as a title; blank rows count. Default: 0."""
 
-    delimiter: Annotated[str, BeforeValidator(_delimiter)] | None = None
-    """The separator of cells: a character, or `tab`, `semicolon`, `comma`, `pipe`. Default: detected."""
+    delimiter: Annotated[Annotated[str, BeforeValidator(_delimiter)] | None, Flag(metavar="CHARACTER")] = None
+    """The delimiter of cells: a character, or tab, semicolon, comma, pipe. Default: detected."""
 
-    encoding: Annotated[str, BeforeValidator(_encoding)] | None = None
-    """The encoding of a text file, such as `cp1252`. Default: detected."""
+    encoding: Annotated[Annotated[str, BeforeValidator(_encoding)] | None, Flag(metavar="NAME")] = None
+    """The encoding of a text file, such as cp1252. Default: detected."""
 
     decimal: Mark | None = None
-    """Whether scores in a table are written 3.5 or 3,5. Default: detected."""
+    """The decimal separator of scores: 3.5 or 3,5. Default: detected."""
 
     skip_faulty: bool = False
-    """Leave faulty rows out and say how many. Default: learning stops; when scoring, a faulty row is unscored."""
+    """Leave out faulty rows, and report their number. Without it, learning stops, and scoring gives them no score."""
 
-    max_line_bytes: int | None = Field(default=None, ge=1)
-    """The longest row that is read from a file. Default: 64 MB."""
+    max_line_bytes: Annotated[int | None, Flag(from_found="confirmed")] = Field(default=None, ge=1)
+    """The maximum size of a row. Default: 64000000."""
 
     @property
     def longest(self) -> int:

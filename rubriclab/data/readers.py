@@ -32,16 +32,7 @@ from rubriclab.data.annotations import (
     rows_of,
 )
 from rubriclab.data.binary_files import parquet_rows, read_sheet
-from rubriclab.data.mapping import (
-    DEFAULTS,
-    NATIVE,
-    UTF_8,
-    CellRules,
-    FieldMap,
-    Mark,
-    ReadingOptions,
-    SourceFormat,
-)
+from rubriclab.data.mapping import DEFAULTS, NATIVE, UTF_8, CellRules, FieldMap, Mark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, example_of
 from rubriclab.data.text_files import (
     Dialect,

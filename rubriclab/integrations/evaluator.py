@@ -8,12 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from rubriclab.data.annotations import (
-    Answer,
-    AskedQuestion,
-    aspects_about,
-    questions_of,
-)
+from rubriclab.data.annotations import Answer, AskedQuestion, aspects_about, questions_of
 from rubriclab.data.mapping import UNTYPED
 from rubriclab.errors import DataError, UserError
 from rubriclab.judges.stack import recorded_name

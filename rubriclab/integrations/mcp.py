@@ -17,9 +17,8 @@ from rubriclab.judges.stack import Ledger, LocalBudget
 from rubriclab.models.characters import plain
 from rubriclab.models.version import Version
 from rubriclab.ops import explain as explaining, score as scoring, versions
-from rubriclab.ops.explain import ExplainOptions
 from rubriclab.ops.inputs import FieldMissing, repeated_id
-from rubriclab.ops.score import ScoreOptions
+from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.versions import GivenText, describe_rubric
 from rubriclab.ops.workspace import Workspace, no_progress
 

@@ -28,13 +28,8 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import from_rows
 from rubriclab.errors import SettingsError
-from rubriclab.judges.llm import JudgeOptions
-from rubriclab.ops.ray import (
-    MOST_CALLS,
-    RayJob,
-    RayWorker,
-    RunState,
-)
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.ops.ray import MOST_CALLS, RayJob, RayWorker, RunState
 from rubriclab.ops.workspace import Workspace, judge_of, judge_options
 
 # Options that hold for all workers of a run.

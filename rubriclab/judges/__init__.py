@@ -1,1 +1,1 @@
-"""Judges answer prompts. Judges wrap judges; `rubriclab.judges.connect` builds the usual stack."""
+"""Judges answer prompts. Judges wrap judges; `connect` builds the usual stack."""

@@ -24,31 +24,11 @@ from rubriclab.errors import (
     RubriclabError,
     SettingsError,
 )
-from rubriclab.judges.judge import (
-    Judge,
-    JudgeWrapper,
-    Reply,
-    read_back,
-    request_digest,
-    written,
-)
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, read_back, request_digest, written
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
-from rubriclab.judges.providers import (
-    Price,
-    load_litellm,
-    masked,
-    may_be_billed,
-    provider_message,
-    provider_of,
-)
-from rubriclab.judges.replies import (
-    FRAME_BYTES,
-    RECEPTION,
-    Reception,
-    readable,
-    stated_status,
-    text_limit,
-)
+from rubriclab.judges.options import Price
+from rubriclab.judges.providers import load_litellm, masked, may_be_billed, provider_message, provider_of
+from rubriclab.judges.replies import FRAME_BYTES, RECEPTION, Reception, readable, stated_status, text_limit
 from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall
 from rubriclab.models.base import PREFIX, digest
 from rubriclab.prompts.prompt import Prompt

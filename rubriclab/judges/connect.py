@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.errors import SettingsError
 from rubriclab.judges.batch import Batched, BatchModel, BatchScheduler, BatchStore
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.llm import JudgeOptions, LanguageModel, SchemaProbed
+from rubriclab.judges.llm import LanguageModel, SchemaProbed
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.providers import key_variable
 from rubriclab.judges.stack import (

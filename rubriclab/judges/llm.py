@@ -18,21 +18,12 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.judges.judge import (
-    Judge,
-    JudgeWrapper,
-    Reply,
-    Usage,
-    messages_of,
-    read,
-    turns_of,
-    without_reasoning,
-)
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, read, turns_of, without_reasoning
+from rubriclab.judges.options import DEFAULT_BYTES, Price, Structured
 from rubriclab.judges.providers import (
-    Price,
     check_address,
     check_environment,
     environment_address,
@@ -54,7 +45,6 @@ from rubriclab.judges.providers import (
     without_keys,
 )
 from rubriclab.judges.replies import (
-    DEFAULT_BYTES,
     RECEPTION,
     Reception,
     body_limit,
@@ -70,52 +60,6 @@ from rubriclab.models.base import digest_text
 from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import Prompt, UntoldReply
 from rubriclab.prompts.render import Message, Turn
-
-
-class JudgeOptions(BaseModel):
-    """Options of calls to a language model. They do not apply to the offline judge and recordings, which make no calls.
-
-    Attributes:
-        concurrency: requests in flight.
-        timeout: seconds for one request.
-        attempts: requests per prompt, the first one included, before its answer is missing.
-        requests_per_minute, tokens_per_minute: limits of the provider's plan; `None` for no limit.
-        max_calls: cap on replies from the provider.
-        max_cost: cap in US dollars.
-        price: replaces litellm's price table.
-        structured: whether the reply's JSON schema is sent; `auto` sends it if the model is known to accept it, or
-            the user's own server heeds it, which one request finds out.
-        api_base: the server's address; replaces the provider's environment variable.
-        generator_api_base: the server's address for the generator of `learn`; `None` for that of any other model. Its
-            key is in the environment variable `RUBRICLAB_GENERATOR_API_KEY`.
-        retry_failed: whether requests whose cached reply is unusable are repeated.
-        reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for 4096 if litellm
-            knows that the model reasons, and none otherwise, until a reply ends before its text begins.
-        max_reply_bytes: larger replies are cut off and count as missing; most prompts' own token limits allow less.
-            Log-probabilities do not count.
-        batch: whether prompts are sent by the provider's Batch API, at a lower price, within a day.
-        batch_size: the largest number of prompts in a batch, and of texts that are scored at a time.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    concurrency: int = Field(default=8, ge=1, le=1024)
-    timeout: float = Field(default=60.0, gt=0, le=3600)
-    attempts: int = Field(default=8, ge=1, le=20)
-    requests_per_minute: float | None = Field(default=None, gt=0)
-    tokens_per_minute: float | None = Field(default=None, gt=0)
-    max_calls: int | None = Field(default=None, ge=1)
-    max_cost: float | None = Field(default=None, ge=0)
-    price: Price | None = None
-    structured: Structured = "auto"
-    api_base: str | None = None
-    generator_api_base: str | None = None
-    retry_failed: bool = False
-    reasoning_tokens: int | None = Field(default=None, ge=0)
-    max_reply_bytes: int = Field(default=DEFAULT_BYTES, ge=1_000, le=100_000_000)
-    batch: bool = False
-    batch_size: int = Field(default=10_000, ge=1, le=50_000)
-
 
 KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
 TYPING = {"type", "anyOf", "enum", "const"}
@@ -397,8 +341,6 @@ def _first(reported: Iterable[Any], most: int) -> int:
 def _block(text: str, *, marked: bool) -> dict[str, Any]:
     return {"type": "text", "text": text, **({"cache_control": {"type": "ephemeral"}} if marked else {})}
 
-
-Structured = Literal["auto", "schema", "text"]
 
 # litellm limits silence only, so a server that sends a byte now and then passes. Our limit is on the whole request;
 # litellm's is this much longer.

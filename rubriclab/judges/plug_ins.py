@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from rubriclab.errors import PlugInError, RubriclabError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
-from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import provider_fault
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.pydantic_errors import first_fault

@@ -17,7 +17,6 @@ import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -27,6 +26,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected, SettingsError
 from rubriclab.judges.judge import json_objects
+from rubriclab.judges.options import Price
 from rubriclab.prompts.render import Message
 
 MASK = "***"
@@ -392,43 +392,7 @@ _PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
 _COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars per million prompt and completion tokens."""
-
-    prompt: float
-    completion: float
-
-    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return the cost of a reply in US dollars."""
-        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
-
-    def times(self, share: float) -> Price:
-        """Return this share of the price."""
-        return Price(self.prompt * share, self.completion * share)
-
-
 FREE = Price(0.0, 0.0)
-
-
-def as_price(value: Any) -> Price:
-    """Return a price that is given as one, as two numbers, or as a text `IN:OUT`: US dollars per million tokens.
-
-    Raises:
-        SettingsError: if `value` is none of these.
-    """
-    if isinstance(value, Price):
-        return value
-    try:
-        prompt, completion = (float(part) for part in (value.split(":") if isinstance(value, str) else value))
-        if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
-            raise ValueError
-    except (TypeError, ValueError):
-        raise SettingsError(
-            f"The price {value!r} is not understood.",
-            "Write US dollars per million prompt and completion tokens, as in 0.15:0.60.",
-        ) from None
-    return Price(prompt, completion)
 
 
 def price_of(model: str) -> Price | None:

@@ -16,10 +16,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from rubriclab.errors import JudgeError, ReplyTooLarge
 from rubriclab.judges.judge import Reply, Token, json_objects
+from rubriclab.judges.options import DEFAULT_BYTES
 from rubriclab.judges.providers import without_keys
 from rubriclab.prompts.prompt import Prompt
 
-DEFAULT_BYTES = 1_000_000
 # Text has about four bytes per token; JSON escapes take at most six bytes for one, and twelve for four.
 BYTES_PER_TOKEN = 16
 # One alternative at one position: the token, its log-probability, and its bytes as a list of numbers.

@@ -46,8 +46,8 @@ from rubriclab.judges.judge import (
     request_digest,
     written,
 )
-from rubriclab.judges.providers import Price, estimated_tokens, most_tokens
-from rubriclab.judges.replies import DEFAULT_BYTES
+from rubriclab.judges.options import DEFAULT_BYTES, Price
+from rubriclab.judges.providers import estimated_tokens, most_tokens
 from rubriclab.models.base import Unreadable, check_regular
 from rubriclab.models.version import Effort
 from rubriclab.models.waits import log_wait

@@ -26,17 +26,22 @@ from rubriclab.ops import (
     score as scoring,
     transfer as transferring,
 )
-from rubriclab.ops.compare import CompareOptions, DriftOptions
-from rubriclab.ops.edit import EditOptions
-from rubriclab.ops.evaluate import AgreeOptions, EvaluateOptions
-from rubriclab.ops.explain import ExplainOptions
-from rubriclab.ops.improve import ImproveOptions
-from rubriclab.ops.label import PlanOptions
-from rubriclab.ops.learn import LearnOptions
-from rubriclab.ops.literature import LiteratureAddOptions
-from rubriclab.ops.score import ScoreOptions
-from rubriclab.ops.transfer import TransferOptions
-from rubriclab.ops.workspace import RubricLike, ServeOptions, ref_of
+from rubriclab.ops.options import (
+    AgreeOptions,
+    CompareOptions,
+    DriftOptions,
+    EditOptions,
+    EvaluateOptions,
+    ExplainOptions,
+    ImproveOptions,
+    LearnOptions,
+    LiteratureAddOptions,
+    PlanOptions,
+    ScoreOptions,
+    ServeOptions,
+    TransferOptions,
+)
+from rubriclab.ops.workspace import RubricLike, ref_of
 
 if TYPE_CHECKING:
     from rubriclab.learning.estimate import DryRun

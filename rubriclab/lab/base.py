@@ -15,11 +15,11 @@ from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 from rubriclab.base_options import Options, type_text
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import describe
+from rubriclab.ops.options import SettingsTables
 from rubriclab.ops.workspace import (
     Callback,
     Notify,
     ProgressDisplay,
-    SettingsTables,
     Workspace,
     calling,
     finish,

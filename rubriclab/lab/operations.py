@@ -22,36 +22,26 @@ from rubriclab.ops import (
     versions as disagreeing,
     versions as storage,
 )
-from rubriclab.ops.check import (
-    CheckOptions,
-    CheckResult,
-    LintResult,
-    SampleFiles,
-    SplitOptions,
-    SplitResult,
-    write_sample,
-)
-from rubriclab.ops.edit import EditOptions, EditResult
+from rubriclab.ops.check import CheckResult, LintResult, SampleFiles, SplitResult, write_sample
+from rubriclab.ops.edit import EditResult
 from rubriclab.ops.inputs import Data
-from rubriclab.ops.label import LabelOptions, LabelResult, PlanOptions, PlanResult
-from rubriclab.ops.learn import LearnOptions
-from rubriclab.ops.literature import (
-    FindingList,
-    LiteratureAdded,
+from rubriclab.ops.label import LabelResult, PlanResult
+from rubriclab.ops.literature import FindingList, LiteratureAdded
+from rubriclab.ops.options import (
+    BatchesOptions,
+    CheckOptions,
+    DisagreementsOptions,
+    EditOptions,
+    LabelOptions,
+    LearnOptions,
     LiteratureAddOptions,
     LiteratureOptions,
     LiteratureShowOptions,
-)
-from rubriclab.ops.versions import (
-    Batches,
-    BatchesOptions,
-    Disagreements,
-    DisagreementsOptions,
+    PlanOptions,
     PruneOptions,
-    PruneResult,
-    StoreSize,
-    VacuumResult,
+    SplitOptions,
 )
+from rubriclab.ops.versions import Batches, Disagreements, PruneResult, StoreSize, VacuumResult
 from rubriclab.ops.workspace import ref_of
 
 if TYPE_CHECKING:

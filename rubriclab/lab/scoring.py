@@ -16,14 +16,24 @@ from rubriclab.ops import (
     score as scoring,
     transfer as transferring,
 )
-from rubriclab.ops.compare import CompareOptions, CompareResult, DriftOptions
-from rubriclab.ops.evaluate import AgreeOptions, EvaluateOptions, Evaluation
-from rubriclab.ops.explain import ExplainOptions, ScoreExplanation
-from rubriclab.ops.improve import ImproveOptions, ImproveResult
+from rubriclab.ops.compare import CompareResult
+from rubriclab.ops.evaluate import Evaluation
+from rubriclab.ops.explain import ScoreExplanation
+from rubriclab.ops.improve import ImproveResult
 from rubriclab.ops.inputs import Data
-from rubriclab.ops.score import ScoreOptions, TextScorer
+from rubriclab.ops.options import (
+    AgreeOptions,
+    CompareOptions,
+    DriftOptions,
+    EvaluateOptions,
+    ExplainOptions,
+    ImproveOptions,
+    ScoreOptions,
+    TransferOptions,
+)
+from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.transfer import TransferOptions, TransferResult
+from rubriclab.ops.transfer import TransferResult
 from rubriclab.ops.workspace import RubricLike, finish, iterate
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from rubriclab.errors import PromptRejected
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.embedded import ANSWERS, EmbeddedJudge
 from rubriclab.judges.judge import Judge, Reply
-from rubriclab.judges.llm import JudgeOptions
-from rubriclab.judges.providers import FREE, Price, estimated_tokens
+from rubriclab.judges.options import JudgeOptions, Price
+from rubriclab.judges.providers import FREE, estimated_tokens
 from rubriclab.judges.stack import PREFIX
 from rubriclab.learning.scoring import (
     OrderCheck,

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults
 from rubriclab.data.check import (
@@ -30,7 +29,6 @@ from rubriclab.data.mapping import (
     ABSENT,
     FIELDS,
     TABLES,
-    ReadingOptions,
     SourceFormat,
     given_options,
     is_score_name,
@@ -60,7 +58,8 @@ from rubriclab.models.text import (
     word_set,
 )
 from rubriclab.ops.inputs import Data, rows_of
-from rubriclab.ops.workspace import Notify, ScaleText
+from rubriclab.ops.options import CheckOptions, SplitOptions
+from rubriclab.ops.workspace import Notify
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
@@ -126,19 +125,6 @@ def _distribution(labels: Sequence[float], scale: Scale | None) -> dict[float, i
 SAMPLED = 200
 # Stands for the aspect in a proposed mapping.
 ASPECT = "ASPECT"
-
-
-class CheckOptions(ReadingOptions):
-    """What a file is checked for."""
-
-    task: str | None = None
-    """The kind of text, for the command to run next."""
-
-    aspect: str | None = None
-    """The aspect to learn: what learning needs is then checked too. Default: the only aspect with scores, if one."""
-
-    scale: ScaleText | None = None
-    """The raters' scale: `(1, 5)` or `"1:5"`. Default: taken from the labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,19 +511,6 @@ def _read(source: str | Path) -> Checklist:
         return parse_checklist(read_stdin(), "standard input")
     except Unreadable as error:
         raise ChecklistError(f"Standard input is no checklist: {error}.") from None
-
-
-class SplitOptions(ReadingOptions):
-    """How rows are split."""
-
-    by: str = "group"
-    """What is never divided: `group`, `system`, or a column."""
-
-    train: int = Field(default=30, ge=1)
-    """The number of texts to learn from; whole groups are taken until there are as many."""
-
-    seed: int = Field(default=1, ge=0)
-    """Decides which groups are taken; the order of the rows does not."""
 
 
 @dataclass(frozen=True, repr=False)

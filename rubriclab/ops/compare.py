@@ -13,10 +13,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from rubriclab.base_options import Texts
-from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.stack import recorded_name
@@ -60,16 +58,9 @@ from rubriclab.ops.inputs import (
     usable_examples,
     without_fields,
 )
+from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring, held_out_scores
-from rubriclab.ops.workspace import (
-    Answered,
-    Job,
-    JudgeOption,
-    Workspace,
-    judge_of,
-    ref_of,
-    version_of,
-)
+from rubriclab.ops.workspace import Answered, Job, Workspace, judge_of, ref_of, version_of
 from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intervals import (
@@ -542,16 +533,6 @@ def _means(system: Outputs) -> dict[str, float]:
 BEFORE, AFTER = "before", "after"
 
 
-class CompareOptions(ReadingOptions, JudgeOption):
-    """How outputs are compared."""
-
-    pair_by: PairingRule | None = None
-    """What outputs are paired by: `id` or `group`. Default: id, else group, else the sets are independent."""
-
-    max_drop: float | None = Field(default=None, ge=0)
-    """The largest acceptable drop of the mean score, in points of the scale."""
-
-
 class OutputRow(NamedTuple):
     """An output with the score that its row carries, if any."""
 
@@ -724,28 +705,6 @@ def _by_rubric(score: Score, rubric: Rubric) -> bool:
 def _scores() -> TypeAdapter[Score]:
     """Return what validates a score: built once, and only where it is needed."""
     return TypeAdapter(Score)
-
-
-class DriftOptions(ReadingOptions):
-    """How drift is measured, and its limits."""
-
-    judges: Texts = ()
-    """One judge for both versions, or one for each. Default: those that the versions were learned with."""
-
-    flip_at: float | None = None
-    """Texts flip if their score is at or above this on one side only. Default: the middle of the scale."""
-
-    max_shift: float | None = Field(default=None, ge=0)
-    """The largest shift of the mean score, in points."""
-
-    max_flips: float | None = Field(default=None, ge=0, le=1)
-    """The largest share of texts that flip."""
-
-    min_rank: float | None = Field(default=None, ge=-1, le=1)
-    """The lowest Spearman correlation of the two rankings, within groups if groups have several texts."""
-
-    anchor: bool = False
-    """Whether the texts are a file of labelled ones that are scored again at each look, by one version and judge."""
 
 
 def drift(

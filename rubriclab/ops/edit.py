@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
 from rubriclab.judges.stack import PREFIX
@@ -43,7 +42,6 @@ from rubriclab.models.version import (
     fields_of_both,
 )
 from rubriclab.ops.edits import (
-    Edit,
     EditEffect,
     EditPlan,
     FoldSelection,
@@ -61,42 +59,11 @@ from rubriclab.ops.edits import (
     unmeasured,
 )
 from rubriclab.ops.inputs import describe, usable_texts
-from rubriclab.ops.workspace import (
-    Job,
-    JudgeChoice,
-    JudgeOption,
-    Workspace,
-    imported_source,
-    judge_of,
-    version_of,
-)
+from rubriclab.ops.options import EditOptions
+from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, imported_source, judge_of, version_of
 from rubriclab.report.verdicts import recorded_agreement
 from rubriclab.stats.intervals import DIGITS, Interval
 from rubriclab.store.store import Store
-
-
-class EditOptions(ReadingOptions, JudgeOption, Edit):
-    """What a person changes in a rubric, who does so and why."""
-
-    labels: Any = None
-    """Labelled texts, in place of those kept with the version."""
-
-    by: str | None = None
-    """Who changes the rubric. Needed unless `preview` is set."""
-
-    because: str | None = None
-    """Why. Needed unless `preview` is set."""
-
-    preview: bool = False
-    """Show the effect and save nothing."""
-
-    name: str | None = None
-    """The name to save under. Default: the rubric's."""
-
-    @property
-    def signature(self) -> str:
-        """Who makes the changes and why, as reasons for dropped criteria say."""
-        return f"by {self.by or 'hand'}" + (f": {self.because}" if self.because else "")
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,12 +6,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, JsonValue
+from pydantic import JsonValue
 
-from rubriclab.base_options import Texts
 from rubriclab.errors import SettingsError
 from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.fitting import (
@@ -37,7 +36,6 @@ from rubriclab.models.aggregation import (
     bounds_of,
     threshold_by_hand,
 )
-from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import did_you_mean, is_blank
 from rubriclab.models.rubric import (
     Criterion,
@@ -60,82 +58,12 @@ from rubriclab.models.version import (
     Provenance,
     VerdictAgreement,
 )
+from rubriclab.ops.options import Edit, Threshold
 from rubriclab.stats.correlation import IntArray
 from rubriclab.stats.intervals import Interval
 
 Settings = Mapping[str, Mapping[str, JsonValue]]
 CHANGES = ("drop", "reword", "merge", "add", "pin", "bound", "threshold", "definition")
-Threshold = float | Literal["learned"]
-
-
-def _merges(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        return value
-    return tuple((_ids(key), text) for key, text in value.items())
-
-
-def _ids(key: Any) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (key.split(",") if isinstance(key, str) else key))
-
-
-def _bounds(value: Any) -> Any:
-    return {name: _ends(name, given) for name, given in value.items()} if isinstance(value, Mapping) else value
-
-
-def _ends(name: str, given: Any) -> Any:
-    if given in ("free", None):
-        return None
-    ends = given.split(":") if isinstance(given, str) else given
-    try:
-        low, high = (float(end) for end in ends)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}={given}: expected LOW:HIGH, such as 0:0.2, or free") from None
-    return low, high
-
-
-def _threshold(given: Any) -> Any:
-    try:
-        return given if given in ("learned", None) else float(given)
-    except (TypeError, ValueError):
-        raise ValueError(f"{given}: expected a number from 0 to 1, or learned") from None
-
-
-class Edit(FrozenModel):
-    """The changes that a person asks for; criteria are named by id."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    drop: Texts = ()
-    """Ids of criteria to remove."""
-
-    reword: Mapping[str, str] = {}
-    """The new wording of criteria, by id. A hypothesis keeps the description of its levels."""
-
-    merge: Annotated[tuple[tuple[tuple[str, ...], str], ...], BeforeValidator(_merges)] = ()
-    """The wording of one criterion that replaces several: `{"h01,h04": "..."}`."""
-
-    add: Texts = ()
-    """Statements or yes/no questions to add; their ids are `a01`, `a02`, ... `(better: no)` after a question says that
-    no is the better answer."""
-
-    pin: Mapping[str, float] = {}
-    """The weight of criteria, as a share of all weights: `{"h02": 0.3}`."""
-
-    bound: Annotated[Mapping[str, Bounds | None], BeforeValidator(_bounds)] = {}
-    """The lowest and highest weight of criteria: `{"h05": (0, 0.2)}`; `None` or `"free"` removes a limit."""
-
-    threshold: Annotated[Threshold | None, BeforeValidator(_threshold)] = None
-    """For a rubric with verdicts: the lowest score that passes; `"learned"` fits it to the labels again."""
-
-    definition: str | None = None
-    """The new definition of the aspect; every criterion is rated anew."""
-
-    @property
-    def bounds(self) -> dict[str, Bounds | None]:
-        """Lowest and highest share of the weights, equal for a pinned one; `None` fits it freely again."""
-        if twice := [name for name in self.pin if name in self.bound]:
-            raise SettingsError(f"The weight of {twice[0]} is both pinned and bounded.", "Do one of them.")
-        return {**{name: (weight, weight) for name, weight in self.pin.items()}, **self.bound}
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rubriclab.base_options import Texts
-from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.learning.baselines import feature_values
@@ -23,18 +21,13 @@ from rubriclab.models.text import Example, Scale, labelled, text_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 from rubriclab.models.version import Baseline, Effort, Provenance, Version
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, usable_texts, without_fields
-from rubriclab.ops.score import (
-    RivalOptions,
-    Rivals,
-    rival_notes,
-    rivals_of,
-)
+from rubriclab.ops.options import AgreeOptions, EvaluateOptions
+from rubriclab.ops.score import Rivals, rival_notes, rivals_of
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring
 from rubriclab.ops.workspace import (
     Answered,
     Job,
     JudgeChoice,
-    JudgeOption,
     Workspace,
     judge_named,
     judge_of,
@@ -51,19 +44,6 @@ from rubriclab.stats.reliability import ceiling_interval, fleiss_kappa, krippend
 
 if TYPE_CHECKING:
     from rubriclab.learning.scoring import Score
-
-
-class EvaluateOptions(ReadingOptions, JudgeOption, RivalOptions):
-    """How rubrics are evaluated."""
-
-    levels: tuple[Level, ...] = ()
-    """Levels of agreement: `group`, `dataset`, `system`. Default: all."""
-
-    constant_groups: ConstantRule = "skip"
-    """What a group with constant human scores counts for; `papers` counts it as 1, as HypoEval does."""
-
-    include_training: bool = False
-    """Do not leave out the groups that a rubric has learned from."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -615,13 +595,6 @@ def _pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: In
         correlation=True,
     )
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit).interval)
-
-
-class AgreeOptions(ReadingOptions):
-    """Which judges are compared, and how."""
-
-    judges: Texts = ()
-    """Two judges or more: litellm model strings, `embedded` or `recorded:PATH#JUDGE`."""
 
 
 @dataclass(frozen=True, repr=False)

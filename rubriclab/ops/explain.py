@@ -6,9 +6,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
-from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import dry_run
@@ -30,32 +27,14 @@ from rubriclab.models.version import (
     nearest_texts,
 )
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, rows_of
-from rubriclab.ops.score import ScoreOptions, prepare_scoring
+from rubriclab.ops.options import ExplainOptions, ScoreOptions
+from rubriclab.ops.score import prepare_scoring
 from rubriclab.ops.versions import training_record
-from rubriclab.ops.workspace import (
-    Answered,
-    Job,
-    JudgeOption,
-    Workspace,
-    version_of,
-)
+from rubriclab.ops.workspace import Answered, Job, Workspace, version_of
 
 PLAIN_TEXT = ".txt"
 # Ids that an error names.
 MOST_NAMED = 5
-
-
-class ExplainOptions(ReadingOptions, JudgeOption):
-    """Which text is explained, and how it is read."""
-
-    id: str | None = None
-    """The id of the text, if there are several; without texts, of one that the rubric was learned from."""
-
-    source: str | None = None
-    """For a plain text: the file with its source."""
-
-    nearest: int = Field(default=5, ge=0)
-    """The number of labelled texts that are shown, the most similarly rated first."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,7 +11,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError
@@ -48,23 +47,9 @@ from rubriclab.methods.prompting import Number, Whole
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, show, split_sentences
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import (
-    Data,
-    ReadRow,
-    notify_left_out,
-    own_columns,
-    remembered,
-    row_count,
-    rows_of,
-)
-from rubriclab.ops.workspace import (
-    JudgeChoice,
-    JudgeOption,
-    Workspace,
-    judge_named,
-    judge_of,
-    version_of,
-)
+from rubriclab.ops.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, row_count, rows_of
+from rubriclab.ops.options import ImproveOptions
+from rubriclab.ops.workspace import JudgeChoice, Workspace, judge_named, judge_of, version_of
 from rubriclab.stats.correlation import BoolArray, float_table
 from rubriclab.stats.intervals import Interval, paired_mean, units
 
@@ -527,22 +512,6 @@ def _lost(old: Sequence[float | None], new: Sequence[float | None]) -> bool:
 
 
 Role = Literal["judge", "writer"]
-
-
-class ImproveOptions(ReadingOptions, JudgeOption):
-    """How texts are rewritten."""
-
-    rounds: int = Field(default=2, ge=1, le=20)
-    """The maximum number of rewrites of one text."""
-
-    good_from: float = Field(default=0.75, gt=0, le=1)
-    """The share of the scale from which on a score is no fault."""
-
-    take: Literal["better", "every"] = "better"
-    """Accept rewrites that score higher, or every rewrite, as in DCR's paper."""
-
-    writer: str | None = None
-    """Who rewrites. Default: the judge."""
 
 
 @dataclass(frozen=True, repr=False)

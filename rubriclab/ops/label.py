@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field
 
 from rubriclab.data.annotations import PairwiseComparison, about, comparison_faults
-from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -40,7 +39,6 @@ from rubriclab.models.judgment import (
     deal,
     progress_of,
     rater_agreement,
-    rater_name,
 )
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import (
@@ -53,61 +51,13 @@ from rubriclab.models.text import (
     text_digest,
 )
 from rubriclab.models.version import Effort, TrainingRecord, Version
-from rubriclab.ops.inputs import (
-    Data,
-    notify_skipped,
-    own_columns,
-    rows_of,
-)
-from rubriclab.ops.workspace import (
-    Job,
-    JudgeOption,
-    Notify,
-    ScaleText,
-    Workspace,
-    judge_of,
-    version_of,
-)
+from rubriclab.ops.inputs import Data, notify_skipped, own_columns, rows_of
+from rubriclab.ops.options import LabelOptions, PlanOptions
+from rubriclab.ops.workspace import Job, Notify, Workspace, judge_of, version_of
 from rubriclab.report.verdicts import unrecorded
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 from rubriclab.store.store import Store
-
-
-def _names(value: Any) -> Any:
-    parts = value.split(",") if isinstance(value, str) else value
-    return tuple(dict.fromkeys(map(rater_name, parts)))
-
-
-class LabelOptions(ReadingOptions):
-    """How texts are labelled on a page."""
-
-    task: str
-    """The kind of text: summarization, story, dialogue, or a word of your own."""
-
-    aspect: str
-    """The aspect that people rate."""
-
-    definition: str | None = None
-    """What the aspect means, shown to the raters; included for the aspects of well-known data sets."""
-
-    scale: ScaleText = "1:5"
-    """The raters' scale: whole numbers if both ends are, unless it ends with `:any`, as in `"0:1:any"`."""
-
-    rater: Annotated[str, AfterValidator(rater_name)] | None = None
-    """Who rates at this computer. Default: the page asks."""
-
-    share: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
-    """Raters elsewhere on the network; each gets a secret link. Default: the page is for this computer only."""
-
-    port: int | None = Field(default=None, ge=1, le=65535)
-    """The port of the page. Default: 8787 if it is free, else any free one."""
-
-    no_browser: bool = False
-    """Print the address without opening a browser."""
-
-    no_page: bool = False
-    """Write the labels that are kept in the store, without a page."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -502,16 +452,6 @@ def _preference(better: str, worse: str, *, tie: bool, aspect: str | None, rater
 
 DEFAULT_COUNT = 10
 FAULTS_SHOWN = 5
-
-
-class PlanOptions(ReadingOptions, JudgeOption):
-    """How labelling is planned."""
-
-    count: int | None = Field(default=None, ge=1)
-    """The number of texts to plan. Default: 10."""
-
-    sample: int = Field(default=200, ge=1, le=5000)
-    """The most texts that are rated; of more, these are drawn, the same ones each time."""
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import orjson
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from rubriclab.base_options import Texts
-from rubriclab.data import training_examples
-from rubriclab.data.check import scored_aspects
-from rubriclab.data.mapping import ReadingOptions
+from rubriclab.data.check import scored_aspects, training_examples
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
@@ -51,18 +47,8 @@ from rubriclab.models.version import Effort, Version, check_name
 from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe, rows_of
 from rubriclab.ops.literature import chosen_findings, left_out
-from rubriclab.ops.workspace import (
-    Job,
-    JudgeChoice,
-    JudgeOption,
-    Notify,
-    ScaleText,
-    SettingsOption,
-    SettingsTables,
-    Workspace,
-    check_tables,
-    judge_named,
-)
+from rubriclab.ops.options import LearnOptions, SettingsTables, check_tables
+from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_named
 from rubriclab.pydantic_errors import first_fault, has_unknown_name
 
 M = TypeVar("M", bound=BaseModel)
@@ -256,76 +242,6 @@ class TrainingRun:
 
 
 _log = logging.getLogger(__name__)
-
-
-class LearnOptions(ReadingOptions, JudgeOption):
-    """How a rubric is learned."""
-
-    task: str
-    """The kind of text: summarization, story, dialogue, or a word of your own."""
-
-    aspect: str = ""
-    """The aspect to learn, one that the rows have scores for; if it is missing, the error lists these."""
-
-    methods: Texts = ()
-    """One method alone, as it was published, or several whose criteria become one rubric. Default: four of them."""
-
-    name: str | None = None
-    """The rubric's name in the store. Default: `TASK-ASPECT`, or `TASK-ASPECT-METHOD` for one method."""
-
-    definition: str | None = None
-    """What the aspect means; included for the aspects of well-known data sets."""
-
-    scale: ScaleText | None = None
-    """The raters' scale: `(1, 5)` or `"1:5"`. Default: taken from the labels."""
-
-    seed: int = Field(default=42, ge=0)
-    """Decides the order in which the texts are seen."""
-
-    generator: str | None = None
-    """Who proposes criteria and refines them. Default: the judge."""
-
-    literature: Path | None = None
-    """Findings of your own, a file or a folder. Default: those that ship."""
-
-    literature_included: bool = False
-    """Use the findings that ship too, beside those of your own."""
-
-    literature_without: Texts = ()
-    """Public sets about whose raters findings are left out, as one that you test on."""
-
-    no_literature: bool = False
-    """Learn without findings."""
-
-    checklist: Path | None = None
-    """Questions of your own, for checkeval, seal and dcr. Default: those that ship."""
-
-    criteria: int | None = Field(default=None, ge=1, le=30)
-    """The maximum number of criteria in a rubric of several methods. Default: 8."""
-
-    prefer_recall_of: str | None = None
-    """For labels of two levels: the level and the share of its texts that verdicts must find, `"fail=0.95"`.
-    Default: the best balanced accuracy."""
-
-    text_features: Literal["include", "exclude"] = "exclude"
-    """Whether text features, which take no calls, may enter the rubric."""
-
-    parent: str | None = None
-    """The version that this one continues. Default: the newest of the name."""
-
-    settings: SettingsOption = Field(default_factory=dict)
-    """Hyperparameters by method: `{"hypoeval": {"k": 10}}`."""
-
-    @property
-    def single_method(self) -> str | None:
-        """The method that learns alone, if one does."""
-        return self.methods[0] if len(set(self.methods)) == 1 and self.text_features == "exclude" else None
-
-    @property
-    def joint_settings(self) -> dict[str, Any]:
-        """Those options that set hyperparameters of joint training."""
-        given = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
-        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo
 from rapidfuzz import fuzz
 
-from rubriclab.base_options import Options, Texts
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
@@ -52,17 +51,12 @@ from rubriclab.models.text import (
     task_words,
 )
 from rubriclab.models.version import Effort
-from rubriclab.ops.workspace import (
-    Job,
-    JudgeChoice,
-    JudgeOption,
-    Notify,
-    Workspace,
-)
+from rubriclab.ops.options import LiteratureAddOptions, LiteratureOptions, LiteratureShowOptions
+from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace
 from rubriclab.prompts.prompt import Prompt
 
 if TYPE_CHECKING:
-    from rubriclab.ops.learn import LearnOptions
+    from rubriclab.ops.options import LearnOptions
 
 
 MOST_BYTES = 100_000_000
@@ -255,28 +249,6 @@ class UsableFindings(QuotedFindings):
     findings: Annotated[list[QuotedFinding], keep_valid(())]
 
 
-class LiteratureAddOptions(JudgeOption):
-    """What is wanted of a paper; the judge reads it."""
-
-    task: str
-    """The kind of text that findings are wanted about: summarization, story, dialogue, or a word of your own."""
-
-    aspect: Texts = ()
-    """The aspects that findings are wanted for. Default: all of the task."""
-
-    definition: str | None = None
-    """What the aspect means, for one that has no included definition."""
-
-    citation: str | None = None
-    """How the paper is cited, as a line of text. Default: the name of its file."""
-
-    benchmark: Texts = ()
-    """Public data sets whose raters the whole paper is about; every finding carries their names."""
-
-    folder: Path | None = None
-    """The folder of findings files, or one such file. Default: your own literature folder."""
-
-
 @dataclass(frozen=True, repr=False)
 class LiteratureAdded(Displayed):
     """The findings of a paper that `file` keeps, those whose quotation is not in it, and why parts were not read."""
@@ -399,26 +371,6 @@ def _keep(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 def _findings_in(file: Path) -> tuple[Finding, ...]:
     return read_findings(file) if file.exists() else ()
-
-
-class LiteratureOptions(Options):
-    """Which findings are meant."""
-
-    folder: Path | None = None
-    """A folder of findings files, or one such file. Default: your own literature folder."""
-
-    task: str | None = None
-    """Only findings for this kind of text."""
-
-
-class LiteratureShowOptions(LiteratureOptions):
-    """Which findings are shown."""
-
-    included: bool = False
-    """The findings that ship with rubriclab, instead of your own."""
-
-    aspect: str | None = None
-    """Only findings that bear on this aspect."""
 
 
 @dataclass(frozen=True)

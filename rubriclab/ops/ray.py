@@ -21,7 +21,7 @@ from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, JudgeError, ProviderDown, RubriclabError, SettingsError, UserError
 from rubriclab.judges.connect import local_breaker, makes_requests
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import Caps, Ledger, LocalBudget, LocalLimits
 from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric

@@ -15,9 +15,7 @@ from reprlib import repr as short
 from typing import Any, Literal, Self
 
 import orjson
-from pydantic import Field
 
-from rubriclab.base_options import Options
 from rubriclab.data.mapping import FIELDS, NATIVE, ReadingOptions
 from rubriclab.data.readers import RawRows, Rows, parsed_row, raw_rows, rest_of
 from rubriclab.data.rows import FieldError, Fields, RowError
@@ -41,7 +39,7 @@ from rubriclab.models.text import (
     task_words,
 )
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.compare import CompareOptions, CompareResult, compare
+from rubriclab.ops.compare import CompareResult, compare
 from rubriclab.ops.inputs import (
     Data,
     ReadRow,
@@ -56,15 +54,14 @@ from rubriclab.ops.inputs import (
     rows_of,
     without_fields,
 )
+from rubriclab.ops.options import CompareOptions, RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
 from rubriclab.ops.scores import ScoreCounts, ScoreDistribution, ScoredRow, Scores, held_out_scores, same_name
 from rubriclab.ops.workspace import (
     BackgroundLoop,
     JudgeChoice,
-    JudgeOption,
     Notify,
     RubricLike,
-    ScaleText,
     Workspace,
     judge_named,
     judge_of,
@@ -75,17 +72,6 @@ from rubriclab.stats.intervals import MIN_GROUPS
 
 # The ways of asking that `score_stream` takes.
 Rivals = RivalLimits | Literal["apart"] | None
-
-
-class RivalOptions(Options):
-    """Whether the texts of one group are rated in one call."""
-
-    rivals: Literal["apart", "together"] | None = None
-    """Rate each text in a call of its own, or the texts of one group in one call, by a rubric whose criteria are asked
-    about in one call. Default: as the rubric was learned."""
-
-    rivals_per_call: int | None = Field(default=None, ge=2, le=100)
-    """The most texts of a call about several texts; larger groups are divided evenly. Default: 10."""
 
 
 def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) -> Rivals:
@@ -141,46 +127,6 @@ def rival_notes(counts: RivalCounts) -> Iterator[str]:
 UNVALIDATED = "unvalidated"
 # What scores by a rubric that is no version name as theirs.
 UNSAVED = "unsaved"
-
-
-# More processes than a machine has processors for.
-MOST_WORKERS = 256
-
-
-class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
-    """How texts are scored."""
-
-    task: str | None = None
-    """Without a rubric: the kind of text."""
-
-    aspect: str | None = None
-    """Without a rubric: the aspect to score. Nothing then says how far people would agree."""
-
-    definition: str | None = None
-    """Without a rubric: what the aspect means; included for the aspects of well-known data sets."""
-
-    scale: ScaleText | None = None
-    """Without a rubric: the scale of the scores. Default: 1 to 5."""
-
-    workers: int = Field(default=1, ge=1, le=MOST_WORKERS)
-    """How many Ray workers score. They share the store, the caps and the limits; scores and their order stay the same.
-    One is this process."""
-
-    ray_address: str | None = None
-    """The address of a running Ray cluster, such as `auto` or `ray://host:10001`. Default: workers on this machine."""
-
-    max_unscored: float | None = Field(default=None, ge=0, le=1)
-    """The share of texts that may have no score; with more, scoring ends with an error after the last text."""
-
-    rivals_check: int | None = Field(default=None, ge=1, le=10_000)
-    """Repeat so many calls about several texts with the texts in the reverse order, and report how far the scores of
-    both orders agree."""
-
-    labels_in: str | None = None
-    """The column with human scores of some of the texts, drawn at random. The mean human score is estimated by them."""
-
-    by: str | None = None
-    """A column; the mean human score is estimated for each of its values too, and stratified by them."""
 
 
 @dataclass(eq=False)

@@ -22,18 +22,8 @@ from rubriclab.learning.scoring import RivalCounts, Score, addresses_judge
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import (
-    Data,
-    row_count,
-    rows_of,
-    usable_examples,
-)
-from rubriclab.ops.workspace import (
-    JudgeChoice,
-    Workspace,
-    check_distinct,
-    unanswered,
-)
+from rubriclab.ops.inputs import Data, row_count, rows_of, usable_examples
+from rubriclab.ops.workspace import JudgeChoice, Workspace, check_distinct, unanswered
 from rubriclab.stats.intervals import Interval, renumber, units
 from rubriclab.stats.prediction_powered import (
     LabelledScores,

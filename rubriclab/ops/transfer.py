@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
-from pydantic import Field
 
 from rubriclab.data.check import MIN_LABELS
-from rubriclab.data.mapping import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import (
     BudgetReached,
@@ -85,17 +83,8 @@ from rubriclab.models.version import (
 from rubriclab.ops.evaluate import unseen
 from rubriclab.ops.inputs import Data, describe, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
-from rubriclab.ops.workspace import (
-    Job,
-    JudgeOption,
-    Notify,
-    ScaleText,
-    Workspace,
-    generator_of,
-    imported_source,
-    judge_of,
-    version_of,
-)
+from rubriclab.ops.options import TransferOptions
+from rubriclab.ops.workspace import Job, Notify, Workspace, generator_of, imported_source, judge_of, version_of
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats
 from rubriclab.stats.intervals import (
@@ -109,34 +98,6 @@ from rubriclab.stats.intervals import (
 )
 
 TrainingOf = Callable[[Sequence[Example]], TrainingRun]
-
-
-class TransferOptions(ReadingOptions, JudgeOption):
-    """How a rubric is transferred."""
-
-    aspect: str | None = None
-    """The aspect of the target's labels. Default: the rubric's."""
-
-    definition: str | None = None
-    """What that aspect means; included for the aspects of well-known data sets."""
-
-    scale: ScaleText | None = None
-    """The scale of the target's labels. Default: taken from the labels."""
-
-    no_relearn: bool = False
-    """Do not learn again, which takes the most calls."""
-
-    save: bool = False
-    """Save the result as a version whose parent is the rubric."""
-
-    action: Action | None = None
-    """The way to save. Default: the recommended one."""
-
-    name: str | None = None
-    """The name to save under. Default: the rubric's."""
-
-    seed: int = Field(default=42, ge=0)
-    """Of draws and folds."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from rubriclab.base_options import Options
 from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NoStore, NotInStore, PackError, SettingsError, UserError
 from rubriclab.judges.batch import BatchModel, OpenBatch
@@ -23,12 +21,8 @@ from rubriclab.models.base import (
 )
 from rubriclab.models.rubric import Criterion, CriterionKind, Rubric
 from rubriclab.models.version import Outcome, TrainingRecord, Validation, Version
-from rubriclab.ops.workspace import (
-    Notify,
-    Workspace,
-    online_judges,
-    version_of,
-)
+from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
+from rubriclab.ops.workspace import Notify, Workspace, online_judges, version_of
 from rubriclab.report.conclusion import verdict
 from rubriclab.report.recorded import Disagreement, disagreements as furthest
 from rubriclab.store import (
@@ -291,28 +285,6 @@ def imported_versions(workspace: Workspace) -> tuple[Version, ...]:
         return ()
 
 
-_AGE = re.compile(r"([0-9]{1,5})\s*([hdw])")
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-
-
-def _age(value: Any) -> Any:
-    if isinstance(value, str) and (match := _AGE.fullmatch(value.strip())):
-        value = timedelta(**{_UNITS[match[2]]: int(match[1])})
-    if not isinstance(value, timedelta) or value < timedelta():
-        raise ValueError(f"expected hours, days or weeks, such as 12h, 90d or 8w; got {value!r}")
-    return value
-
-
-class PruneOptions(Options):
-    """Which cached answers are removed."""
-
-    older_than: Annotated[timedelta | None, BeforeValidator(_age)] = None
-    """Those cached longer ago: `"12h"`, `"90d"`, `"8w"` or a `timedelta`."""
-
-    dry_run: bool = False
-    """Remove nothing, and count what would be removed."""
-
-
 @dataclass(frozen=True, repr=False)
 class StoreSize(Displayed):
     """The rows and bytes of a store by kind, and the space that the database takes."""
@@ -404,13 +376,6 @@ def vacuum(workspace: Workspace) -> VacuumResult:
     return VacuumResult(store.place, before or 0, after or 0)
 
 
-class BatchesOptions(Options):
-    """Which batch is cancelled."""
-
-    cancel: str | None = None
-    """The id of a batch to cancel. The same command as before then collects its answers so far."""
-
-
 @dataclass(frozen=True, repr=False)
 class Batches(Displayed):
     """The batches whose answers have not been fetched, the oldest first, and the one that was cancelled now."""
@@ -478,16 +443,6 @@ async def _cancel(workspace: Workspace, batch: OpenBatch) -> None:
             "Run the command that sent it again, to collect its answers.",
         )
     await model.cancel(batch_id)
-
-
-class DisagreementsOptions(Options):
-    """Which texts are shown."""
-
-    count: int = Field(default=10, ge=1)
-    """The number of texts, those with the largest differences first."""
-
-    side: Literal["both", "higher", "lower"] = "both"
-    """Only texts that the rubric scores higher, or lower, than people do."""
 
 
 @dataclass(frozen=True, repr=False)

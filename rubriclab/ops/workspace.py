@@ -12,106 +12,32 @@ import re
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, aclosing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from pydantic import BeforeValidator, Field
-
-from rubriclab.base_options import Options, option_error
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
 from rubriclab.judges.connect import EMBEDDED, account, connect, is_language_model, makes_requests
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.llm import JudgeOptions, server_address
-from rubriclab.judges.providers import as_price
+from rubriclab.judges.llm import server_address
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import IN_FLIGHT, Breaker, Budget, Ledger, Limits, LocalBudget, recorded_name
 from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.characters import describe, quoted_judge
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Scale
 from rubriclab.models.version import Effort, Version
+from rubriclab.ops.options import SettingsTables
 from rubriclab.store.store import Access, Store, open_store
 from rubriclab.store.tables import is_remote
 
 if TYPE_CHECKING:
     from rubriclab.judges.metrics import Metrics
     from rubriclab.learning.estimate import DryRun
-
-
-def _scale_text(value: Any) -> Any:
-    if isinstance(value, Scale):
-        return f"{value.low!r}:{value.high!r}:{'whole' if value.whole else 'any'}"
-    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
-        return ":".join(str(end) for end in value)
-    return value
-
-
-def check_tables(tables: Any) -> Any:
-    """Return settings that have the form of `SettingsTables`, if they are a mapping.
-
-    Raises:
-        SettingsError: if one stands under `METHOD.NAME`, or what a method has is no mapping.
-    """
-    for owner, values in tables.items() if isinstance(tables, Mapping) else ():
-        method, dot, name = str(owner).partition(".")
-        if not isinstance(values, Mapping):
-            given = f"`settings={method}.{name if dot else 'NAME'}={values if dot else 'VALUE'}`"
-            raise SettingsError(
-                f"`settings`: expected the settings of each method by name, got {describe(values)} for {str(owner)!r}.",
-                f"Write {given}.",
-            )
-    return tables
-
-
-# A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are written so.
-ScaleText = Annotated[str, BeforeValidator(_scale_text)]
-# Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
-SettingsTables = Mapping[str, Mapping[str, Any]]
-# The same as an option.
-SettingsOption = Annotated[SettingsTables, BeforeValidator(check_tables)]
-
-
-class JudgeOption(Options):
-    """Which judge is asked."""
-
-    judge: str | None = None
-    """A litellm model string, `embedded` (offline, no language model) or `recorded:PATH`."""
-
-
-PORT = 8600
-
-
-class ServeOptions(JudgeOption):
-    """How a rubric is served over HTTP."""
-
-    host: str = "127.0.0.1"
-    """The address to listen at; any but a loopback address needs a token. `0.0.0.0` is every address."""
-
-    port: int = Field(default=PORT, ge=0, le=65535)
-    """The port to listen at; 0 for any free port."""
-
-    token_file: str | None = None
-    """A file with a token, or a name and a token, on each line. Default: `RUBRICLAB_SERVE_TOKEN`, or no token."""
-
-    max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=64_000_000)
-    """The largest body of a request."""
-
-    max_texts: int = Field(default=100, ge=1, le=10_000)
-    """The most texts in a request."""
-
-    at_once: int = Field(default=64, ge=1, le=10_000)
-    """Requests to score that are answered at the same time."""
-
-    request_timeout: float = Field(default=120.0, gt=0, le=3600)
-    """Seconds until a request to score is given up; answers that arrive later are kept in the store."""
-
-    grace: int = Field(default=30, ge=0, le=3600)
-    """Seconds that requests under way get once the service is to end."""
 
 
 class Answered:
@@ -497,17 +423,9 @@ def judge_options(values: Mapping[str, Any]) -> JudgeOptions:
     """Return the options that are given, the defaults for those that are `None`.
 
     Raises:
-        SettingsError: for a value out of bounds.
+        SettingsError: for an unknown option or a value out of bounds.
     """
-    from pydantic import ValidationError
-
-    given = {name: value for name, value in values.items() if value is not None}
-    if "price" in given:
-        given["price"] = as_price(given["price"])
-    try:
-        return JudgeOptions(**given)
-    except ValidationError as error:
-        raise option_error(error, JudgeOptions) from None
+    return JudgeOptions(**{name: value for name, value in values.items() if value is not None})
 
 
 # A reference (`NAME`, `NAME@3`, `NAME@production`), a version, or a rubric that is not stored.

@@ -28,12 +28,7 @@ from rubriclab.report.model import (
 if TYPE_CHECKING:
     from rubriclab.learning.rewriting import SentenceEdit
     from rubriclab.models.version import Effort
-    from rubriclab.ops.improve import (
-        Improvement,
-        RevisionRound,
-        RevisionSummary,
-        ScoreGain,
-    )
+    from rubriclab.ops.improve import Improvement, RevisionRound, RevisionSummary, ScoreGain
 
 _EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
 LABELS = {"no sentence at fault": "fault in the whole text only, so unchanged"}

@@ -39,15 +39,11 @@ from rubriclab.judges.stack import Ledger, RedactingJudge
 from rubriclab.models.base import Unreadable, read_file, text_of
 from rubriclab.models.characters import describe, one_line, preview
 from rubriclab.ops.inputs import repeated_id
-from rubriclab.ops.score import ScoreOptions, TextScorer
+from rubriclab.ops.options import ScoreOptions, ServeOptions
+from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.versions import describe_rubric
-from rubriclab.ops.workspace import (
-    RubricLike,
-    ServeOptions,
-    Workspace,
-    no_progress,
-)
+from rubriclab.ops.workspace import RubricLike, Workspace, no_progress
 from rubriclab.pydantic_errors import faults
 from rubriclab.web.api_models import (
     HEALTH,

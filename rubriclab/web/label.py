@@ -35,14 +35,8 @@ from rubriclab.models.characters import count
 from rubriclab.models.judgment import LabelQuestion, RaterProgress, rater_name
 from rubriclab.models.text import Scale
 from rubriclab.ops.inputs import Data
-from rubriclab.ops.label import (
-    Labeling,
-    LabelOptions,
-    LabelResult,
-    ShownItem,
-    Submission,
-    prepare_labeling,
-)
+from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, prepare_labeling
+from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.lists import agreement_words, consistency_words

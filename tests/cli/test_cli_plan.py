@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from rubriclab.data.readers import read
 from rubriclab.judges.connect import connect
-from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import Ledger
 from rubriclab.learning.scoring import score_text
 from rubriclab.models.aggregation import Aggregation, Calibration, Term

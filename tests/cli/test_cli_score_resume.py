@@ -21,14 +21,8 @@ from waiting import until
 
 from rubriclab import Lab, write_rows
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.ops.score import (
-    ScoreOptions,
-    Scoring,
-    check_resumable,
-    keep_scores,
-    prepare_resuming,
-    prepare_scoring,
-)
+from rubriclab.ops.options import ScoreOptions
+from rubriclab.ops.score import Scoring, check_resumable, keep_scores, prepare_resuming, prepare_scoring
 from rubriclab.ops.workspace import Workspace, finish
 
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from rubriclab.data import Training, training_examples
+from rubriclab.data.check import Training, training_examples
 from rubriclab.data.readers import from_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example, Scale, data_digest

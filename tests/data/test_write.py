@@ -17,14 +17,7 @@ from hypothesis import given, settings, strategies as st
 from python_calamine import CalamineWorkbook
 
 from rubriclab.data.readers import read
-from rubriclab.data.write import (
-    CsvDialect,
-    csv_text,
-    escaped,
-    unescaped,
-    write_rows,
-    writing_table,
-)
+from rubriclab.data.write import CsvDialect, csv_text, escaped, unescaped, write_rows, writing_table
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example
 

@@ -7,7 +7,8 @@ from hypothesis import given, strategies as st
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.connect import connect
-from rubriclab.judges.llm import JudgeOptions, LanguageModel
+from rubriclab.judges.llm import LanguageModel
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import check_address
 from rubriclab.judges.stack import Ledger
 

@@ -10,12 +10,7 @@ from hypothesis import given, settings, strategies as st
 from judge_questions import GOOD, Rating, rate
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
-from rubriclab.judges.judge import (
-    FakeJudge,
-    Reply,
-    ask,
-    read,
-)
+from rubriclab.judges.judge import FakeJudge, Reply, ask, read
 
 
 def reading(text: str, **settings_: Any) -> Rating | None:

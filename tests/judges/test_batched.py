@@ -21,10 +21,11 @@ from rubriclab.judges import batch as batched
 from rubriclab.judges.batch import BatchModel
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import JudgeAnswer, ask
-from rubriclab.judges.llm import JudgeOptions
-from rubriclab.judges.providers import as_price, load_litellm
+from rubriclab.judges.options import JudgeOptions, as_price
+from rubriclab.judges.providers import load_litellm
 from rubriclab.judges.stack import Ledger
-from rubriclab.ops.versions import BatchesOptions, batches
+from rubriclab.ops.options import BatchesOptions
+from rubriclab.ops.versions import batches
 from rubriclab.ops.workspace import JudgeChoice, Workspace
 from rubriclab.store.store import Store, open_store
 

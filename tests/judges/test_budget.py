@@ -12,7 +12,7 @@ from server import RunningServer
 from rubriclab.errors import BudgetReached, JudgeUnavailable
 from rubriclab.judges.judge import Reply, Usage
 from rubriclab.judges.llm import LanguageModel, close_connections
-from rubriclab.judges.providers import Price
+from rubriclab.judges.options import Price
 from rubriclab.judges.stack import Budgeted, LocalBudget, Retried
 
 PRICE = Price(1.0, 1000.0)

@@ -12,25 +12,10 @@ from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import (
-    FILTERED,
-    Reply,
-    Usage,
-    ask,
-    request_digest,
-    written,
-)
-from rubriclab.judges.llm import JudgeOptions, LanguageModel
-from rubriclab.judges.stack import (
-    Budgeted,
-    Cached,
-    Interruptible,
-    Ledger,
-    Limited,
-    LocalBudget,
-    LocalLimits,
-    Retried,
-)
+from rubriclab.judges.judge import FILTERED, Reply, Usage, ask, request_digest, written
+from rubriclab.judges.llm import LanguageModel
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.stack import Budgeted, Cached, Interruptible, Ledger, Limited, LocalBudget, LocalLimits, Retried
 
 
 def waiting(gate: asyncio.Event, answer: Any = GOOD) -> ScriptedJudge:

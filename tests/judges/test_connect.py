@@ -12,8 +12,7 @@ from server import RANDOM_FAULTS, RunningServer
 from rubriclab.errors import SettingsError
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import ask
-from rubriclab.judges.llm import JudgeOptions
-from rubriclab.judges.providers import as_price
+from rubriclab.judges.options import JudgeOptions, as_price
 from rubriclab.judges.stack import Ledger, LocalBudget
 
 

@@ -11,7 +11,8 @@ from judge_questions import rate
 
 from rubriclab.errors import JudgeError, JudgeRefused
 from rubriclab.judges.connect import connect
-from rubriclab.judges.llm import JudgeOptions, close_connections
+from rubriclab.judges.llm import close_connections
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import Ledger
 from rubriclab.store.store import open_store
 

@@ -12,7 +12,7 @@ from server import RunningServer
 
 from rubriclab.errors import JudgeError
 from rubriclab.judges.connect import account
-from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops.workspace import GivenAddress, JudgeChoice, Workspace
 from rubriclab.web.server import Access
 from rubriclab.web.studio.studio import Studio

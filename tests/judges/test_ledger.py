@@ -8,12 +8,7 @@ import pytest
 from judge_questions import GOOD, ScriptedJudge, rate
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.judges.judge import (
-    FakeJudge,
-    Reply,
-    Usage,
-    ask,
-)
+from rubriclab.judges.judge import FakeJudge, Reply, Usage, ask
 from rubriclab.judges.stack import Ledger, Metered
 from rubriclab.models.version import Effort
 from rubriclab.report import wording

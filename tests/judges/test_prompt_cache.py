@@ -13,7 +13,7 @@ from judge_questions import GOOD, Rating, rate
 from rubriclab.cli.printing import effort_row
 from rubriclab.judges.judge import read_back, request_digest, written
 from rubriclab.judges.llm import CacheMarks, LanguageModel, close_connections, needs_marks
-from rubriclab.judges.providers import Price
+from rubriclab.judges.options import Price
 from rubriclab.judges.stack import Ledger, Metered
 from rubriclab.ops.workspace import spent
 from rubriclab.prompts import render

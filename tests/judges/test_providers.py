@@ -7,12 +7,7 @@ import os
 import pytest
 
 from rubriclab.judges.llm import LanguageModel
-from rubriclab.judges.providers import (
-    OWN_CLIENT,
-    choose_client,
-    load_litellm,
-    provider_of,
-)
+from rubriclab.judges.providers import OWN_CLIENT, choose_client, load_litellm, provider_of
 
 ADDRESS = "http://127.0.0.1:9/v1"
 

@@ -17,7 +17,8 @@ from server import RunningServer
 
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
 from rubriclab.judges.connect import connect
-from rubriclab.judges.llm import JudgeOptions, LanguageModel
+from rubriclab.judges.llm import LanguageModel
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import (
     HEADER,
     MAX_LINE_BYTES,

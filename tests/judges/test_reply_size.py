@@ -9,13 +9,7 @@ from memory_answers import MemoryAnswers
 from rubriclab.errors import ProviderDown, ReplyTooLarge
 from rubriclab.judges.judge import Reply, request_digest, written
 from rubriclab.judges.replies import body_limit, text_limit
-from rubriclab.judges.stack import (
-    Budgeted,
-    Cached,
-    LocalBreaker,
-    LocalBudget,
-    Retried,
-)
+from rubriclab.judges.stack import Budgeted, Cached, LocalBreaker, LocalBudget, Retried
 from rubriclab.prompts.prompt import MAX_QUOTED
 
 

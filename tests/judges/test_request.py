@@ -14,15 +14,7 @@ from hypothesis import given, settings, strategies as st
 from judge_questions import GOOD, rate
 from pydantic import BaseModel
 
-from rubriclab.judges.judge import (
-    Reply,
-    Token,
-    Usage,
-    messages_of,
-    read_back,
-    request_digest,
-    written,
-)
+from rubriclab.judges.judge import Reply, Token, Usage, messages_of, read_back, request_digest, written
 from rubriclab.prompts.prompt import Prompt
 
 JUDGE = {"model": "m"}

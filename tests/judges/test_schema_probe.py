@@ -13,7 +13,8 @@ from server import RunningServer
 
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.llm import JudgeOptions, SchemaProbed
+from rubriclab.judges.llm import SchemaProbed
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import Ledger
 from rubriclab.methods.prompting import score_entry
 from rubriclab.prompts.prompt import AskedEntry, Prompt, keyed_reply

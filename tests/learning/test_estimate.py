@@ -10,7 +10,7 @@ from single_call_scripts import HYPOTHESES, PARTS, combined, part_of, sound
 
 from rubriclab.data.rows import RowError
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.estimate import (
     SAMPLE,
     dry_run,

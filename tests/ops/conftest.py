@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 from edit_samples import examples
 
-from rubriclab.ops.edits import (
-    FoldSelection,
-    RatedRubric,
-    rated_rubric,
-    select_in_folds,
-)
+from rubriclab.ops.edits import FoldSelection, RatedRubric, rated_rubric, select_in_folds
 from rubriclab.store.store import open_store
 
 

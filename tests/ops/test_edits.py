@@ -18,7 +18,6 @@ from rubriclab.models.rubric import Criterion, Evidence
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Cell
 from rubriclab.ops.edits import (
-    Edit,
     FoldSelection,
     RatedRubric,
     added,
@@ -38,6 +37,7 @@ from rubriclab.ops.edits import (
     trait_of,
     unmeasured,
 )
+from rubriclab.ops.options import Edit
 from rubriclab.stats.agreement import agreement
 
 REF = "planted@1"

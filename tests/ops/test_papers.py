@@ -12,14 +12,7 @@ from paper_samples import write_paper
 from pdf_files import RIGHT, column, pdf
 
 from rubriclab.errors import LiteratureError
-from rubriclab.ops.literature import (
-    Paper,
-    PaperPage,
-    cleaned,
-    find_quotation,
-    parts,
-    read_paper,
-)
+from rubriclab.ops.literature import Paper, PaperPage, cleaned, find_quotation, parts, read_paper
 
 LEFT_LINES = ("The raters of this study penalised inconsis-", "tent summaries in 45.2% of the cases and they")
 RIGHT_LINES = ("rewarded texts that kept to one thread through-", "out, while length alone had no effect at all.")

@@ -19,12 +19,7 @@ from server import RunningServer
 from waiting import PATIENCE, until
 
 from rubriclab import BudgetReached, Lab, NotInStore, Scale, Score, SettingsError, TextScorer, Version
-from rubriclab.ops.scores import (
-    OTHER,
-    REASONS,
-    ScoreDistribution,
-    summarize_scores,
-)
+from rubriclab.ops.scores import OTHER, REASONS, ScoreDistribution, summarize_scores
 from rubriclab.report.lists import summary_blocks
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.prediction_powered import LabelledScores

@@ -14,7 +14,7 @@ import pytest
 
 import rubriclab
 from rubriclab.errors import BudgetReached, ProviderDown, RubriclabError, SettingsError, UserError
-from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops import ray as ray_worker
 from rubriclab.ops.ray import RunState, SharedState, _cluster, check_workers
 from rubriclab.ops.workspace import Workspace

@@ -14,7 +14,7 @@ from rubriclab.integrations.evaluator import metadata_of, rationale
 from rubriclab.integrations.promptfoo import get_assert
 from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture
 from rubriclab.integrations.pytest.tally import Tallies
-from rubriclab.ops.edit import EditOptions
+from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.web.api_models import ScoreResult, score_row

@@ -27,7 +27,8 @@ from rubriclab.methods.sources import load_checklist, seed_questions
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Scale, find_aspect
 from rubriclab.ops.improve import improve_stream
-from rubriclab.ops.literature import LiteratureAddOptions, Paper, PaperPage, findings_prompts
+from rubriclab.ops.literature import Paper, PaperPage, findings_prompts
+from rubriclab.ops.options import LiteratureAddOptions
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply, Prompt, Repair
 from rubriclab.prompts.render import prompts_digest, render_turns

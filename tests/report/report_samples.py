@@ -29,12 +29,7 @@ from rubriclab.models.version import (
     TrainingAgreement,
     Version,
 )
-from rubriclab.ops.evaluate import (
-    Evaluator,
-    Result,
-    baseline_evaluators,
-    measure_agreement,
-)
+from rubriclab.ops.evaluate import Evaluator, Result, baseline_evaluators, measure_agreement
 from rubriclab.stats.intervals import Interval
 
 GROUPS = 6

@@ -23,12 +23,7 @@ from rubriclab.ops.evaluate import (
     Kind,
     ScoreAgreement,
 )
-from rubriclab.ops.improve import (
-    Improvement,
-    RevisionRound,
-    RevisionSummary,
-    ScoreGain,
-)
+from rubriclab.ops.improve import Improvement, RevisionRound, RevisionSummary, ScoreGain
 from rubriclab.ops.scores import ScoredRow, Scores, summarize_scores
 from rubriclab.ops.transfer import ActionEvaluation, Transfer
 from rubriclab.report.difference import difference_view

@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 from commands import PATIENCE
 
-from rubriclab.ops.label import Labeling, LabelOptions, prepare_labeling
+from rubriclab.ops.label import Labeling, prepare_labeling
+from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.web.label import access_of, label_app, written
 from rubriclab.web.server import TOKEN_HEADER, Access, Server, listen, port_of

@@ -19,12 +19,7 @@ from experiments.runner.results import Outcome, Row, Spent
 from experiments.runner.study import Arm, Study
 from rubriclab import Score
 from rubriclab.learning.scoring import score_stream
-from rubriclab.ops.evaluate import (
-    Figure,
-    InterraterAgreement,
-    Kind,
-    interrater_agreement,
-)
+from rubriclab.ops.evaluate import Figure, InterraterAgreement, Kind, interrater_agreement
 from rubriclab.stats.intervals import Interval, rounded
 
 # The alpha that fits a kind of answer.

@@ -28,7 +28,7 @@ from rubriclab.integrations.pytest.plugin import (
     on_inconclusive,
 )
 from rubriclab.integrations.pytest.tally import Tallies, Tally
-from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import PREFIX, LocalBudget, read_recording, recorded_name
 from rubriclab.learning.paired_scores import MAX_UNSCORED, Comparison, LimitOutcome, Outputs, PairingRule, SideSummary
 from rubriclab.learning.scoring import Score
@@ -36,9 +36,10 @@ from rubriclab.models.base import digest
 from rubriclab.models.characters import with_flags
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
-from rubriclab.ops.compare import CompareOptions, summary
+from rubriclab.ops.compare import summary
 from rubriclab.ops.inputs import Data
-from rubriclab.ops.score import ScoreOptions, TextScorer, row_of_fields
+from rubriclab.ops.options import CompareOptions, ScoreOptions
+from rubriclab.ops.score import TextScorer, row_of_fields
 from rubriclab.ops.scores import ScoredRow, Scores
 from rubriclab.ops.workspace import Workspace, judge_options, version_of
 

@@ -28,10 +28,11 @@ from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, show
 from rubriclab.models.version import EditChange, Version
 from rubriclab.ops import versions as service
-from rubriclab.ops.edit import EditableVersion, EditOptions, EditResult, edit, editable_version
-from rubriclab.ops.edits import Edit, EditEffect
-from rubriclab.ops.explain import ExplainOptions, ScoreExplanation, explain as explain_score
-from rubriclab.ops.versions import Disagreements, DisagreementsOptions, disagreements
+from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_version
+from rubriclab.ops.edits import EditEffect
+from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
+from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, ExplainOptions
+from rubriclab.ops.versions import Disagreements, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report import charts, describe, verdicts, wording

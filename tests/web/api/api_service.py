@@ -15,8 +15,9 @@ import httpx
 from commands import HELDOUT
 from waiting import PATIENCE, until
 
-from rubriclab.judges.llm import JudgeOptions
-from rubriclab.ops.workspace import ServeOptions, Workspace
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.ops.options import ServeOptions
+from rubriclab.ops.workspace import Workspace
 from rubriclab.web.api import serve_rubric
 from rubriclab.web.api_models import ProblemDetails
 

@@ -29,7 +29,7 @@ from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
 from rubriclab.judges.judge import Usage
 from rubriclab.judges.metrics import Metrics
-from rubriclab.judges.providers import as_price
+from rubriclab.judges.options import as_price
 from rubriclab.judges.stack import Ledger
 from rubriclab.ops.versions import RubricDescription
 from rubriclab.store.answers import AnswerTable

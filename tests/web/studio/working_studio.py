@@ -18,7 +18,7 @@ from rubriclab import Lab
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply
-from rubriclab.judges.llm import JudgeOptions
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops.workspace import Workspace, judge_options
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import Store

@@ -1,0 +1,128 @@
+"""How a language model is called: limits, caps, its price and its address. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+
+from rubriclab.base_options import JUDGING, LIMITS, Flag, Options
+from rubriclab.errors import SettingsError
+
+Structured = Literal["auto", "schema", "text"]
+DEFAULT_BYTES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars per million prompt and completion tokens."""
+
+    prompt: float
+    completion: float
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return the cost of a reply in US dollars."""
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+
+    def times(self, share: float) -> Price:
+        """Return this share of the price."""
+        return Price(self.prompt * share, self.completion * share)
+
+
+def as_price(value: Any) -> Price:
+    """Return a price that is given as one, as two numbers, or as a text `IN:OUT`: US dollars per million tokens.
+
+    Raises:
+        SettingsError: if `value` is none of these.
+    """
+    if isinstance(value, Price):
+        return value
+    try:
+        prompt, completion = (float(part) for part in (value.split(":") if isinstance(value, str) else value))
+        if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise SettingsError(
+            f"The price {value!r} is not understood.",
+            "Write US dollars per million prompt and completion tokens, as in 0.15:0.60.",
+        ) from None
+    return Price(prompt, completion)
+
+
+def _without_credentials(address: str, info: ValidationInfo) -> str:
+    from rubriclab.judges.providers import check_address
+
+    return check_address(address, f"`{info.field_name}`")
+
+
+Address = Annotated[Annotated[str, AfterValidator(_without_credentials)] | None, Flag(metavar="URL", section=JUDGING)]
+
+
+class CallOptions(Options):
+    """Options of calls to a language model that every command takes."""
+
+    section: ClassVar[str] = LIMITS
+
+    concurrency: int = Field(default=8, ge=1, le=1024)
+    """The number of concurrent requests."""
+
+    timeout: float = Field(default=60.0, gt=0, le=3600)
+    """Time limit in seconds for one request and its response."""
+
+    attempts: int = Field(default=8, ge=1, le=20)
+    """Attempts to answer a prompt before it counts as missing."""
+
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    """The provider's limit, if it has one."""
+
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    """The provider's limit, if it has one."""
+
+    max_calls: int | None = Field(default=None, ge=1)
+    """Stop cleanly after this many replies."""
+
+    max_cost: float | None = Field(default=None, ge=0)
+    """Stop cleanly before the cost exceeds this many US dollars."""
+
+    price: Annotated[Annotated[Price, BeforeValidator(as_price)] | None, Flag(metavar="IN:OUT")] = None
+    """US dollars per million prompt and completion tokens, for a model of unknown price."""
+
+    structured: Annotated[Structured, Flag(section=JUDGING)] = "auto"
+    """Whether the reply's JSON schema is sent to the provider; `auto` sends it if the model heeds it."""
+
+    api_base: Address = None
+    """The address of your own server, without user name or password."""
+
+    reasoning_tokens: Annotated[int | None, Flag(metavar="N", section=JUDGING)] = Field(default=None, ge=0)
+    """Tokens for hidden reasoning beyond each reply's own limit. Default: 4096 for models known to reason."""
+
+    retry_failed: Annotated[bool, Flag(section=JUDGING)] = False
+    """Send a prompt again if its cached reply cannot be used."""
+
+
+class BatchOptions(Options):
+    """Options of prompts that are sent together, and answered within a day."""
+
+    batch: Annotated[bool, Flag(section=JUDGING)] = False
+    """Send prompts by the provider's Batch API, at about half the price; answers come within a day."""
+
+    batch_size: Annotated[int, Flag(section=LIMITS)] = Field(default=10_000, ge=1, le=50_000)
+    """The largest number of prompts in a batch, and of texts at a time."""
+
+
+class GeneratorOptions(Options):
+    """Options of calls to the model that proposes criteria."""
+
+    generator_api_base: Address = None
+    """The address of the generator's server, if it has one of its own; `api_base` is then for the judge. Its key is in
+    the environment variable RUBRICLAB_GENERATOR_API_KEY."""
+
+
+class JudgeOptions(GeneratorOptions, BatchOptions, CallOptions):
+    """Options of calls to a language model; the offline judge and recordings, which make no calls, ignore them."""
+
+    max_reply_bytes: int = Field(default=DEFAULT_BYTES, ge=1_000, le=100_000_000)
+    """Larger replies are cut off and count as missing; most prompts' own token limits allow less. Log-probabilities do
+    not count."""

@@ -1,0 +1,614 @@
+"""The options of every operation: what the command line, the configuration file, the environment and Python take.
+
+Each model is the only place where its options have a name, a type, bounds, a default and a text of help. `Flag` says
+what the command line needs beyond that. Nothing heavy is imported here, so that help comes quickly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
+from rubriclab.data.mapping import ReadingOptions
+from rubriclab.errors import SettingsError
+from rubriclab.models.characters import describe
+
+MOST_WORKERS = 256
+DEFAULT_PORT = 8600
+
+
+def _scale_text(value: Any) -> Any:
+    if hasattr(value, "whole"):
+        return f"{value.low!r}:{value.high!r}:{'whole' if value.whole else 'any'}"
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
+        return ":".join(str(end) for end in value)
+    return value
+
+
+def check_tables(tables: Any) -> Any:
+    """Return settings that have the form of `SettingsTables`, if they are a mapping or pairs METHOD.NAME=VALUE.
+
+    Raises:
+        SettingsError: if one stands under `METHOD.NAME`, or what a method has is no mapping.
+    """
+    if isinstance(tables, tuple):
+        from rubriclab.ops.learn import parse_settings
+
+        return parse_settings(tables)
+    for owner, values in tables.items() if isinstance(tables, Mapping) else ():
+        method, dot, name = str(owner).partition(".")
+        if not isinstance(values, Mapping):
+            given = f"`settings={method}.{name if dot else 'NAME'}={values if dot else 'VALUE'}`"
+            raise SettingsError(
+                f"`settings`: expected the settings of each method by name, got {describe(values)} for {str(owner)!r}.",
+                f"Write {given}.",
+            )
+    return tables
+
+
+# A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are written so.
+ScaleText = Annotated[str, BeforeValidator(_scale_text)]
+ScaleOption = Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")]
+# Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
+SettingsTables = Mapping[str, Mapping[str, Any]]
+# The same as an option.
+SettingsOption = Annotated[
+    SettingsTables, BeforeValidator(check_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
+]
+JudgeName = Annotated[str | None, Flag(metavar="JUDGE", place="judge")]
+InputFile = Annotated[Path | None, Flag(metavar="PATH", place="input")]
+Count = Annotated[int | None, Flag(metavar="N")]
+
+
+class JudgeOption(Options):
+    """Which judge is asked."""
+
+    judge: Annotated[str | None, Flag(metavar="JUDGE", place="judge", section=JUDGING)] = None
+    """A litellm model string, `embedded` (offline, no language model) or `recorded:PATH`."""
+
+
+class RivalOptions(Options):
+    """Whether the texts of one group are rated in one call."""
+
+    section: ClassVar[str] = JUDGING
+
+    rivals: Literal["apart", "together"] | None = None
+    """Rate each text in a call of its own, or the texts of one group in one call. Default: as learned."""
+
+    rivals_per_call: Annotated[int | None, Flag(metavar="N")] = Field(default=None, ge=2, le=100)
+    """The most texts of a call with `rivals=together`; larger groups are divided evenly. Default: 10."""
+
+
+class LearnOptions(ReadingOptions, JudgeOption):
+    """How a rubric is learned."""
+
+    task: str
+    """The kind of text: summarization, story, dialogue, or your own word."""
+
+    aspect: str = ""
+    """The aspect to learn, for which the rows must have scores; if it is missing, the error lists these."""
+
+    methods: Annotated[Texts, Flag("--method", metavar="METHOD")] = ()
+    """Learn with this method only; give several to combine them: hypoeval, checkeval, seeval, seal, dcr, direct, geval,
+    few_shot, analyze_rate, or one that an installed package offers. Default: four of them together."""
+
+    name: Annotated[str | None, Flag(from_found="never")] = None
+    """The rubric's name in the store. Default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method."""
+
+    definition: str | None = None
+    """What the aspect means; included for the aspects of well-known data sets."""
+
+    scale: ScaleOption = None
+    """The raters' scale, as in `1:5`. Default: taken from the labels."""
+
+    seed: int = Field(default=42, ge=0)
+    """Seed of the order in which texts are used."""
+
+    generator: JudgeName = None
+    """The model that proposes and refines criteria. Default: the judge."""
+
+    literature: InputFile = None
+    """Your own findings on what raters reward, a file or a folder. Default: the included ones."""
+
+    literature_included: bool = False
+    """Use the included findings too, beside those of `literature`."""
+
+    literature_without: Annotated[Texts, Flag(metavar="SET")] = ()
+    """Leave out findings about the raters of this public data set, if you test on it; may be given several times."""
+
+    no_literature: bool = False
+    """Learn without published findings."""
+
+    checklist: InputFile = None
+    """Your own questions, for checkeval, seal and dcr. Default: the included ones."""
+
+    criteria: Count = Field(default=None, ge=1, le=30)
+    """The maximum number of criteria in a rubric of several methods. Default: 8."""
+
+    prefer_recall_of: Annotated[str | None, Flag(metavar="LEVEL=SHARE")] = None
+    """For labels of two levels: find at least this share of the texts at one, as in `fail=0.95`. Default: the best
+    balanced accuracy."""
+
+    text_features: Literal["include", "exclude"] = "exclude"
+    """Whether text features, which take no calls, may enter the rubric."""
+
+    parent: Annotated[str | None, Flag(metavar="REF", from_found="never")] = None
+    """The version to record as the parent. Default: the newest of the name."""
+
+    settings: SettingsOption = Field(default_factory=dict)
+    """A hyperparameter of the method, as in `hypoeval.k=10`; may be given several times."""
+
+    @property
+    def single_method(self) -> str | None:
+        """The method that learns alone, if one does."""
+        return self.methods[0] if len(set(self.methods)) == 1 and self.text_features == "exclude" else None
+
+    @property
+    def joint_settings(self) -> dict[str, Any]:
+        """Those options that set hyperparameters of joint training."""
+        given = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class ScoreOptions(ReadingOptions, RivalOptions, JudgeOption):
+    """How texts are scored."""
+
+    task: str | None = None
+    """Without a rubric: the kind of text: summarization, story, dialogue, or your own word."""
+
+    aspect: str | None = None
+    """Without a rubric: the aspect to score; the agreement with people is unknown."""
+
+    definition: str | None = None
+    """Without a rubric: what the aspect means; included for the aspects of well-known data sets."""
+
+    scale: ScaleOption = None
+    """Without a rubric: the scale of the scores. Default: 1:5."""
+
+    workers: Annotated[int, Flag(metavar="N")] = Field(default=1, ge=1, le=MOST_WORKERS)
+    """The number of Ray workers that score; they share the store, the caps and the limits. Default: this process."""
+
+    ray_address: Annotated[str | None, Flag(metavar="ADDRESS")] = None
+    """A running Ray cluster, such as `auto` or `ray://host:10001`. Default: start workers on this machine."""
+
+    labels_in: Annotated[str | None, Flag(metavar="COLUMN")] = None
+    """The column with human scores of some of the texts, drawn at random; they correct the mean. Default: the labels
+    of learning."""
+
+    by: Annotated[str | None, Flag(metavar="COLUMN")] = None
+    """Estimate the mean human score for each value of this column too."""
+
+    max_unscored: Annotated[float | None, Flag(metavar="SHARE")] = Field(default=None, ge=0, le=1)
+    """Fail, with exit code 1, if more than this share of the texts, from 0 to 1, has no score."""
+
+    rivals_check: Annotated[int | None, Flag(metavar="N", section=JUDGING)] = Field(default=None, ge=1, le=10_000)
+    """Repeat N calls of `rivals=together` with their texts in the reverse order, and report the agreement."""
+
+
+class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
+    """How rubrics are evaluated."""
+
+    levels: Annotated[tuple[Literal["group", "dataset", "system"], ...], Flag("--level")] = ()
+    """Level of agreement; may be given several times. Default: all."""
+
+    constant_groups: Literal["skip", "papers"] = "skip"
+    """How groups with constant human scores count; `papers` counts their correlation as 1, as HypoEval does."""
+
+    include_training: bool = False
+    """Also evaluate on groups that a rubric was learned from."""
+
+
+class AgreeOptions(ReadingOptions):
+    """Which judges are compared, and how."""
+
+    judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", place="judge")] = ()
+    """A litellm model string, `embedded` or `recorded:PATH#JUDGE`; give at least two."""
+
+
+class ExplainOptions(ReadingOptions, JudgeOption):
+    """Which text is explained, and how it is read."""
+
+    id: Annotated[str | None, Flag(metavar="ID")] = None
+    """The id of the text, if there are several; without TEXT, of a labelled text."""
+
+    source: Annotated[str | None, Flag(metavar="PATH", place="input")] = None
+    """The file with the source of a plain text."""
+
+    nearest: Annotated[int, Flag(metavar="N", from_found="always")] = Field(default=5, ge=0)
+    """The number of labelled texts that are shown, the most similarly rated first."""
+
+
+class CompareOptions(ReadingOptions, JudgeOption):
+    """How outputs are compared."""
+
+    max_drop: Annotated[float | None, Flag(metavar="POINTS")] = Field(default=None, ge=0)
+    """The largest acceptable drop in the mean score."""
+
+    pair_by: Literal["id", "group"] | None = None
+    """The field to pair outputs by. Default: id, else group, else unpaired."""
+
+
+class DriftOptions(ReadingOptions):
+    """How drift is measured, and its limits."""
+
+    judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", place="judge")] = ()
+    """The judge of both versions; give it twice for the judges before and after. Default: those that the versions were
+    learned with."""
+
+    flip_at: Annotated[float | None, Flag(metavar="SCORE")] = None
+    """The threshold; a text flips if only one of its scores reaches it. Default: the middle of the scale."""
+
+    max_shift: Annotated[float | None, Flag(metavar="POINTS")] = Field(default=None, ge=0)
+    """Fail if the mean score shifts by more."""
+
+    max_flips: Annotated[float | None, Flag(metavar="SHARE")] = Field(default=None, ge=0, le=1)
+    """Fail if a larger share of texts flips."""
+
+    min_rank: Annotated[float | None, Flag(metavar="CORRELATION")] = Field(default=None, ge=-1, le=1)
+    """Fail if Spearman's correlation of the two rankings is lower; within groups, if groups have several texts."""
+
+    anchor: Annotated[bool, Flag(hidden=True)] = False
+    """Whether the texts are labelled ones that one version and judge scores again at each look."""
+
+
+class TransferOptions(ReadingOptions, JudgeOption):
+    """How a rubric is transferred."""
+
+    aspect: str | None = None
+    """The aspect of the target's labels. Default: the rubric's."""
+
+    definition: str | None = None
+    """What that aspect means; included for the aspects of well-known data sets."""
+
+    scale: ScaleOption = None
+    """The scale of the target's labels. Default: taken from the labels."""
+
+    no_relearn: bool = False
+    """Do not learn again, which takes the most calls."""
+
+    save: Annotated[bool, Flag(from_found="never")] = False
+    """Save the result as a version whose parent is the rubric."""
+
+    action: Annotated[Literal["reuse", "recalibrate", "relearn"] | None, Flag(from_found="never")] = None
+    """The way to save. Default: the recommended one."""
+
+    name: Annotated[str | None, Flag(from_found="never")] = None
+    """The name to save under. Default: the rubric's."""
+
+    seed: int = Field(default=42, ge=0)
+    """Seed of random draws and folds."""
+
+
+class ImproveOptions(ReadingOptions, JudgeOption):
+    """How texts are rewritten."""
+
+    rounds: int = Field(default=2, ge=1, le=20)
+    """The maximum number of rewrites of one text."""
+
+    good_from: float = Field(default=0.75, gt=0, le=1)
+    """Scores at or above this share of the scale are not faults."""
+
+    take: Literal["better", "every"] = "better"
+    """Accept rewrites that score higher, or every rewrite, as in DCR's paper."""
+
+    writer: JudgeName = None
+    """The model that rewrites. Default: the judge."""
+
+
+def _pairs(value: Any) -> Any:
+    """Return texts ID=VALUE as a mapping."""
+    if not isinstance(value, tuple):
+        return value
+    pairs: dict[str, str] = {}
+    for text in value:
+        name, equals, given = (part.strip() for part in text.partition("="))
+        if not (equals and name and given):
+            raise ValueError(f"expected ID=VALUE, got {text!r}")
+        if name in pairs:
+            raise ValueError(f"{name} is named twice; give each once")
+        pairs[name] = given
+    return pairs
+
+
+def _merges(value: Any) -> Any:
+    value = _pairs(value) if isinstance(value, tuple) and value and isinstance(value[0], str) else value
+    return tuple((_ids(key), text) for key, text in value.items()) if isinstance(value, Mapping) else value
+
+
+def _ids(key: Any) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (key.split(",") if isinstance(key, str) else key))
+
+
+def _bounds(value: Any) -> Any:
+    value = _pairs(value)
+    return {name: _ends(name, given) for name, given in value.items()} if isinstance(value, Mapping) else value
+
+
+def _ends(name: str, given: Any) -> Any:
+    if given in ("free", None):
+        return None
+    ends = given.split(":") if isinstance(given, str) else given
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={given}: expected LOW:HIGH, such as 0:0.2, or free") from None
+    return low, high
+
+
+def _threshold(given: Any) -> Any:
+    try:
+        return given if given in ("learned", None) else float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{given}: expected a number from 0 to 1, or learned") from None
+
+
+Threshold = float | Literal["learned"]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Edit(Options):
+    """The changes that a person asks for; criteria are named by id."""
+
+    from_found: ClassVar[FromFound] = "never"
+
+    drop: Annotated[Texts, Flag(metavar="ID")] = ()
+    """Remove a criterion; this and the next five may be repeated."""
+
+    reword: Annotated[Mapping[str, str], BeforeValidator(_pairs), Flag(metavar="ID=TEXT", multiple=True)] = {}
+    """Give a criterion another wording. A hypothesis keeps the description of its levels."""
+
+    merge: Annotated[
+        tuple[tuple[tuple[str, ...], str], ...],
+        BeforeValidator(_merges),
+        Flag(metavar="ID,ID=TEXT", multiple=True),
+    ] = ()
+    """Replace criteria by one with this wording."""
+
+    add: Annotated[Texts, Flag(metavar="TEXT")] = ()
+    """Add a statement or a yes/no question; `(better: no)` after it says that no is the better answer."""
+
+    pin: Annotated[Mapping[str, float], BeforeValidator(_pairs), Flag(metavar="ID=WEIGHT", multiple=True)] = {}
+    """Fix the weight of a criterion, as a share of all weights: `h02=0.3`."""
+
+    bound: Annotated[
+        Mapping[str, tuple[Finite, Finite] | None], BeforeValidator(_bounds), Flag(metavar="ID=LOW:HIGH", multiple=True)
+    ] = {}
+    """Limit the weight of a criterion; `ID=free` lifts limits."""
+
+    threshold: Annotated[Threshold | None, BeforeValidator(_threshold), Flag(metavar="SCORE")] = None
+    """For pass and fail: the lowest score that passes; `learned` fits it to the labels again."""
+
+    definition: Annotated[str | None, Flag(metavar="TEXT")] = None
+    """Change the aspect's definition; every criterion is rated anew."""
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float] | None]:
+        """Lowest and highest share of the weights, equal for a pinned one; `None` fits it freely again."""
+        if twice := [name for name in self.pin if name in self.bound]:
+            raise SettingsError(f"The weight of {twice[0]} is both pinned and bounded.", "Do one of them.")
+        return {**{name: (weight, weight) for name, weight in self.pin.items()}, **self.bound}
+
+
+class EditOptions(ReadingOptions, JudgeOption, Edit):
+    """What a person changes in a rubric, who does so and why."""
+
+    from_found: ClassVar[FromFound] = "never"
+
+    labels: Annotated[Any, Flag(metavar="PATH", place="input", from_found="confirmed")] = None
+    """Labelled texts. Default: those kept with the version."""
+
+    by: Annotated[str | None, Flag(metavar="NAME")] = None
+    """Who makes the changes; recorded with them. Needed unless `preview` is set."""
+
+    because: Annotated[str | None, Flag(metavar="TEXT")] = None
+    """Why; recorded with them. Needed unless `preview` is set."""
+
+    preview: bool = False
+    """Show the effect and save nothing."""
+
+    name: str | None = None
+    """The name to save under. Default: the rubric's."""
+
+    @property
+    def signature(self) -> str:
+        """Who makes the changes and why, as reasons for dropped criteria say."""
+        return f"by {self.by or 'hand'}" + (f": {self.because}" if self.because else "")
+
+
+class PlanOptions(ReadingOptions, JudgeOption):
+    """How labelling is planned."""
+
+    count: Count = Field(default=None, ge=1)
+    """The number of texts to choose. Default: 10."""
+
+    sample: Annotated[int, Flag(metavar="N")] = Field(default=200, ge=1, le=5000)
+    """The maximum number of texts to rate; if there are more, this many are drawn with a fixed seed."""
+
+
+def _rater(value: str) -> str:
+    from rubriclab.models.judgment import rater_name
+
+    return rater_name(value)
+
+
+def _raters(value: Any) -> Any:
+    parts = [value] if isinstance(value, str) else value
+    return tuple(dict.fromkeys(_rater(name) for part in parts for name in part.split(",")))
+
+
+class LabelOptions(ReadingOptions):
+    """How texts are labelled on a page."""
+
+    task: str
+    """The kind of text: summarization, story, dialogue, or your own word."""
+
+    aspect: str
+    """The aspect to rate."""
+
+    definition: str | None = None
+    """What the aspect means, shown to the raters; included for the aspects of well-known data sets."""
+
+    scale: Annotated[ScaleText, Flag(metavar="LOW:HIGH")] = "1:5"
+    """The scale: whole numbers if both ends are; `0:1:any` allows decimals."""
+
+    rater: Annotated[Annotated[str, AfterValidator(_rater)] | None, Flag(metavar="NAME", from_found="never")] = None
+    """Who rates at this computer. Default: the page asks."""
+
+    share: Annotated[tuple[str, ...], BeforeValidator(_raters), Flag(metavar="NAME,…")] = ()
+    """Serve the page to these raters on the network, each with a secret link; may be repeated."""
+
+    port: int | None = Field(default=None, ge=1, le=65535)
+    """The port of the page. Default: 8787 if it is free, else any free one."""
+
+    no_browser: Annotated[bool, Flag(from_found="always")] = False
+    """Print the address and open no browser."""
+
+    no_page: bool = False
+    """Write the labels kept in the store, and end without a page."""
+
+
+class CheckOptions(ReadingOptions):
+    """What a file is checked for."""
+
+    task: str | None = None
+    """The kind of text, for the command to run next."""
+
+    aspect: str | None = None
+    """The aspect to learn; the file is then also checked for what learning needs. Default: the only one with scores."""
+
+    scale: ScaleOption = None
+    """The raters' scale, as in `1:5`. Default: taken from the labels."""
+
+
+class SplitOptions(ReadingOptions):
+    """How rows are split."""
+
+    by: Annotated[str, Flag(metavar="FIELD")] = "group"
+    """The field whose groups are never divided: `group`, `system` or a column."""
+
+    train: Annotated[int, Flag(metavar="N")] = Field(default=30, ge=1)
+    """The number of texts to learn from; whole groups are taken until there are as many."""
+
+    seed: int = Field(default=1, ge=0)
+    """Seed of the choice of groups; the order of the rows does not matter."""
+
+
+class LiteratureOptions(Options):
+    """Which findings are meant."""
+
+    task: str | None = None
+    """Only findings for this kind of text."""
+
+    folder: InputFile = None
+    """The folder of findings files, or one such file. Default: your own literature folder."""
+
+
+class LiteratureShowOptions(LiteratureOptions):
+    """Which findings are shown."""
+
+    aspect: str | None = None
+    """Only findings that bear on this aspect."""
+
+    included: bool = False
+    """The findings that ship with rubriclab, instead of your own."""
+
+
+class LiteratureAddOptions(JudgeOption):
+    """What is wanted of a paper; the judge reads it."""
+
+    task: str
+    """The kind of text that findings are wanted about: summarization, story, dialogue, or your own word."""
+
+    aspect: Annotated[Texts, Flag(metavar="TEXT")] = ()
+    """Find claims on this aspect; may be given several times. Default: all."""
+
+    definition: str | None = None
+    """What the aspect means, for one without an included definition."""
+
+    citation: Annotated[str | None, Flag(metavar="TEXT")] = None
+    """How the paper is cited. Default: the name of the file."""
+
+    benchmark: Annotated[Texts, Flag(metavar="SET")] = ()
+    """A public data set whose raters the whole paper is about."""
+
+    folder: InputFile = None
+    """The folder of findings files, or one such file. Default: your own literature folder."""
+
+
+class DisagreementsOptions(Options):
+    """Which texts are shown."""
+
+    from_found: ClassVar[FromFound] = "always"
+
+    count: Annotated[int, Flag(metavar="N")] = Field(default=10, ge=1)
+    """The number of texts, those with the largest differences first."""
+
+    side: Literal["both", "higher", "lower"] = "both"
+    """Only texts that the rubric scores higher, or lower, than people do."""
+
+
+_AGE = re.compile(r"([0-9]{1,5})\s*([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def _age(value: Any) -> Any:
+    if isinstance(value, str) and (match := _AGE.fullmatch(value.strip())):
+        value = timedelta(**{_UNITS[match[2]]: int(match[1])})
+    if not isinstance(value, timedelta) or value < timedelta():
+        raise ValueError(f"expected hours, days or weeks, such as 12h, 90d or 8w; got {value!r}")
+    return value
+
+
+class PruneOptions(Options):
+    """Which cached answers are removed."""
+
+    from_found: ClassVar[FromFound] = "never"
+
+    older_than: Annotated[timedelta | None, BeforeValidator(_age), Flag(metavar="AGE")] = None
+    """Answers cached longer ago than this: `12h`, `90d` or `8w`."""
+
+    dry_run: bool = False
+    """Remove nothing, and count what would be removed."""
+
+
+class BatchesOptions(Options):
+    """Which batch is cancelled."""
+
+    cancel: Annotated[str | None, Flag(metavar="ID", from_found="never")] = None
+    """Cancel this batch; its answers so far can still be collected."""
+
+
+class ServeOptions(JudgeOption):
+    """How a rubric is served over HTTP."""
+
+    section: ClassVar[str] = LIMITS
+
+    host: Annotated[str, Flag(metavar="ADDRESS", section="")] = "127.0.0.1"
+    """The address to listen at; any but a loopback address needs a token. `0.0.0.0` is every address."""
+
+    port: Annotated[int, Flag(section="")] = Field(default=DEFAULT_PORT, ge=0, le=65535)
+    """The port; 0 for any free one."""
+
+    token_file: Annotated[str | None, Flag(metavar="FILE", place="input", section="")] = None
+    """A file with TOKEN or NAME TOKEN on each line. Default: RUBRICLAB_SERVE_TOKEN, or no token."""
+
+    max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=64_000_000)
+    """The largest body of a request."""
+
+    max_texts: int = Field(default=100, ge=1, le=10_000)
+    """The most texts in a request."""
+
+    at_once: int = Field(default=64, ge=1, le=10_000)
+    """Requests to score at the same time."""
+
+    request_timeout: float = Field(default=120.0, gt=0, le=3600)
+    """Time limit in seconds for a request to the service; answers that arrive later are kept in the store."""
+
+    grace: int = Field(default=30, ge=0, le=3600)
+    """Seconds for requests under way at the end."""
