@@ -23,25 +23,26 @@ import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.method import cross_validated
+from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, cross_validated, scores_of
 from rubriclab.methods.prompting import Reason, bare_id, keep_valid
 from rubriclab.methods.sources import SubDimension
 from rubriclab.models.base import cached_by_size
-from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Question
-from rubriclab.models.text import Assignment, Example
+from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Part, Question
+from rubriclab.models.text import Assignment
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations
+from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
+from rubriclab.stats.intervals import rounded
 
 YesNo = Literal["yes", "no", "n/a"]
-RatedT = TypeVar("RatedT")
+AnswersT = TypeVar("AnswersT")
 
 _DECORATION = str.maketrans("", "", "*_`~\"'“”„‘’«»")
 _ENCLOSING = "()[]{}<> \t\r\n"
@@ -197,30 +198,80 @@ class AnswerMatrix:
 
 @dataclass(frozen=True, slots=True)
 class SelectedQuestions:
-    """The selected questions why the others were dropped, by id, and notes for the user."""
+    """The selected questions, why the others were dropped, by id, and notes for the user."""
 
     questions: tuple[Criterion, ...]
-    dropped: Mapping[str, str]
+    dropped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def left_out(self, questions: Sequence[Criterion]) -> list[DroppedCriterion]:
-        """Return those of `questions` that were dropped, with the reason."""
-        dropped = self.dropped
-        return [DroppedCriterion(criterion=each, reason=dropped[each.id]) for each in questions if each.id in dropped]
 
+def learn_from_answers(
+    part: Part,
+    training_input: TrainingInput,
+    answers: Sequence[AnswersT],
+    *,
+    rate: Callable[[AnswersT, Criterion], CriterionRating],
+    counts: Callable[[Criterion], Mapping[str, int]],
+    score: Callable[[AnswersT, Sequence[Criterion]], float | None],
+    select: Callable[[Sequence[Criterion], AnswerMatrix], SelectedQuestions] | None,
+    reselect: bool,
+) -> Learned:
+    """Return the part with the questions that `select` keeps, and the others with the reasons.
 
-def reselected_scores(
-    texts: Sequence[Example],
-    rated: Sequence[RatedT],
-    select: Callable[[BoolArray], SelectedQuestions],
-    score: Callable[[SelectedQuestions, Sequence[RatedT]], FloatArray],
-) -> FloatArray:
-    """Return cross-validated scores: each text's by the questions that the other groups' labels select."""
+    Args:
+        part: all questions that were asked, and those that were dropped before.
+        answers: what the judge said about each of the labelled texts, in the order of `in_order`.
+        rate: returns the rating by a question.
+        counts: returns the number of each answer to a question, as evidence.
+        score: returns the score by some questions.
+        select: returns the questions that the labels select; all are kept without it, and without labelled texts.
+        reselect: whether labels had an influence, so that each text is also scored by what the other groups' labels
+            select.
+    """
+    texts, labels, questions = training_input.in_order, training_input.label_array, part.criteria
+    ratings = tuple(tuple(rate(each, question) for question in questions) for each in answers)
+    applies = np.array([[rated.applies for rated in row] for row in ratings], dtype=bool)
+    matrix = AnswerMatrix(scores_of(ratings, len(questions)), applies.reshape(len(ratings), len(questions)), labels)
+    if texts:
+        correlations, has = label_correlations(matrix.good, labels).tolist(), ~np.isnan(matrix.good)
+        evidence = [
+            {
+                "answers": dict(counts(question)),
+                "pearson": rounded(correlations[column]),
+                "judged": int(has[:, column].sum()),
+                "missing": int(matrix.applies[:, column].sum() - has[:, column].sum()),
+            }
+            for column, question in enumerate(questions)
+        ]
+        questions = tuple(
+            question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
+            for question, update in zip(questions, evidence, strict=True)
+        )
+
+    def scores(selected: SelectedQuestions, some: Iterable[AnswersT]) -> FloatArray:
+        return floats(score(each, selected.questions) for each in some)
 
     def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        return score(select(others), [each for each, chosen in zip(rated, held_out, strict=True) if chosen])
+        known = select(questions, matrix.rows(others)) if select else SelectedQuestions(questions)
+        return scores(known, itertools.compress(answers, held_out))
 
-    return cross_validated([text.group for text in texts], predict)
+    selected = select(questions, matrix) if select else SelectedQuestions(questions)
+    dropped = tuple(
+        DroppedCriterion(criterion=each, reason=selected.dropped[each.id])
+        for each in questions
+        if each.id in selected.dropped
+    )
+    chosen = scores(selected, answers)
+    return Learned(
+        part=part.model_copy(update={"criteria": selected.questions, "dropped": (*part.dropped, *dropped)}),
+        examples=tuple(text.id for text in texts),
+        candidates=tuple(question.id for question in questions),
+        ratings=ratings,
+        scores=chosen,
+        reselected=cross_validated([text.group for text in texts], predict) if reselect else chosen,
+        optimistic=reselect,
+        notes=selected.notes,
+    )
 
 
 def select_questions(questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0) -> SelectedQuestions:

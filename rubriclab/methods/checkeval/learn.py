@@ -9,14 +9,13 @@ labelled texts   -> answers to all questions, and a selection by labels
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count, zip_longest
 from typing import Any, Literal
-
-import numpy as np
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge, ask
@@ -40,13 +39,11 @@ from rubriclab.methods.checkeval.score import (
     text_score,
 )
 from rubriclab.methods.method import (
-    CriterionRating,
     Learned,
     LearningCalls,
     Progress,
     TrainingInput,
     ignore_progress,
-    scores_of,
 )
 from rubriclab.methods.prompting import (
     chunks,
@@ -57,15 +54,13 @@ from rubriclab.methods.prompting import (
     numbered_reasons,
 )
 from rubriclab.methods.questions import (
-    AnswerMatrix,
-    SelectedQuestions,
     find_redundant,
     is_handwritten,
     is_seed,
+    learn_from_answers,
     make_question,
     payload,
     question_of,
-    reselected_scores,
     select_questions,
 )
 from rubriclab.methods.sources import Checklist, SeedQuestion, SubDimension
@@ -73,8 +68,6 @@ from rubriclab.models.base import digest
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects
 from rubriclab.prompts.prompt import KeyedReply, Prompt
-from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
-from rubriclab.stats.intervals import rounded
 
 # Sub-dimensions that a generator is asked for, as many as in the paper's checklists, and questions in each.
 MIN_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS = 3, 5
@@ -534,7 +527,7 @@ async def learn(
         ChecklistError: if there are no seed questions.
         JudgeError: if no question could be obtained, or none was answered for any labelled text.
     """
-    assignment, texts, labels = training_input.assignment, training_input.in_order, training_input.label_array
+    assignment, texts = training_input.assignment, training_input.in_order
     checklist = await starting_checklist(training_input, settings, generator)
     explained: tuple[Example, ...] = ()
     if settings.procedure == "improved":
@@ -542,8 +535,7 @@ async def learn(
     pool, failures = await augment(checklist, assignment, generator, settings, explained)
     on_progress(f"{len(pool)} questions", AUGMENTED)
     filtered = await filter_questions(pool, checklist, assignment, generator, settings)
-    questions = filtered.kept
-    on_progress(f"{len(questions)} questions to ask", FILTERED)
+    on_progress(f"{len(filtered.kept)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     answers = await for_each(
         texts,
@@ -557,60 +549,35 @@ async def learn(
         reason = f"The judge gave no usable answer for any training text: {every[0].reason}"
         raise JudgeError(reason, "Try another `judge`.")
 
-    ratings = [{each.id: rate_question(each, answered[each.id]) for each in questions} for answered in answers]
-    rows = tuple(tuple(each[question.id] for question in questions) for each in ratings)
-    applies = np.array([[r.applies for r in row] for row in rows], dtype=bool).reshape(len(rows), len(questions))
-    matrix = AnswerMatrix(scores_of(rows, len(questions)), applies, labels)
-    if texts:
-        questions = tuple(
-            _with_evidence(each, [answered[each.id] for answered in answers], good, applies, labels)
-            for each, good, applies in zip(questions, matrix.good.T, matrix.applies.T, strict=True)
-        )
+    def score(answered: Mapping[str, QuestionAnswer], some: Sequence[Criterion]) -> float | None:
+        return text_score(some, {each.id: rate_question(each, answered[each.id]) for each in some}, assignment.scale)
+
+    def counts(question: Criterion) -> dict[str, int]:
+        counted = Counter(answered[question.id].answer for answered in answers)
+        return {answer: counted[answer] for answer in ("yes", "no", "n/a")}
+
     by_labels = settings.filter == "model and labels"
-
-    def select(matrix: AnswerMatrix) -> SelectedQuestions:
-        return select_questions(questions, matrix, ends=ENDS) if by_labels else SelectedQuestions(questions, {})
-
-    def score(chosen: SelectedQuestions, some: Sequence[Mapping[str, CriterionRating]]) -> FloatArray:
-        return floats(text_score(chosen.questions, each, assignment.scale) for each in some)
-
-    chosen = select(matrix)
-    on_progress(f"{len(chosen.questions)} questions kept", 1.0)
-    scores = reselected = score(chosen, ratings)
-    optimistic = any(question.evidence.examples for question in chosen.questions)
-    if texts and by_labels:
-        optimistic = True
-        reselected = reselected_scores(texts, ratings, lambda others: select(matrix.rows(others)), score)
-    return Learned(
-        part=Part(
+    learned = learn_from_answers(
+        Part(
             method="checkeval",
             settings=settings.model_dump(mode="json"),
-            criteria=chosen.questions,
-            dropped=(*filtered.dropped, *chosen.left_out(questions)),
+            criteria=filtered.kept,
+            dropped=filtered.dropped,
             dimensions=dimensions,
         ),
-        examples=tuple(text.id for text in texts),
-        candidates=tuple(question.id for question in questions),
-        ratings=rows,
-        scores=scores,
-        reselected=reselected,
-        optimistic=optimistic,
-        notes=(*failures, *filtered.notes, *chosen.notes),
+        training_input,
+        answers,
+        rate=lambda answered, question: rate_question(question, answered[question.id]),
+        counts=counts,
+        score=score,
+        select=functools.partial(select_questions, ends=ENDS) if by_labels else None,
+        reselect=by_labels and bool(texts),
     )
-
-
-def _with_evidence(
-    question: Criterion, answers: Sequence[QuestionAnswer], good: FloatArray, applies: BoolArray, labels: FloatArray
-) -> Criterion:
-    counts = Counter(answered.answer for answered in answers)
-    judged = int((~np.isnan(good)).sum())
-    update = {
-        "answers": {answer: counts[answer] for answer in ("yes", "no", "n/a")},
-        "pearson": rounded(float(label_correlations(good[:, None], labels)[0])),
-        "judged": judged,
-        "missing": int(applies.sum()) - judged,
-    }
-    return question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
+    on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
+    # Questions made from raters' reasons have seen labels.
+    explained_any = any(question.evidence.examples for question in learned.part.criteria)
+    notes = (*failures, *filtered.notes, *learned.notes)
+    return replace(learned, optimistic=learned.optimistic or explained_any, notes=notes)
 
 
 def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -> LearningCalls:

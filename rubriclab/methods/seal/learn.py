@@ -21,24 +21,23 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress, scores_of
+from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, show_once
 from rubriclab.methods.questions import (
     MIN_ANSWERS,
     AnswerMatrix,
     SelectedQuestions,
+    learn_from_answers,
     p_below,
     question_of,
-    reselected_scores,
     select_questions,
 )
 from rubriclab.methods.seal.score import (
     UNPACKED,
     SealSettings,
-    TextVerdicts,
     VerificationPlan,
     judge_text,
-    rate_questions,
+    rate_question,
     score_verdicts,
     split_by_judge,
 )
@@ -46,8 +45,7 @@ from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, split_sentences
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.stats.correlation import FloatArray, floats, label_correlations
-from rubriclab.stats.intervals import rounded
+from rubriclab.stats.correlation import label_correlations
 
 PROPOSED = 0.2
 
@@ -77,7 +75,7 @@ async def learn(
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
             "Give a pack with `checklist=FILE`, or have some proposed.",
         )
-    assignment, texts, labels = training_input.assignment, training_input.in_order, training_input.label_array
+    assignment, texts = training_input.assignment, training_input.in_order
     packed, dimensions = pack_questions(training_input.checklist)
     proposed, meant, failure = await propose(training_input, settings, generator)
     if not packed and not proposed:
@@ -96,43 +94,32 @@ async def learn(
         reason = verdicts[0].reason if verdicts else judged[0].fault
         raise JudgeError(f"There is no usable verdict on any training text: {reason}", "Try another `judge`.")
 
-    ratings = tuple(rate_questions(each, questions) for each in judged)
-    good = scores_of(ratings, len(questions))
-    answers = AnswerMatrix(good, np.ones(good.shape, dtype=bool), labels)
-    if texts:
-        columns = zip(questions, good.T, strict=True)
-        questions = tuple(_with_evidence(each, judged, column, labels) for each, column in columns)
+    def counts(question: Criterion) -> dict[str, int]:
+        # Answers are counted unit by unit; ratings are none.
+        verified = (each for each in judged if not each.rated)
+        counted = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
+        good, bad = counted[1.0], counted[0.0]
+        return {"yes": good, "no": bad} if question_of(question).better == "yes" else {"yes": bad, "no": good}
 
-    def select(answers: AnswerMatrix) -> SelectedQuestions:
-        by_labels = settings.filter == "labels"
-        return select_by_labels(questions, answers) if by_labels else SelectedQuestions(questions, {})
-
-    def score(chosen: SelectedQuestions, some: Sequence[TextVerdicts]) -> FloatArray:
-        return floats(score_verdicts(each, chosen.questions, assignment.scale)[0] for each in some)
-
-    chosen = select(answers)
-    on_progress(f"{len(chosen.questions)} questions kept", 1.0)
-    scores = reselected = score(chosen, judged)
-    optimistic = bool(texts) and (settings.filter == "labels" or any(each.evidence.examples for each in questions))
-    if optimistic:
-        reselected = reselected_scores(texts, judged, lambda others: select(answers.rows(others)), score)
-    return Learned(
-        part=Part(
+    by_labels = settings.filter == "labels"
+    learned = learn_from_answers(
+        Part(
             method="seal",
             settings=settings.model_dump(mode="json"),
-            criteria=chosen.questions,
-            dropped=tuple(chosen.left_out(questions)),
+            criteria=questions,
             dimensions=plan.dimensions,
             units=plan.units,
         ),
-        examples=tuple(text.id for text in texts),
-        candidates=tuple(question.id for question in questions),
-        ratings=ratings,
-        scores=scores,
-        reselected=reselected,
-        optimistic=optimistic,
-        notes=(*filter(None, [failure]), *chosen.notes),
+        training_input,
+        judged,
+        rate=rate_question,
+        counts=counts,
+        score=lambda verdicts, some: score_verdicts(verdicts, some, assignment.scale)[0],
+        select=select_by_labels if by_labels else None,
+        reselect=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
     )
+    on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
+    return replace(learned, notes=(*filter(None, [failure]), *learned.notes))
 
 
 def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], dict[str, str]]:
@@ -177,26 +164,6 @@ def select_by_labels(questions: Sequence[Criterion], answers: AnswerMatrix) -> S
     selection = select_questions([questions[column] for column in kept], remaining)
     dropped = {questions[column].id: reason for column, reason in untracked.items()}
     return replace(selection, dropped={**dropped, **selection.dropped})
-
-
-def _with_evidence(
-    question: Criterion, judged: Sequence[TextVerdicts], column: FloatArray, labels: FloatArray
-) -> Criterion:
-    """Return the question with its evidence from the training texts; answers are counted unit by unit.
-
-    Ratings do not count as answers.
-    """
-    verified = (each for each in judged if not each.rated)
-    counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
-    good, bad = counts[1.0], counts[0.0]
-    has = ~np.isnan(column)
-    update: Mapping[str, Any] = {
-        "answers": {"yes": good, "no": bad} if question_of(question).better == "yes" else {"yes": bad, "no": good},
-        "pearson": rounded(float(label_correlations(column[:, None], labels)[0])),
-        "judged": int(has.sum()),
-        "missing": int((~has).sum()),
-    }
-    return question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
 
 
 def learning_calls(training_input: TrainingInput, settings: SealSettings) -> LearningCalls:

@@ -763,7 +763,7 @@ def score_verdicts(
     """
     weights = [(verdicts.weights or {}).get(question.id, question.weight) for question in questions]
     fault = verdicts.fault or (None if any(weights) else "the judge gives none of these questions any weight")
-    ratings = rate_questions(verdicts, questions)
+    ratings = tuple(rate_question(verdicts, question) for question in questions)
     if not fault and (verdicts.weights or len(set(weights)) > 1):
         shares = normalise(weights).tolist()
         ratings = tuple(replace(each, weight=round(w, DIGITS)) for each, w in zip(ratings, shares, strict=True))
@@ -777,24 +777,19 @@ def score_verdicts(
     return None, tuple(replace(rating, score=None, reason=why) for rating in ratings)
 
 
-def rate_questions(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> tuple[CriterionRating, ...]:
-    """Return each question's rating, whether or not the text has a score."""
-    if not verdicts.units:
-        return tuple(CriterionRating(question.id, None, verdicts.fault or "") for question in questions)
-    return tuple(_rated(question, verdicts) for question in questions)
-
-
 def verdict_matrix(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> FloatArray:
     """Return the verdicts as numbers, NaN if missing; shape (units, questions)."""
     rows = [[verdicts.verdicts[unit.id, question.id].value for question in questions] for unit in verdicts.units]
     return float_table(rows, len(questions))
 
 
-def _rated(question: Criterion, text_verdicts: TextVerdicts) -> CriterionRating:
-    """Return a question's rating: the share of units that pass, or their mean rating.
+def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> CriterionRating:
+    """Return a question's rating, whether or not the text has a score: the share of units that pass, or their mean.
 
     Its reason says how many units pass, and why the others do not.
     """
+    if not text_verdicts.units:
+        return CriterionRating(question.id, None, text_verdicts.fault or "")
     verdicts = [text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units]
     units = tuple(
         UnitVerdict(unit.words, unit.sentences, verdict.value, verdict.reason, verdict.support)
@@ -803,7 +798,7 @@ def _rated(question: Criterion, text_verdicts: TextVerdicts) -> CriterionRating:
     share = mean_of_units(verdict_matrix(text_verdicts, [question])[:, 0])
     score = None if share is None else round(share, DIGITS)
     if len(units) < 2:
-        return CriterionRating(question.id, score, units[0].reason if units else "", units=units)
+        return CriterionRating(question.id, score, units[0].reason, units=units)
     present = [unit.value for unit in units if unit.value is not None]
     if text_verdicts.rated and present:
         reason = f"{np.mean(present):.0%} of the scale on average over {len(present)} of {len(units)} units"
