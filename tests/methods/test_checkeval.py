@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +25,6 @@ from checkeval_scripts import (
     verdict,
     verdicts,
     wording,
-    written_seeds,
 )
 from hypoeval_scripts import examples
 from hypothesis import assume, given, strategies as st
@@ -54,12 +52,11 @@ from rubriclab.methods.checkeval.score import (
     text_score,
 )
 from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, choose_settings, ignore_progress
-from rubriclab.methods.questions import is_seed, question_of
+from rubriclab.methods.questions import question_of
 from rubriclab.methods.sources import Checklist, load_checklist, shipped_checklists
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Scale, find_aspect, task_words
-from rubriclab.prompts import render
 from rubriclab.prompts.prompt import SALVAGE
 
 
@@ -136,13 +133,6 @@ def test_a_new_question_goes_back_to_one_of_the_seeds_shown():
         Diversification.model_validate({"reasoning": "r", "questions": []}, context=context)
 
 
-def test_a_question_that_nonsense_earns_is_sent_back_and_kept_only_to_be_dropped():
-    given = {"reasoning": "r", "questions": [stated("Is it surprising?", broken="yes")]}
-    with pytest.raises(ValidationError, match="a text that is empty or makes no sense would earn"):
-        Elaboration.model_validate(given, context={"fewest": 1})
-    assert len(Elaboration.model_validate(given, context={"fewest": 1, SALVAGE: True}).questions) == 1
-
-
 TWO = checklist((1, 2))
 
 
@@ -173,27 +163,6 @@ async def test_every_question_keeps_its_id_parent_origin_and_polarity():
     ]
     origins = {question_of(q).origin: q.evidence.origin for q in pool}
     assert origins == {"seed": "written by hand", "diversified": "seed questions", "elaborated": "seed questions"}
-
-
-async def test_ids_stay_apart_whatever_the_seeds_and_sub_dimensions_are_called():
-    given = checklist((2, 1, 1)).model_dump()
-    for sub, name in zip(given["sub_dimensions"], ("Order!", "order", "次序"), strict=True):
-        sub["name"] = name
-    given["sub_dimensions"][0]["questions"][1]["id"] = "a1-e1"
-    pool, *_ = await run(checklist().model_validate(given))
-    ids = [each.id for each in pool]
-    assert max(Counter(ids).values()) == 1
-    assert [name for name in ids if name.startswith("a1-e")] == [
-        "a1",
-        "a1-e1",
-        "a1-e2",
-        "a1-e3",
-        "a1-e4",
-        "a1-e1-e1",
-        "a1-e1-e2",
-        "a1-e1-e3",
-    ][1:]
-    assert {"order-d1", "order-d4", "sub-dimension-d1"} <= set(ids)
 
 
 async def test_a_request_in_vain_is_told_and_costs_no_other_question():
@@ -303,40 +272,10 @@ async def test_a_question_about_a_fault_is_kept_and_counts_the_other_way_round()
 # The paper's filter
 
 
-def removing(*removed: tuple[str, str]) -> FakeJudge:
-    entries = [{"id": name, "reason": "Seen.", "fault": fault} for name, fault in removed]
-    return scripted(filter_dimension=lambda _: {"removed": entries})
-
-
-@pytest.mark.parametrize(
-    ("fault", "reason"),
-    [
-        ("alignment", '"yes" does not speak for a text: Seen.'),
-        ("dimension", "it is about something else: Seen."),
-        ("redundancy", "it repeats another question: Seen."),
-        ("style", "its wording is exaggerated, or it asks for something trifling: Seen."),
-    ],
-)
-async def test_the_paper_s_filter_drops_what_the_model_removes_and_nothing_else(fault: str, reason: str):
-    found, _ = await run_filtering(generator=removing(("d1", fault), ("a1-e1", fault)), procedure="paper")
-    assert reasons(found) == {"d1": reason, "a1-e1": reason}
-
-
 async def test_without_a_usable_reply_the_paper_s_filter_keeps_what_it_was_shown():
     found, _ = await run_filtering(generator=scripted(filter_dimension=lambda _: "?"), procedure="paper")
     assert found.kept == POOL
     assert "the filter gave no usable reply" in found.notes[0]
-
-
-async def test_a_seed_whose_polarity_the_model_denies_is_taken_out_and_never_turned_round():
-    pool = (question("a1"), question("a2", better="no"), question("a3", better="no"), question("a4"))
-    faults = {"a1": {"yes_means": "worse"}, "a2": {"yes_means": "worse"}}
-    found, _ = await run_filtering(pool, checklist((4,)), faulting(**faults))
-    assert reasons(found) == {
-        "a1": '"yes" is given as its good answer, but "yes" means worse: Fits.',
-        "a3": '"no" is given as its good answer, but "yes" means better: Fits.',
-    }
-    assert [(each.id, question_of(each).better) for each in found.kept] == [("a2", "no"), ("a4", "yes")]
 
 
 @pytest.mark.parametrize("said", ["no", '{"verdicts": []}', JudgeUnavailable("down.")])
@@ -365,13 +304,6 @@ async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_i
 
 
 # Settings
-
-
-async def test_without_the_model_s_filter_nothing_is_asked_and_nothing_leaves():
-    twins = (*POOL, POOL[1].model_copy(update={"id": "twin"}))
-    found, generator = await run_filtering(twins, filter="off")
-    assert found == FilterResult(twins, ())
-    assert generator.prompts == []
 
 
 @pytest.mark.parametrize("chosen", ["model", "off"])
@@ -600,20 +532,6 @@ def test_a_text_is_unscored_where_half_of_what_applies_is_missing(scores, expect
     assert text_score(*simple(*scores), UNIT) == expected
 
 
-@pytest.mark.parametrize(
-    ("scale", "expected"),
-    [
-        (Scale(low=1, high=5, whole=True), 4.0),
-        (Scale(low=0, high=1, whole=False), 0.75),
-        (Scale(low=-3, high=3, whole=True), 1.5),
-        (Scale(low=0.1, high=0.3, whole=False), 0.25),
-    ],
-)
-def test_a_share_is_mapped_to_the_scale(scale: Scale, expected: float):
-    questions, ratings = simple(1.0, 1.0, 1.0, 0.0)
-    assert text_score(questions, ratings, scale) == expected
-
-
 # One question's rating
 
 
@@ -624,13 +542,6 @@ def test_a_share_is_mapped_to_the_scale(scale: Scale, expected: float):
 def test_an_answer_scores_by_the_question_s_polarity(answer: Any, better: Any, value: float):
     found = rate_question(question("a1", better=better), QuestionAnswer(answer, "Seen."))
     assert found == CriterionRating("a1", value, "Seen.")
-
-
-def test_n_a_is_an_answer_and_a_missing_one_is_not():
-    assert rate_question(question("a1"), QuestionAnswer("n/a", "None there.")) == CriterionRating(
-        "a1", None, "None there.", False
-    )
-    assert rate_question(question("a1"), QuestionAnswer(None, "Lost.")) == CriterionRating("a1", None, "Lost.", True)
 
 
 # A whole text
@@ -782,22 +693,6 @@ async def test_without_seed_questions_there_is_nothing_to_start_from():
 # Failures
 
 
-async def test_a_text_without_answers_is_left_out_and_the_rest_is_learned_from():
-    lost = TEXTS[5]
-
-    def script(prompt):
-        if prompt.fields["output"] == lost.output:
-            raise JudgeUnavailable("down.")
-        return answers(prompt)
-
-    learned, _, _ = await run_learn(judge=scripted(answer=script))
-    at = learned.examples.index(lost.id)
-    assert np.isnan(learned.scores[at])
-    assert np.isnan(learned.matrix[at]).all()
-    assert np.isfinite(np.delete(learned.scores, at)).all()
-    assert {each.evidence.missing for each in learned.part.criteria} == {1}
-
-
 def paper(**more) -> CheckEvalSettings:
     found = choose_settings(CheckEvalSettings, PRESETS, {"preset": "paper", **more})
     assert isinstance(found, CheckEvalSettings)
@@ -843,29 +738,6 @@ async def test_a_checklist_has_twenty_to_thirty_five_questions_and_no_number_is_
     subs = len(load_checklist(task, aspect).sub_dimensions)
     assert len(learned.part.criteria) == (13 if most else 6) * subs - faults_alone(task, aspect)
     assert most or 20 <= len(learned.part.criteria) <= 35
-
-
-async def test_answers_are_yes_or_no_without_a_reason():
-    judge = scripted()
-    training_input = TrainingInput(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
-    await learn(training_input, paper(), judge=judge, generator=scripted())
-    for prompt in of_kind(judge, "answer"):
-        shown = render(prompt)[1]["content"]
-        assert "n/a" not in shown
-        assert '"reason"' not in shown
-        assert "yes or no" in shown
-
-
-async def test_without_seeds_the_generator_writes_them():
-    """Three sub-dimensions with one question each: 3 seeds, 3 x 2 other sides, 3 x 3 finer ones make 18."""
-    generator = scripted(seeds=lambda _: written_seeds(3))
-    settings = paper(seeds="prior knowledge")
-    learned = await learn(TrainingInput((), assignment()), settings, judge=scripted(), generator=generator)
-    assert len(of_kind(generator, "seeds")) == 1
-    assert len(learned.part.criteria) == 18
-    assert {c.evidence.origin for c in learned.part.criteria if is_seed(c)} == {"prior knowledge"}
-    assert set(learned.part.dimensions or {}) == {"Written 1", "Written 2", "Written 3"}
-    assert not CHECKEVAL.needs_checklist(settings)
 
 
 EARNED_BY_NONSENSE = {"text": wording("earned by nonsense"), "absent": "no", "broken": "yes"}

@@ -6,28 +6,12 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from dcr_scripts import (
-    CHECKS,
-    CONVERTED,
-    checklist,
-    of_kind,
-    part,
-    repairs,
-    scripted,
-    sentences,
-    split_as,
-    text,
-)
+from dcr_scripts import CHECKS, CONVERTED, checklist, of_kind, part, repairs, scripted, sentences, split_as, text
 from hypoeval_scripts import ASPECT, assignment
 from hypothesis import given, settings as tries, strategies as st
 
 from rubriclab.errors import ChecklistError, DataError
-from rubriclab.methods.dcr import (
-    DCR,
-    DCRSettings,
-    learn,
-    listed_checks,
-)
+from rubriclab.methods.dcr import DCR, DCRSettings, learn, listed_checks
 from rubriclab.methods.method import TrainingInput, choose_settings
 from rubriclab.models.text import Scale, Units, split_sentences
 from rubriclab.prompts import render
@@ -139,13 +123,6 @@ async def test_what_cannot_be_compared_is_unscored_and_nothing_is_asked(example,
     assert (rated.units, judge.prompts) == ((), [])
 
 
-async def test_a_part_that_names_no_text_to_compare_with_is_refused():
-    for units in (None, Units(kind="fact", beside=("source",)), Units(kind="sentence", beside=())):
-        broken = part().model_copy(update={"units": units})
-        with pytest.raises(ChecklistError, match="DCR judges each sentence beside exactly one text"):
-            await DCR.score(text("A claim."), broken, assignment(), scripted())
-
-
 FOUR = sentences(4, bad=[2])
 SOUND = "+-++"
 CODES = {1.0: "+", 0.0: "-", None: "?"}
@@ -222,13 +199,6 @@ REASONS = {
     "nothing": ("", "????"),
 }
 
-VERDICTS = {
-    "yes and no": (("yes", "no", "Yes.", "**yes**"), SOUND),
-    "hedged": (("yes", "partly", "yes, but no", "yes"), "+??+"),
-    "truth values": ((True, False, "yes", "yes"), "??++"),
-    "words of the paper": (("yes", "not consistent", "true", "yes"), "+??+"),
-}
-
 
 def counts(code, rated):
     """Check that a score is made of the marks that are there, and of enough of them."""
@@ -255,16 +225,6 @@ async def test_reasons_are_read_rightly_or_missing(given, code):
     found, rated = await read(judge)
     assert found == code
     assert len(repairs(judge, "evaluate")) <= 1
-    counts(code, rated)
-
-
-@pytest.mark.parametrize(("given", "code"), VERDICTS.values(), ids=VERDICTS)
-async def test_verdicts_are_read_as_answers_to_a_yes_no_question(given, code):
-    told = reasoned(OK, BAD, OK, OK)
-    for entry, answer in zip(told.values(), given, strict=True):
-        entry["consistent"] = answer
-    found, rated = await read(scripted(evaluate=lambda _: told), verdict="with the reason")
-    assert found == code
     counts(code, rated)
 
 

@@ -26,7 +26,7 @@ from hypoeval_scripts import ASPECT, assignment, example
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.errors import DataError, JudgeError, JudgeUnavailable
-from rubriclab.judges.judge import FakeJudge, request_digest
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.train import train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.holistic import (
@@ -41,7 +41,6 @@ from rubriclab.methods.holistic import (
     holistic_rating,
     with_answer_scale,
     with_evidence,
-    write_steps,
 )
 from rubriclab.methods.method import CriterionRating, Learned, TrainingInput
 from rubriclab.models.rubric import Evidence
@@ -122,16 +121,6 @@ async def test_the_probabilities_of_a_reply_that_cannot_be_used_are_no_score(spo
 # Weighted, from samples
 
 
-@pytest.mark.parametrize("samples", [2, 3, 20])
-async def test_without_log_probabilities_exactly_the_samples_are_asked(samples):
-    judge = overall(lambda _: 4)
-    await scored(judge, HolisticSettings(scoring="weighted", samples=samples))
-    assert len(judge.prompts) == samples
-    assert len({request_digest(judge.identity, prompt) for prompt in judge.prompts}) == samples
-    assert {prompt.temperature for prompt in judge.prompts} == {1}
-    assert sorted(prompt.alternatives for prompt in judge.prompts) == [0] * (samples - 1) + [20]
-
-
 @settings(deadline=None, max_examples=60)
 @given(replies=st.lists(st.none() | st.just("None, sorry.") | st.integers(1, 5), min_size=2, max_size=9))
 def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
@@ -196,15 +185,6 @@ LABEL = labels_of(TEXTS)
 
 
 # Every baseline
-
-
-@pytest.mark.parametrize("name", BASELINES)
-async def test_neither_order_nor_repetition_changes_what_is_learned(name):
-    first, again = await learn(name, TEXTS), await learn(name, TEXTS[::-1])
-    assert first.part == again.part
-    assert first.examples == again.examples
-    assert np.array_equal(first.scores, again.scores)
-    assert not first.optimistic
 
 
 @pytest.mark.parametrize("name", WITHOUT_LABELS)
@@ -339,13 +319,6 @@ async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(ste
     assert judge.prompts == []
 
 
-@pytest.mark.parametrize(("scoring", "words"), [("weighted", "whole numbers only"), ("once", "decimals allowed")])
-async def test_the_steps_speak_of_the_scores_as_they_will_be_asked_for(scoring, words):
-    generator = overall()
-    await write_steps(assignment(Scale(low=1, high=5, whole=False)), GEvalSettings(scoring=scoring), generator)
-    assert words in said(generator.prompts[0])
-
-
 SOURCE = "A dog barked at the mill. The miller came out, and the dog ran home to its barn."
 
 
@@ -379,16 +352,6 @@ async def test_every_measure_that_is_defined_and_varies_becomes_a_criterion_and_
     assert list(found.candidates) == [criterion.id for criterion in found.part.criteria] == expected
     assert "words_from_source" in expected
     assert "context_covered" not in expected
-
-
-async def test_it_has_no_score_of_the_whole():
-    found = await learned()
-    assert np.isnan(found.scores).all()
-    assert np.isnan(found.reselected).all()
-    assert not found.optimistic
-    value, ratings = await TEXT_FEATURES.score(TEXTS_FEATURES[3], found.part, assignment(), nobody())
-    assert value is None
-    assert ratings == found.ratings[found.examples.index(TEXTS_FEATURES[3].id)]
 
 
 async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():

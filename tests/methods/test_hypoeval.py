@@ -155,7 +155,6 @@ def test_trimming_keeps_the_best_and_says_why_others_left(bank: Bank):
 
 
 NAN = np.nan
-FIVE = HypoEvalSettings()
 RATINGS = st.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0, NAN])
 
 
@@ -185,12 +184,6 @@ def test_the_kept_are_the_best_by_scipy_among_those_rated_often_enough(matrix, l
     assert all(r[c] <= worst + 1e-9 for c in eligible if c not in kept)
 
 
-def test_what_runs_against_the_labels_is_left_out_even_if_fewer_are_kept_than_asked_for():
-    labels = np.arange(10.0)
-    matrix = np.column_stack([-labels, labels, labels**2, -(labels**3), np.ones(10)])
-    assert select(matrix, labels, FIVE) == [1, 2]
-
-
 @pytest.mark.parametrize(("selected", "columns"), [(5, 20), (2, 20), (1, 4), (5, 7)])
 def test_successive_rejects_keep_one_selection_s_worth_for_every_round_to_come(selected, columns):
     rng = np.random.default_rng(0)
@@ -203,15 +196,6 @@ def test_successive_rejects_keep_one_selection_s_worth_for_every_round_to_come(s
         r = label_correlations(matrix, labels)
         assert out == sorted(out)
         assert all(r[c] <= min(r[k] for k in range(columns) if k not in out) for c in out)
-
-
-def test_those_without_a_correlation_leave_first_and_of_equals_the_later():
-    labels = np.arange(10.0)
-    constant = np.full(10, 3.0)
-    matrix = np.column_stack([constant, -labels, labels, labels, labels])
-    one = HypoEvalSettings(selected=1)
-    assert hopeless_columns(matrix, labels, 1, one) == [0, 1, 4]
-    assert hopeless_columns(matrix, labels, 2, one) == [0, 1]
 
 
 @settings(deadline=None, max_examples=60)
@@ -319,32 +303,8 @@ async def test_a_failed_refinement_leaves_the_hypotheses_as_they_were(reply: str
     assert len(generator.prompts) == 2
 
 
-async def test_refinement_never_adds_hypotheses_and_may_take_one_out():
-    before = (criterion("a"), criterion("b"))
-    for names in ("xyz", "x"):
-        after = await refine(
-            before,
-            ProposalContext(TEXTS_PROPOSE),
-            assignment(),
-            scripted(refine=lambda _, n=names: proposal(*n)),  # type: ignore[misc]
-        )
-        assert [c.trait for c in after] == [*names][:2]
-
-
 TEXT = example(1, 3, source="A source.")
 THREE = [criterion(name) for name in "abc"]
-
-
-async def test_the_judge_sees_the_text_and_never_its_label_system_or_reference():
-    judge = scripted()
-    labelled = example(1, 3, source="A source.", context="A context.", reference="A reference.", system="A system.")
-    for how in ("separately", "together", "concatenated"):
-        await rate(labelled, THREE, assignment(), judge, how)
-    for prompt in judge.prompts:
-        assert set(prompt.fields) == {"words", "aspect", "scale", "source", "context", "output", "criteria"}
-        assert all(set(c) == {"id", "trait", "statement", "levels"} for c in prompt.fields["criteria"])
-        assert "A reference." not in str(prompt.fields)
-        assert "A system." not in str(prompt.fields)
 
 
 @pytest.mark.parametrize("wrong", [0, 6, 4.5, -3, 1e9, "four", None, True, "", "[4]", [4], float("inf")])
@@ -482,19 +442,6 @@ async def test_new_hypotheses_are_grouped_with_those_in_the_bank_before_anything
     assert len(union.fields["entries"]) > len(learned.candidates) - 1
 
 
-async def test_a_wrong_text_shows_what_each_hypothesis_predicted_and_in_which_direction_it_missed():
-    _, _, generator = await run()
-    labels = {text.output: text.scores[ASPECT] for text in TEXTS}
-    told = [item for p in of_kind(generator, "propose") for item in p.fields["observations"] if item["predictions"]]
-    assert told
-    assert {each["verdict"] for item in told for each in item["predictions"]} == {"too high", "too low", "close"}
-    for item in told:
-        for each in item["predictions"]:
-            off = each["score"] - labels[item["output"]]
-            assert each["verdict"] == ("close" if abs(off) <= 0.5 else "too high" if off > 0 else "too low")
-        assert [each["id"] for each in item["predictions"]] == sorted(each["id"] for each in item["predictions"])
-
-
 async def test_hopeless_hypotheses_leave_in_two_rounds_and_are_not_asked_about_again():
     learned, judge, _ = await run(bank_size=8, selected=1)
     left = [d for d in learned.part.dropped if d.reason.startswith("tracked the labels too little")]
@@ -515,31 +462,12 @@ async def test_hopeless_hypotheses_leave_in_two_rounds_and_are_not_asked_about_a
 # Sources
 
 
-async def test_literature_alone_asks_for_one_bank_of_hypotheses_and_shows_no_label():
-    learned, judge, generator = await run(sources="literature")
-    (prompt,) = generator.prompts
-    assert (prompt.name, prompt.fields["count"]) == ("hypoeval/propose", 8)
-    assert prompt.fields["observations"] == []
-    assert prompt.fields["findings"] == [finding.claim for finding in findings()]
-    assert {c.evidence.origin for c in everybody(learned)} == {"literature"}
-    assert len(judge.prompts) <= 8 * len(TEXTS)
-
-
 async def test_literature_alone_without_any_is_the_user_s_to_mend():
     with pytest.raises(SettingsError, match="literature alone"):
         await run(sources="literature", found=())
 
 
 # Ways of asking
-
-
-async def test_the_concatenated_rubric_is_learned_criterion_by_criterion_and_measured_by_its_one_overall_score():
-    judge = scripted(rate=lambda p: rating(label_of(p) if len(p.fields["criteria"]) > 1 else drawn_rating(p, "x")))
-    learned, _, _ = await run(judge=judge, ask="concatenated")
-    sizes = Counter(len(p.fields["criteria"]) for p in of_kind(judge, "rate"))
-    assert sizes[2] == len(TEXTS)
-    assert set(sizes) == {1, 2}
-    assert list(learned.scores) == [text.scores[ASPECT] for text in order_of(learned)]
 
 
 # Wrong examples and refinement
@@ -626,18 +554,6 @@ async def test_the_same_examples_in_another_order_give_the_same_part():
         np.testing.assert_array_equal(again.matrix, first.matrix)
 
 
-@pytest.mark.parametrize("procedure", ["improved", "paper"])
-async def test_ties_are_broken_alike_every_time(procedure):
-    def tied():
-        return scripted(rate=lambda _: rating(3))
-
-    first, *_ = await run(judge=tied(), procedure=procedure)
-    again, *_ = await run(TEXTS[::-1], judge=tied(), procedure=procedure)
-    assert first.part == again.part
-    assert all(c.evidence.pearson is None for c in first.part.criteria)
-    assert len(first.part.criteria) == 2
-
-
 # Evidence
 
 
@@ -658,18 +574,6 @@ async def test_a_correlation_is_numpy_s_over_all_ratings_there_are():
         else:
             expected = np.corrcoef(scores, [labels[output] for output in rated])[0, 1]
             assert evidence.pearson == pytest.approx(expected, abs=1e-6)
-
-
-async def test_nobody_is_lost_and_every_dropped_hypothesis_has_its_reason():
-    learned, _, generator = await run()
-    ids = [c.id for c in everybody(learned)]
-    assert len(ids) == len(set(ids))
-    count = sum(p.fields["count"] for p in of_kind(generator, "propose"))
-    assert sorted(ids) == [f"h{i:02d}" for i in range(1, count + 1)]
-    assert all(d.reason.strip() for d in learned.part.dropped)
-    assert set(learned.candidates) == {c.id for c in learned.part.criteria} | {
-        d.criterion.id for d in learned.part.dropped if d.reason.startswith("not among")
-    }
 
 
 # Scales
@@ -750,16 +654,6 @@ async def test_prior_knowledge_needs_no_label_and_asks_the_generator_alone(ask: 
     assert len(generator.prompts) == 1
     assert judge.prompts == []
     assert (learned.examples, learned.scores.shape, learned.reselected.shape) == ((), (0,), (0,))
-
-
-async def test_of_hypotheses_from_literature_the_first_are_kept_in_the_generator_s_order():
-    names = "abcdefgh"
-    generator = scripted(propose=lambda _: proposal(*names))
-    learned, judge, _ = await run((), sources="literature", generator=generator, selected=3)
-    assert [criterion.trait for criterion in learned.part.criteria] == list("abc")
-    assert {dropped.reason for dropped in learned.part.dropped} == {"not among the first 3"}
-    assert len(learned.part.dropped) == len(names) - 3
-    assert of_kind(judge, "rate") == []
 
 
 def preset(name: str) -> HypoEvalSettings:

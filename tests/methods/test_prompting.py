@@ -14,10 +14,8 @@ from checkeval_scripts import checklist
 from hypoeval_scripts import ASPECT, assignment, examples, findings, proposal, scripted
 from pydantic import BaseModel
 
-from rubriclab.judges.judge import FakeJudge, Reply, read
-from rubriclab.learning.candidates import Plan, find_candidates
+from rubriclab.judges.judge import Reply, read
 from rubriclab.learning.scoring import ratings_of
-from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.learn import MAX_EXPLAINED, augment, diversify_prompt, explained_texts
 from rubriclab.methods.checkeval.score import CheckEvalSettings, PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
@@ -27,7 +25,7 @@ from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import MAX_REASON_LENGTH, _numbers, numbered_reasons
 from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
-from rubriclab.methods.seeval import Explanation, Mistake, Refined, refine as rewrite, refine_prompt
+from rubriclab.methods.seeval import Explanation, Mistake, Refined, refine_prompt
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.rubric import CitedReason, Evidence
 from rubriclab.models.text import Example
@@ -165,15 +163,6 @@ async def test_a_refinement_replaces_the_cited_reasons_that_it_was_shown_and_kee
     assert later.evidence.reasons == after.evidence.reasons
 
 
-async def test_a_rewritten_explanation_names_its_reasons() -> None:
-    mistakes = [Mistake(text, text.scores[ASPECT], 3.0) for text in GIVEN]
-    generator = FakeJudge(lambda _: {"reasoning": "", "explanation": "New.", "reasons": ["reason 2"]})
-    assert await rewrite("Old.", mistakes, assignment(), generator) == (
-        "New.",
-        (CitedReason(example="t00", rater="ben"),),
-    )
-
-
 async def test_a_diversified_question_names_its_reasons_and_an_elaborated_one_has_seen_none() -> None:
     def cited(prompt: Prompt[Any]) -> Any:
         reply: Any = checkeval_scripts.Scripted()(prompt)
@@ -229,34 +218,6 @@ async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_jud
 
 
 HYPOEVAL, CHECKEVAL = hypoeval_scripts.Scripted(), checkeval_scripts.Scripted()
-
-
-def both(prompt: Prompt[Any]) -> Any:
-    return (CHECKEVAL if prompt.name.startswith("checkeval/") else HYPOEVAL)(prompt)
-
-
-def plans(texts: tuple[Example, ...]) -> list[Plan]:
-    hypoeval, checkeval = METHODS["hypoeval"], METHODS["checkeval"]
-    training_input = TrainingInput(texts, assignment())
-    return [
-        Plan(hypoeval, training_input, hypoeval.settings(**{**hypoeval.joint_settings, **SMALL})),
-        Plan(
-            checkeval,
-            replace(training_input, checklist=checklist((1,))),
-            checkeval.settings(**{**checkeval.joint_settings, "diversified": 2}),
-        ),
-    ]
-
-
-async def test_candidates_know_the_texts_whose_reasons_they_were_made_from() -> None:
-    judge = FakeJudge(both)
-    texts = with_reasons(examples(12, groups=6))
-    found = await find_candidates(plans(texts), judge=judge, generator=judge, seed=1, rated_later=True)
-    shown = {name for prompt in judge.prompts if prompt.name == "checkeval/diversify" for name in reasons_in(prompt)}
-    made_from = {each.criterion.id: set(each.made_from) for each in found.candidates if each.method == "checkeval"}
-    assert shown
-    assert made_from["side-1-d1"] == shown
-    assert made_from["a1"] == set()
 
 
 LEVELS = [{"score": 1, "description": "Low."}]

@@ -23,10 +23,8 @@ from rubriclab.methods.questions import (
     SelectedQuestions,
     blocks,
     find_redundant,
-    p_below,
     read_answer,
     select_questions,
-    wording as plain,
 )
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Assignment
@@ -81,14 +79,6 @@ def test_a_question_that_the_worst_texts_earn_as_often_as_the_best_leaves_with_t
     }
 
 
-def test_only_the_texts_at_the_ends_count_and_how_many_they_are_is_a_setting():
-    """Texts 0 to 2 earn it and 27 to 29 do not: the worse end wins for 3 texts, not for 12."""
-    found = sheet(GOOD, np.where(np.arange(N) < 3, 1.0, np.where(np.arange(N) > 26, 0.0, GOOD)))
-    assert kept(chosen(found, ends=0.1)) == ["q0"]
-    assert kept(chosen(found, ends=0.4)) == ["q0", "q1"]
-    assert kept(chosen(found, ends=0)) == ["q0", "q1"]
-
-
 def test_what_a_person_asks_stays_and_a_seed_that_was_generated_does_not():
     by_hand, generated = question("s1"), question("s2", author="prior knowledge")
     alike = column(*range(6), *range(24, 30))
@@ -124,21 +114,7 @@ def test_a_question_against_the_labels_leaves_with_the_figures():
     assert found.dropped == {"q1": f"runs against the labels: {reason}"}
 
 
-@given(st.floats(-0.999, 0.999), st.integers(4, 200))
-def test_chance_is_that_of_scipy(r: float, n: int):
-    from scipy.stats import t
-
-    assert p_below(r, n) == pytest.approx(t.cdf(r * np.sqrt((n - 2) / (1 - r * r)), n - 2), abs=1e-12)
-
-
 # Repeating
-
-
-def test_of_two_alike_the_seed_stays():
-    questions = [question("a1-e1", seed="a1"), question("b1", trait="Side 2")]
-    found = select_questions(questions, sheet(GOOD, GOOD))
-    assert kept(found) == ["b1"]
-    assert found.dropped == {"a1-e1": "answers as b1 does (correlation 1.00 over 30 texts)"}
 
 
 def test_a_question_adds_something_where_the_other_cannot_be_asked():
@@ -360,30 +336,6 @@ async def test_the_same_words_need_no_call(same: str):
     assert judge.prompts == []
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Does the cause come before the effect?", "Does the effect come before the cause?"),
-        ("Is it > 50 %?", "Is it < 50 %?"),
-        ("Does it say -5?", "Does it say 5?"),
-        ("Does it end with '!'?", "Does it end with '?'?"),
-        ("Is it short and clear?", "Is it clear and short?"),
-        ("Are all numbers in the summary correct?", "Are all names in the summary correct?"),
-    ],
-)
-def test_another_order_or_sign_is_another_wording(one: str, other: str):
-    assert plain(one) != plain(other)
-
-
-async def test_hypotheses_that_share_their_statement_but_not_their_levels_are_asked_about():
-    judge = grouping()
-    twin = criterion("a").model_copy(update={"id": "b", "levels": criterion("b").levels})
-    assert await repeating([[criterion("a"), twin]], judge, "hypothesis") == {}
-    assert len(judge.prompts) == 1
-    alike = criterion("a").model_copy(update={"id": "c"})
-    assert list(await repeating([[criterion("a"), alike]], judge, "hypothesis")) == ["c"]
-
-
 # Which one stays
 
 
@@ -420,13 +372,6 @@ def test_every_two_stand_together_in_a_prompt_of_bounded_size(count: int, most: 
     shown = [{each.id for each in block} for block in blocks(bank, most)]
     assert all(len(block) <= most for block in shown)
     assert all(any({a.id, b.id} <= block for block in shown) for a, b in itertools.combinations(bank, 2))
-
-
-async def test_a_large_bank_takes_a_few_calls_and_pairs_over_their_bounds_are_found():
-    judge = grouping(group("q0", "q129"))
-    bank = [question(f"q{place}", seed="x") for place in range(130)]
-    assert list(await repeating([bank], judge)) == ["q129"]
-    assert len(judge.prompts) == 3
 
 
 # Replies that cannot be used

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import random
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypoeval_scripts import examples
-from hypothesis import given, settings as tries, strategies as st
 from seal_scripts import (
     ASPECT,
     Says,
@@ -33,15 +31,13 @@ from seal_scripts import (
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.method import Learned, TrainingInput, choose_settings, ignore_progress
-from rubriclab.methods.prompting import SAMPLES, chunks
+from rubriclab.methods.prompting import SAMPLES
 from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seal.learn import learn, propose, texts_to_show
 from rubriclab.methods.seal.score import (
     PRESETS,
     REASONS_REPEATED,
     Decomposition,
-    Fact,
-    Facts,
     PairVerdict,
     SealScoringSettings,
     SealSettings,
@@ -50,7 +46,6 @@ from rubriclab.methods.seal.score import (
     decompose,
     extract_facts,
     judge_text,
-    mean_of_units,
     score_verdicts,
     unit_scores,
 )
@@ -156,17 +151,6 @@ async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry
     assert all("after one repair" in why for why in found.lost.values())
 
 
-async def test_a_sentence_that_states_nothing_is_not_lost_and_its_text_s_first_one_stands_if_none_does():
-    judge = FakeJudge(lambda _: said(A, (2, [])))
-    assert await extract_facts(sentences(2), "source", WORDS, judge) == Facts((Fact("A.", 0),), {})
-    judge = FakeJudge(lambda _: said((1, []), (2, [])))
-    alone = Facts((Fact(split_sentences(sentences(2))[0], 0),), {})
-    assert await extract_facts(sentences(2), "source", WORDS, judge) == alone
-    assert len(judge.prompts) == 1
-    judge = FakeJudge(lambda _: said((1, [])))
-    assert (await extract_facts(sentences(2), "source", WORDS, judge)).found == ()
-
-
 @pytest.mark.parametrize(("per_sentence", "whole"), [(1, True), (2, False)])
 async def test_a_text_of_fewer_facts_than_the_threshold_is_judged_whole(per_sentence: int, whole: bool):
     found = await decompose(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), SealScoringSettings())
@@ -175,35 +159,12 @@ async def test_a_text_of_fewer_facts_than_the_threshold_is_judged_whole(per_sent
     assert (await decompose(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), more)).kind != found.kind
 
 
-@tries(max_examples=50)
-@given(st.integers(0, 300), st.integers(1, 50))
-def test_portions_hold_everything_in_order_and_are_about_equal(count: int, most: int):
-    found = chunks(range(count), most)
-    assert [each for some in found for each in some] == list(range(count))
-    sizes = {len(some) for some in found}
-    assert all(0 < size <= most for size in sizes)
-    assert not sizes or max(sizes) - min(sizes) <= 1
-    assert len(found) == -(-count // most)
-
-
 TEXTS = examples(24)
 PACK = pack("sentence pair", beside=("source", "reference"))
 
 
 def training_input(texts: Any = TEXTS, given: Any = PACK) -> TrainingInput:
     return TrainingInput(tuple(texts), assignment(), checklist=given)
-
-
-async def test_they_are_made_from_texts_of_every_score_and_say_so():
-    judge = scripted()
-    questions, _, _ = await propose(training_input(), SealSettings(), judge)
-    texts = judge.prompts[0].fields["texts"]
-    scores = [each["score"] for each in texts]
-    labels = sorted(text.scores[ASPECT] for text in TEXTS)
-    assert (len(scores), scores, scores[0], scores[-1]) == (6, sorted(scores), labels[0], labels[-1])
-    evidence = questions[0].evidence
-    assert (evidence.origin, len(evidence.examples)) == ("labels", 6)
-    assert {text.output for text in TEXTS if text.id in evidence.examples} == {each["output"] for each in texts}
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 24])
@@ -308,14 +269,6 @@ async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
 # What a text is held against
 
 
-async def test_only_what_the_pack_names_is_shown_and_what_is_missing_is_left_out():
-    judge = scripted()
-    example = text(3, source="Src.", context=" ", reference="Ref.")
-    await judge_text(example, exam(pack(beside=("reference", "context"))), judge)
-    fields = judge.prompts[0].fields
-    assert (fields["source"], fields["context"], fields["reference"]) == (None, None, "Ref.")
-
-
 async def test_facts_are_held_against_facts_under_ids_of_their_own():
     judge = scripted(per_sentence=2)
     await judge_text(text(3, source="One. Two is so.", reference="Ref is so."), exam(MIXED), judge)
@@ -364,18 +317,6 @@ async def test_a_source_without_any_facts_leaves_its_claims_without_a_verdict_an
     (verify,) = of_kind(judge, "verify")
     assert verify.fields["source"] == "A source."
     assert {fact["of"] for fact in verify.fields["facts"]} == {"reference"}
-
-
-async def test_sentences_of_the_output_whose_facts_are_lost_are_units_without_a_verdict():
-    output = sentences(30)
-    judge = losing("output", 16, says=always)
-    found = await judge_text(text(output, source="A source."), exam(FACTS), judge)
-    lost = [unit for unit in found.units if unit.lost]
-    assert [unit.sentences for unit in lost] == [(place,) for place in range(15, 30)]
-    assert lost[0].text == split_sentences(output)[15]
-    assert len(found.units) == 45
-    assert {value for (unit, _), value in values(found).items() if unit in {each.id for each in lost}} == {None}
-    assert not {unit for unit, _ in pairs_asked(judge)} & {unit.id for unit in lost}
 
 
 # Weights
@@ -588,16 +529,6 @@ def test_a_unit_is_missing_where_verdicts_of_half_its_weight_are(row, weights, e
     np.testing.assert_allclose(unit_scores(np.array([row], dtype=float), weights), [expected])
 
 
-@pytest.mark.parametrize(
-    ("units", "expected"),
-    [([1, N], None), ([1, 0, N], 0.5), ([1, N, N], None), ([N], None), ([], None), ([1, 1, 0, N, N], 2 / 3)],
-)
-def test_a_text_is_missing_where_half_of_its_units_are(units, expected):
-    column = np.array(units, dtype=float)
-    assert mean_of_units(unit_scores(column.reshape(-1, 1), [1.0])) == pytest.approx(expected)
-    assert mean_of_units(column) == pytest.approx(expected)
-
-
 QUESTIONS = exam(pack(sizes=(1, 1))).questions
 ONE_TO_FIVE = assignment().scale
 
@@ -702,14 +633,6 @@ def reasons(learned: Learned) -> dict[str, str]:
 # What is asked, and what comes of it
 
 
-async def test_the_generator_proposes_and_the_judge_verifies_every_text_once():
-    learned, judge, generator = await run()
-    assert [prompt.name for prompt in generator.prompts] == ["seal/propose"]
-    assert len(judge.prompts) == len(of_kind(judge, "verify")) == len(TEXTS_LEARN)
-    assert len(pairs_asked(judge)) == len(TEXTS_LEARN) * 4 * 5
-    assert learned.candidates == ("a1", "b1", "b2", "p1", "p2")
-
-
 # What the labels do
 
 
@@ -770,19 +693,6 @@ async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
             assert value == pytest.approx(1 + 4 * share, abs=1e-4)
 
 
-async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
-    def says(name: str, unit: str, output: str) -> bool:
-        return by_lot(name, unit, output, seed=1)
-
-    learned, _, _ = await run(says=says, proposed=0)
-    group = TEXTS_LEARN[0].group
-    inside = np.array([name in {text.id for text in TEXTS_LEARN if text.group == group} for name in learned.examples])
-    relabelled = [replace(t, scores={ASPECT: 6 - t.scores[ASPECT]}) if t.group == group else t for t in TEXTS_LEARN]
-    again, _, _ = await run(relabelled, says=says, proposed=0)
-    np.testing.assert_array_equal(learned.reselected[inside], again.reselected[inside])
-    assert not np.array_equal(learned.reselected[~inside], again.reselected[~inside])
-
-
 # Without a pack, and failures
 
 
@@ -827,26 +737,6 @@ async def test_no_reason_is_asked_for_and_the_score_is_that_of_verdicts_with_rea
 # Facts in one call
 
 
-async def test_the_facts_of_the_text_and_of_all_it_is_compared_with_come_from_one_call():
-    judge = scripted(lambda *_: True)
-    example = text(45, source="A source. It says so.", context="None.")
-    _, (rating,) = await SEAL.score(example, part_of(FACTS_PAPER, **paper()), assignment(), judge)
-    (asked,) = of_kind(judge, "facts")
-    assert [each["what"] for each in asked.fields["sentences"]] == ["output"] * 45 + ["source"] * 2
-    texts_to_show = render(asked)[-1]["content"]
-    assert (
-        texts_to_show.count("Sentences from the summary") == texts_to_show.count("Sentences from the source text") == 1
-    )
-    by_text = scripted(lambda *_: True)
-    _, (rating_by_text,) = await SEAL.score(
-        example, part_of(FACTS_PAPER, **paper(facts="by text")), assignment(), by_text
-    )
-    assert len(of_kind(by_text, "facts")) == 4
-    assert [unit.sentences for unit in rating.units] == [unit.sentences for unit in rating_by_text.units]
-    assert rating.units[-1].unit == "Fact 1 of output 45."
-    assert rating.units[-1].support == ("Fact 0 of source 46.",)
-
-
 # Decomposition by the judge
 
 
@@ -873,10 +763,3 @@ async def test_a_split_that_is_not_the_text_is_no_split(parts: list[str]):
     value, (rating,) = await SEAL.score(text(SPLIT), given, assignment(), judge)
     assert value is None
     assert "did not split" in rating.units[0].reason
-
-
-def test_which_answer_is_good_is_told_to_no_one_who_answers():
-    judge = scripted()
-    for better in ("yes", "no"):
-        asyncio.run(judge_text(text(3), exam(pack(better={"a1": better})), judge))
-    assert judge.prompts[0] == judge.prompts[1]

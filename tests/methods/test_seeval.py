@@ -274,27 +274,6 @@ def said_by(prompt) -> str:
     return f"Rewritten from: {' '.join(seen(prompt))}"
 
 
-def _remember(trials, prompt):
-    if len(trials) < 2:
-        trials.add(said_by(prompt))
-    return {"reasoning": "Compared.", "explanation": said_by(prompt)}
-
-
-@pytest.mark.parametrize(("shown", "above", "below"), [(2, 1, 1), (4, 2, 2), (30, 4, 8)])
-async def test_the_texts_shown_lie_above_the_line_and_below_it_as_far_as_there_are_any(
-    monkeypatch, shown, above, below
-):
-    monkeypatch.setattr(LEARNING, "SHOWN", shown)
-    # People give 5 to every third text, and 1 or 2 to the others; the judge gives all of them 3.
-    texts = tuple(example(i, (5, 1, 2)[i % 3], "a" if i < 12 else "b") for i in range(24))
-    fake = overall(lambda _: 3)
-    await learn("seeval", texts, judge=fake, explanations=1)
-    for prompt in of_template(fake, "seeval/refine")[:2]:
-        labels = [item["score"] for item in prompt.fields["observations"]]
-        assert (labels.count(5), len(labels) - labels.count(5)) == (above, below)
-        assert labels[0] == 5  # the furthest off comes first
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -308,22 +287,6 @@ async def test_where_no_rewriting_can_be_had_the_explanation_stays(answer):
     learned = await learn("seeval", TEXTS, judge=judge(seeval__refine=answer), explanations=1)
     assert learned.part.criteria[0].statement == FIRST
     assert learned.part.dropped == ()
-
-
-async def test_a_last_rewriting_by_which_hardly_a_text_is_scored_is_not_kept():
-    trials: set[str] = set()
-
-    def score(prompt):
-        label, explanation = LABEL[prompt.fields["output"]], prompt.fields["explanation"]
-        if not explanation.startswith("Rewritten"):
-            return wrong(label)
-        return label if explanation in trials or label == 5 else None
-
-    fake = overall(score, seeval__refine=lambda p: _remember(trials, p))
-    learned = await learn("seeval", TEXTS, judge=fake, explanations=1)
-    assert learned.part.criteria[0].statement == FIRST
-    assert set(reasons(learned)) == {"r1", "r2"}
-    assert not np.isnan(learned.scores).any()
 
 
 def test_on_shuffled_labels_the_held_out_scores_by_a_rewriting_do_not_correlate_with_them():

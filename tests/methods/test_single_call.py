@@ -70,16 +70,6 @@ def test_what_is_asked_in_another_form_than_the_one_prompt_has_is_asked_apart():
     assert [can_join(part) for part in APART] == [False] * len(APART)
 
 
-def test_every_criterion_is_shown_once_with_its_id_and_wording():
-    content = shown(*PARTS)
-    assert [content.count(f"\n[{name}] ") for name in IDS] == [1] * len(IDS)
-    for each in HYPOTHESES.criteria:
-        assert f"\n[{each.id}] {each.trait}: {each.statement}\n" in content
-        assert all(f"   {level.score:g}: {level.description}\n" in content for level in each.levels)
-    for each in CHECKLIST.criteria:
-        assert f"\n[{each.id}] {each.statement}\n" in content
-
-
 def test_the_reply_has_each_id_in_the_order_asked_a_reason_before_every_verdict_and_scores_within_the_scale():
     schema = judge_prompt(TEXT, PARTS, assignment()).reply.model_json_schema()
     assert (
@@ -386,13 +376,6 @@ async def test_a_faulty_entry_costs_one_text_its_ratings_and_one_repair(spoil: A
         assert complaint in each.reason
 
 
-@pytest.mark.parametrize("written", ["2", "TEXT 2", "Text 2:", "[text 2]"])
-async def test_a_text_may_be_called_in_words_of_the_prompt(written: str) -> None:
-    judge = judging(lambda entries: {written if name == "text 2" else name: each for name, each in entries.items()})
-    assert await rated(judge) == await rated(judging())
-    assert len(judge.prompts) == 1
-
-
 # Which texts share a call
 
 
@@ -401,16 +384,6 @@ def test_texts_are_shown_in_an_order_of_their_own_whatever_the_order_of_the_inpu
     (call,) = calls_of(texts)
     assert [call] == calls_of(texts[::-1])
     assert sorted(call) == [text.id for text in texts] != call
-
-
-def test_only_texts_of_one_group_source_and_context_share_a_call() -> None:
-    texts = [
-        *rivals(2),
-        *rivals(2, "g1", start=2),
-        replace(TEXTS[0], id="s", source="Another."),
-        replace(TEXTS[0], id="c", context="New."),
-    ]
-    assert sorted(map(sorted, calls_of(texts))) == [["c"], ["s"], ["t00", "t01"], ["t02", "t03"]]
 
 
 @pytest.mark.parametrize(("most", "sizes"), [(10, [10, 10]), (9, [6, 7, 7]), (19, [10, 10]), (20, [20]), (2, [2] * 10)])

@@ -332,14 +332,6 @@ def scored(text, given_=None, **fields) -> list[Prompt]:
     return judge.prompts
 
 
-def test_every_system_turn_that_comes_with_texts_names_the_markers_around_them(real):
-    for name in TEMPLATES:
-        system, *turns = (message["content"] for message in render(real[name][0]))
-        if any("<<<" in turn for turn in turns):
-            assert "<<<" in system
-            assert ">>>" in system
-
-
 # What is shown
 
 
@@ -349,33 +341,6 @@ def test_what_a_text_lacks_is_not_mentioned():
     assert [match["label"] for match in FENCE.finditer(content)] == ["summary"]
     full = user(rate_prompt(TEXT, THREE[:1], assignment()))
     assert [match["label"] for match in FENCE.finditer(full)] == ["source text", "context", "summary"]
-
-
-def test_a_judge_of_hypotheses_is_not_told_the_aspect_that_they_are_about():
-    for prompt in (rate_prompt(TEXT, THREE[:1], assignment()), rate_together_prompt(TEXT, THREE, assignment())):
-        assert assignment().aspect.definition not in user(prompt)
-
-
-BETWEEN = "lies between two levels"
-
-
-@pytest.mark.parametrize(
-    ("scale", "between"),
-    [
-        (Scale(low=1, high=5, whole=True), False),
-        (Scale(low=0, high=1, whole=True), False),
-        (Scale(low=1, high=5, whole=False), True),
-        (Scale(low=1, high=10, whole=True), True),
-    ],
-)
-def test_scores_between_two_levels_are_offered_where_the_scale_has_any(scale, between):
-    shown = [criterion(name, anchors=scale.anchors()) for name in "ab"]
-    for prompt in (
-        rate_prompt(TEXT, shown[:1], assignment(scale)),
-        rate_together_prompt(TEXT, shown, assignment(scale)),
-    ):
-        assert (BETWEEN in user(prompt)) == between
-        assert user(prompt).count("level that fits best") >= 1
 
 
 def test_the_digest_of_prompts_covers_the_passages_that_they_share(monkeypatch, tmp_path):
