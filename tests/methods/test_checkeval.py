@@ -30,7 +30,7 @@ from hypoeval_scripts import examples
 from hypothesis import assume, given, strategies as st
 from pydantic import ValidationError
 
-from rubriclab.errors import ChecklistError, JudgeError, JudgeUnavailable
+from rubriclab.errors import ChecklistError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.checkeval import CHECKEVAL
 from rubriclab.methods.checkeval.learn import FilterResult, augment, by_author, filter_questions, learn, other_aspects
@@ -179,11 +179,6 @@ async def test_a_request_in_vain_is_told_and_costs_no_other_question():
     ]
     (failure,) = failures
     assert failure.startswith("finer points of b1: unusable reply")
-
-
-async def test_nothing_but_failures_is_an_error_that_says_what_to_do():
-    with pytest.raises(JudgeError, match=r"No question could be made from the seeds: .*another `generator`"):
-        await run(generator=FakeJudge(lambda _: "no"))
 
 
 POOL = (

@@ -13,7 +13,9 @@ from hypoeval_scripts import ASPECT, assignment, examples, findings
 from hypothesis import given, settings as tries, strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from rubriclab.errors import JudgeError
 from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, choose_settings, cross_validated, ignore_progress
 from rubriclab.methods.prompting import gather_in_order
@@ -124,22 +126,52 @@ TEXTS = [
 EVERY_PRESET = [(name, preset) for name in NAMES for preset in ("default", *METHODS[name].presets)]
 
 
+def given_to(name: str, texts=TEXTS) -> TrainingInput:
+    """Return what a method learns from: these texts, findings, and its shipped seed questions."""
+    method, aspect = METHODS[name], "consistency" if name == "dcr" else ASPECT
+    about = replace(assignment(), aspect=find_aspect("summarization", aspect))
+    pack = load_checklist("summarization", aspect, folder=method.checklists) if method.checklists else None
+    labelled = (replace(text, scores={aspect: text.scores[ASPECT]}) for text in texts)
+    return TrainingInput(tuple(labelled), about, findings(), pack)
+
+
 @pytest.mark.parametrize(("name", "preset"), EVERY_PRESET)
 async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_form(name, preset):
-    method, judge = METHODS[name], Recording()
+    method, judge, given_ = METHODS[name], Recording(), given_to(name)
     settings = choose_settings(method.settings, method.presets, {} if preset == "default" else {"preset": preset})
-    aspect = "consistency" if name == "dcr" else ASPECT
-    given_ = replace(assignment(), aspect=find_aspect("summarization", aspect))
-    pack = load_checklist("summarization", aspect, folder=method.checklists) if method.checklists else None
-    training_input = TrainingInput(
-        tuple(replace(text, scores={aspect: text.scores[ASPECT]}) for text in TEXTS), given_, findings(), pack
-    )
-    learned = await method.learn(
-        training_input, settings, judge=judge, generator=judge, seed=1, on_progress=ignore_progress
-    )
-    score, _ = await method.score(TEXTS[0], learned.part, given_, judge)
+    learned = await method.learn(given_, settings, judge=judge, generator=judge, seed=1, on_progress=ignore_progress)
+    score, _ = await method.score(TEXTS[0], learned.part, given_.assignment, judge)
     assert score is not None
     assert not [prompt.name for prompt in judge.prompts if prompt.repair]
+
+
+@pytest.mark.parametrize(
+    ("name", "generator", "message"),
+    [
+        ("hypoeval", EmbeddedJudge(), "The judge gave no usable rating for any training text."),
+        ("hypoeval", None, "No hypothesis could be obtained: unusable reply"),
+        ("checkeval", EmbeddedJudge(), "The judge gave no usable answer for any training text: unusable reply"),
+        ("checkeval", None, "No question could be made from the seeds: finer points of .*: unusable reply"),
+        ("seeval", EmbeddedJudge(), "No explanation could be obtained: unusable reply"),
+        ("seal", EmbeddedJudge(), "There is no usable verdict on any training text: "),
+        ("dcr", EmbeddedJudge(), "The judge gave no usable score for any training text: "),
+        ("direct", EmbeddedJudge(), "The judge gave no usable score for any training text: unusable reply"),
+        ("few_shot", EmbeddedJudge(), "The judge gave no usable score for any training text: unusable reply"),
+        ("geval", None, "No evaluation steps could be obtained: unusable reply"),
+        ("analyze_rate", EmbeddedJudge(), "The judge gave no usable score for any training text: unusable reply"),
+    ],
+)
+async def test_learning_without_a_usable_reply_is_an_error_that_says_what_failed(name, generator, message):
+    method, refusing = METHODS[name], FakeJudge(lambda _: "I would rather not.")
+    with pytest.raises(JudgeError, match=message):
+        await method.learn(
+            given_to(name),
+            method.settings(),
+            judge=refusing,
+            generator=generator or refusing,
+            seed=1,
+            on_progress=ignore_progress,
+        )
 
 
 async def test_results_are_in_the_order_of_the_requests_and_these_run_concurrently() -> None:
