@@ -35,7 +35,7 @@ def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
     """
     from rubriclab.ops import check as service
     from rubriclab.ops.options import CheckOptions
-    from rubriclab.report.data_check import check_commands, check_row, check_view
+    from rubriclab.report.results import check_commands, check_row, check_view
 
     options = options_of(CheckOptions, values)
     results = service.check_each(files, options) if len(files) > 1 else [service.check(files[0], options)]

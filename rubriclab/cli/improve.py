@@ -133,7 +133,7 @@ def _write(improving: Improving, output: str, diff: str | None) -> None:
 
 
 def _show(text: Improvement, write: Callable[[bytes], object] | None) -> None:
-    from rubriclab.report.revision import rewrite_view
+    from rubriclab.report.results import rewrite_view
 
     if write:
         write(f"{rewrite_view(text)}\n".encode("utf-8", "backslashreplace"))
@@ -146,7 +146,7 @@ def _print(improving: Improving, output: str, *, as_json: bool) -> None:
     if as_json:
         print_json({**summary.to_row(), "output": output, **effort_row(effort)})
         return
-    from rubriclab.report.revision import improvement_view
+    from rubriclab.report.results import improvement_view
 
     print_view(improvement_view(summary, effort), err=True)
 

@@ -115,8 +115,7 @@ def score(
     """
     from rubriclab.ops.options import ScoreOptions
     from rubriclab.ops.score import check_resumable, prepare_scoring
-    from rubriclab.report.lists import summary_blocks
-    from rubriclab.report.model import View
+    from rubriclab.report.results import distribution_view
 
     options = options_of(ScoreOptions, values)
     if not dry_run:
@@ -136,7 +135,7 @@ def score(
     if as_json:
         _print_json(scoring, output, effort)
     else:
-        print_view(View((), summary_blocks(scoring.summary)), err=True)
+        print_view(distribution_view(scoring.summary), err=True)
         note(_summary(scoring, output))
     scoring.check_answered()
     if fail_under is not None:
@@ -178,7 +177,7 @@ def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, 
     from rubriclab.data.write import table_kind
     from rubriclab.ops.score import record_of, write_record
     from rubriclab.ops.workspace import finish
-    from rubriclab.report.lists import criteria_rows
+    from rubriclab.report.results import criteria_rows
 
     as_table = output != "-" and table_kind(output) is not None
     dialect = dialect_of(texts, scoring.options)

@@ -196,7 +196,7 @@ def _list(store: str | None, *, as_json: bool) -> None:
     from rubriclab.cli.config import confirmed_files, digest_of
     from rubriclab.ops.versions import imported_versions
     from rubriclab.ops.workspace import Workspace
-    from rubriclab.report.lists import trust_view
+    from rubriclab.report.results import trust_view
 
     with Workspace(store) as workspace:
         versions = imported_versions(workspace)

@@ -177,9 +177,9 @@ def _print_versions(versions: Sequence[Version], *, as_json: bool, view: str) ->
     if as_json:
         print_json({"versions": [_row(version) for version in versions]})
         return
-    from rubriclab.report import lists
+    from rubriclab.report import results
 
-    print_view(getattr(lists, view)(versions))
+    print_view(getattr(results, view)(versions))
 
 
 def _row(version: Version) -> dict[str, Any]:

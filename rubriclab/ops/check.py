@@ -184,7 +184,7 @@ class CheckResult(Displayed):
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one JSON object."""
-        from rubriclab.report.data_check import check_row
+        from rubriclab.report.results import check_row
 
         return check_row(self)
 

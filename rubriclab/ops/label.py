@@ -729,6 +729,6 @@ def _rows_of(groups: Sequence[str]) -> dict[str, list[int]]:
 
 def plan_row(planned: SelectedText) -> dict[str, object]:
     """Return what is planned of a text as one JSON object."""
-    from rubriclab.report.planning import why
+    from rubriclab.report.results import why
 
     return {"rank": planned.rank, "new_group": planned.new_group, "why": why(planned)}

@@ -205,14 +205,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"q": q, "prose": prose}
-    environment.globals |= vars(wording) | {
-        "badge": badge,
-        "head": head,
-        "row": row,
-        "show": show,
-        "Interval": Interval,
+    environment.globals |= vars(wording) | {"Interval": Interval, "rounded": describe.rounded, "show": show}
+    environment.globals |= {
+        each.__name__: each for each in (badge, facts, head, number, one_line, p_value, row, signed)
     }
-    environment.globals |= {"number": number, "p_value": p_value, "rounded": describe.rounded, "signed": signed}
     environment.globals |= {"charts": charts, "describe": describe, "verdicts": verdicts}
     return environment
 
@@ -260,6 +256,13 @@ def p_value(value: float | None) -> str:
 def badge(words: str, tone: str, remark: str = "") -> Markup:
     """Return a result in a word or two, with a remark beside it; the tone is `good`, `warning` or `bad`."""
     return Markup('<p class="badge"><strong class="{}">{}</strong> {}</p>').format(tone, words, q(remark))
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> Markup:
+    """Return names with what they stand for, from outside unless it is marked up."""
+    form = Markup("<div><dt>{}</dt><dd>{}</dd></div>")
+    rows = (form.format(shown(name), value if isinstance(value, Markup) else q(value)) for name, value in pairs)
+    return Markup('<dl class="facts">{}</dl>').format(Markup().join(rows))
 
 
 def head(*columns: str) -> Markup:

@@ -22,7 +22,6 @@ EXCERPT = 420
 LONGEST_SHOWN = 20_000
 # Ends of intervals below are 0 but for rounding errors.
 SMALLEST = 1e-6
-BLOCKS = "▁▂▃▄▅▆▇█"
 
 LEVELS: Mapping[str, str] = {
     "group": "within groups",

@@ -39,7 +39,7 @@ from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, pr
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.report.lists import agreement_words, consistency_words
+from rubriclab.report.results import agreement_words, consistency_words
 from rubriclab.web.server import (
     EVERYWHERE,
     LOOPBACK,

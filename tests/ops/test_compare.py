@@ -14,7 +14,7 @@ from rubriclab import Aspect, CriterionScore, Example, Part, Rubric, Scale, Scor
 from rubriclab.data.readers import from_rows
 from rubriclab.learning.paired_scores import Outputs, pair_outputs
 from rubriclab.ops.compare import compare_outputs, rank_systems
-from rubriclab.report.comparison import comparison_view
+from rubriclab.report.results import comparison_view
 from rubriclab.stats.intervals import adjust_p_values, paired_mean
 
 RNG = np.random.default_rng(7)

@@ -29,7 +29,7 @@ from rubriclab.models.judgment import (
 )
 from rubriclab.models.text import Example, parse_scale
 from rubriclab.ops.label import LabelText, PoolText, labelled_rows, make_plan as plan, plan_row, select_texts
-from rubriclab.report.planning import why
+from rubriclab.report.results import why
 from rubriclab.stats.reliability import krippendorff_alpha
 
 SIZES = st.tuples(st.integers(1, 12), st.integers(1, 9))

@@ -20,7 +20,7 @@ from waiting import PATIENCE, until
 
 from rubriclab import BudgetReached, Lab, NotInStore, Scale, Score, SettingsError, TextScorer, Version
 from rubriclab.ops.scores import OTHER, REASONS, ScoreDistribution, summarize_scores
-from rubriclab.report.lists import summary_blocks
+from rubriclab.report.results import distribution_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.prediction_powered import LabelledScores
 
@@ -50,7 +50,7 @@ def test_the_ends_of_the_scale_lie_in_the_first_and_last_bin() -> None:
 def test_without_scores_there_is_no_mean() -> None:
     result = summary(None, None)
     assert (result.mean, result.standard_deviation, dict(result.unscored)) == (None, None, {"no reply": 2})
-    assert summary_blocks(result)
+    assert str(distribution_view(result))
 
 
 def test_different_reasons_do_not_grow_without_end() -> None:
@@ -86,7 +86,7 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
     found = result.human_mean
     assert found.value == pytest.approx(labels.mean() + 0.4, abs=0.01)
     assert result.meets(threshold) is expected
-    assert "estimated mean human score 2.90" in str(summary_blocks(result)[0])
+    assert "estimated mean human score 2.90" in str(distribution_view(result))
 
 
 def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None:
@@ -94,9 +94,8 @@ def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None
     result = summary(*(scores + 2).tolist())
     result.learned = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40), np.arange(40))
     assert result.labels_needed
-    assert f"Label about {result.labels_needed} texts of them at random for a margin of 0.2" in str(
-        summary_blocks(result)[1]
-    )
+    shown = " ".join(str(distribution_view(result)).split())
+    assert f"Label about {result.labels_needed} texts of them at random for a margin of 0.2" in shown
 
 
 def labelled_texts(labelled: int, *, slices: int = 1) -> ScoreDistribution:
@@ -118,7 +117,7 @@ def test_labels_of_the_texts_themselves_come_before_those_of_learning() -> None:
     result.learned = LabelledScores(np.linspace(4, 5, 20), np.linspace(1, 2, 20), np.arange(20), np.arange(20))
     assert result.human_mean.value == pytest.approx(2.5, abs=0.05)
     assert (result.to_row()["labels"], result.to_row()["labels_of"]) == (20, "texts")
-    assert "by 20 labels of these texts" in str(summary_blocks(result)[0])
+    assert "by 20 labels of these texts" in str(distribution_view(result))
 
 
 def test_with_a_label_for_each_text_the_mean_is_theirs() -> None:
@@ -132,7 +131,7 @@ def test_each_slice_is_corrected_by_its_own_labels() -> None:
     assert second.mean - first.mean == pytest.approx(1)
     for found in (first.human_mean, second.human_mean, result.human_mean):
         assert found.value == pytest.approx(2.5, abs=0.05)
-    shown = " ".join(str(block) for block in summary_blocks(result))
+    shown = str(distribution_view(result))
     assert "slice 0" in shown
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from drift_samples import compared, version
 
 from rubriclab.learning.paired_scores import Comparison, DriftLimits
-from rubriclab.report.comparison import comparison_view
+from rubriclab.report.results import comparison_view
 
 ONE, OTHER = version({"a": 1}), version({"a": 1}, number=2)
 

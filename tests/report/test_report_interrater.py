@@ -10,12 +10,12 @@ from report_samples import words_of
 from view_samples import UNDEFINED, agreed, around, interrater
 
 from rubriclab.ops.evaluate import JudgePair, JudgeScores, ScoreAgreement
-from rubriclab.report.interrater import interrater_view, sentences
+from rubriclab.report.results import interrater_sentences, interrater_view
 from rubriclab.stats.intervals import Interval
 
 
 def said(**fields: Any) -> str:
-    return " ".join(sentences(interrater(**fields)))
+    return " ".join(interrater_sentences(interrater(**fields)))
 
 
 def test_kinds_of_criteria_that_a_rubric_lacks_are_not_mentioned() -> None:

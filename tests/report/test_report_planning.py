@@ -7,7 +7,7 @@ from report_samples import words_of
 
 from rubriclab.models.version import GateVerdict, MoreLabels, Outcome
 from rubriclab.ops.label import LabelPlan
-from rubriclab.report.planning import plan_view
+from rubriclab.report.results import plan_view
 from rubriclab.stats.intervals import Interval
 
 NO_HELP = "news@3 did not pass at the gate: more labels may not be what it lacks"

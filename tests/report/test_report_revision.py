@@ -8,7 +8,7 @@ from view_samples import NO_GAIN, gain, revision
 
 from rubriclab.models.version import Effort
 from rubriclab.ops.improve import RevisionSummary, ScoreGain
-from rubriclab.report.revision import improvement_view
+from rubriclab.report.results import improvement_view
 
 
 def seen(summary: RevisionSummary) -> str:

@@ -18,8 +18,8 @@ from view_samples import USUAL_VIEWS, hostile_views
 
 import rubriclab
 from rubriclab.models.characters import is_blank
-from rubriclab.report.lists import problems_view
 from rubriclab.report.model import Details, Figure, Paragraph, View, quoted, table
+from rubriclab.report.results import problems_view
 from rubriclab.report.version import version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import Problem

@@ -28,13 +28,19 @@ from rubriclab.ops.scores import ScoredRow, Scores, summarize_scores
 from rubriclab.ops.transfer import ActionEvaluation, Transfer
 from rubriclab.report.difference import difference_view
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.report.interrater import interrater_view
-from rubriclab.report.lists import log_view, names_view, problems_view, scores_view
 from rubriclab.report.model import View
 from rubriclab.report.recorded import matrix_view
-from rubriclab.report.revision import improvement_view, rewrite_view
+from rubriclab.report.results import (
+    improvement_view,
+    interrater_view,
+    log_view,
+    names_view,
+    problems_view,
+    rewrite_view,
+    scores_view,
+    transfer_view,
+)
 from rubriclab.report.training import evidence_view
-from rubriclab.report.transfer import transfer_view
 from rubriclab.report.version import rubric_view, version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare

@@ -31,7 +31,7 @@ from rubriclab.models.rubric import MIN_WEIGHT, Part, Rubric
 from rubriclab.models.text import Aspect, Example
 from rubriclab.models.version import Effort, Provenance, Version
 from rubriclab.report.difference import difference_view
-from rubriclab.report.lists import log_view, names_view
+from rubriclab.report.results import log_view, names_view
 from rubriclab.report.training import evidence_view
 from rubriclab.store import (
     compare,

@@ -19,9 +19,9 @@ from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import show
 from rubriclab.models.version import Effort
 from rubriclab.report import describe
-from rubriclab.report.comparison import change_sentence
 from rubriclab.report.describe import rounded
 from rubriclab.report.model import Block, Cell, Paragraph, View, quoted, table
+from rubriclab.report.results import change_sentence
 from rubriclab.report.wording import estimate, excerpt
 
 # Criteria that are listed for a text, texts that are listed, and characters of a reason and of a text.

@@ -1,0 +1,651 @@
+"""Views of comparisons, checks of data, transfers, rewritten texts, plans, lists of a store, and scores."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from markupsafe import Markup
+
+from rubriclab.learning.paired_scores import AnchorLook, Comparison
+from rubriclab.models.characters import asked_at, count
+from rubriclab.models.text import show
+from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
+from rubriclab.ops.improve import RejectionReason
+from rubriclab.report import describe, wording
+from rubriclab.report.conclusion import badge_of, more_labels, verdict, verdict_line
+from rubriclab.report.edit import edited_sentence
+from rubriclab.report.html import blocks_html, words as marked_up
+from rubriclab.report.render import View, q, view
+from rubriclab.report.verdicts import errors_words, recorded_agreement
+from rubriclab.report.wording import byte_count, estimate, figure
+from rubriclab.stats.intervals import MIN_GROUPS
+
+if TYPE_CHECKING:
+    from rubriclab.learning.paired_scores import HumanDifference, LimitCheck, LimitOutcome
+    from rubriclab.learning.rewriting import SentenceEdit
+    from rubriclab.methods.sources import Finding
+    from rubriclab.models.judgment import Consistency, RaterAgreement
+    from rubriclab.models.rubric import Rubric
+    from rubriclab.models.version import Action, Effort, Version
+    from rubriclab.ops.check import CheckResult
+    from rubriclab.ops.compare import SystemRanking
+    from rubriclab.ops.evaluate import InterraterAgreement, Reliability
+    from rubriclab.ops.improve import Improvement, RevisionSummary
+    from rubriclab.ops.label import LabelPlan, LabelResult, SelectedText, UnusualRating
+    from rubriclab.ops.literature import FindingList, LiteratureAdded
+    from rubriclab.ops.scores import ScoreDistribution, Scores
+    from rubriclab.ops.transfer import ActionEvaluation, Transfer
+    from rubriclab.ops.versions import PruneResult, StoreSize, VacuumResult, VerifyResult
+    from rubriclab.store.store import Problem
+
+# Comparisons.
+
+BADGES: Mapping[LimitOutcome, tuple[str, Literal["good", "bad", "warning"]]] = {
+    "within": ("within the limit", "good"),
+    "beyond": ("beyond the limit", "bad"),
+    "unknown": ("inconclusive", "warning"),
+}
+LIMITS: Mapping[str, str] = {
+    "max_drop": "the mean score drops by {} points",
+    "max_human_drop": "the mean human score drops by {} points",
+    "max_shift": "the mean score moves by {} points",
+    "max_flips": "a share of {} of the texts flips",
+    "min_rank": "the rankings correlate by {}",
+}
+
+
+def result_view(result: Comparison | AnchorLook | SystemRanking, version: Version | None) -> View:
+    """Return the view of whatever was compared."""
+    if isinstance(result, AnchorLook):
+        return anchor_view(result)
+    return comparison_view(result, version) if isinstance(result, Comparison) else ranking_view(result, version)
+
+
+def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
+    """Return whether the limits hold, the means, the criteria that changed and the texts that changed most.
+
+    Args:
+        version: what the outputs were scored with; its own verdict is shown too.
+    """
+    changed = [
+        each
+        for each in comparison.criteria
+        if each.difference.value or each.contribution or each.state in ("added", "removed")
+    ]
+    return view(
+        "comparison",
+        found=comparison,
+        version=version,
+        sentence=change_sentence(comparison),
+        verdict=blocks_html(verdict_line(version) if version else ()),
+        limit=limit_badge,
+        intervals=intervals,
+        changed=changed,
+        titles={each.id: each.title for each in comparison.criteria},
+    )
+
+
+def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
+    """Return the outcome of a limit, with the figure, of `human` scores or the judge's, and the limit if any."""
+    words, tone = BADGES[check.outcome]
+    if check.allowed is None:
+        return {"within": "no significant drop", "beyond": "worse"}.get(check.outcome, words), tone, ""
+    found = "an undefined figure" if check.value is None else show(round(check.value, 4))
+    figures = LIMITS["max_human_drop" if human else check.limit].format(found)
+    return words, tone, f"{figures}, limit {show(check.allowed)}"
+
+
+def change_sentence(comparison: Comparison) -> str:
+    """Return the change of the mean with its interval, and what that means for the limit."""
+    difference = comparison.difference
+    if difference.value is None:
+        unscored = (
+            "No text was scored by both sides" if comparison.pairing == "text" else "No output of a set has a score"
+        )
+        return f"{unscored}, so nothing can be compared."
+    if comparison.human:
+        changed = f"The mean human score changes by {_points(comparison.human)}, estimated {_labels(comparison.human)}."
+        difference = comparison.human.difference
+    else:
+        changed = f"The mean score changes by {_points(comparison)}."
+    if difference.low is None:
+        return f"{changed} With so few groups there is no interval: give outputs for more sources."
+    if comparison.max_drop is None:
+        return changed
+    limit = f"a drop of {show(comparison.max_drop)}"
+    meaning = {
+        "within": f"The interval excludes more than {limit}.",
+        "beyond": f"The whole interval lies beyond {limit}.",
+        "unknown": f"The interval includes {limit}: more {'labels' if comparison.human else 'texts'} are needed.",
+    }
+    return f"{changed} {meaning[comparison.outcome]}"
+
+
+def _points(found: Comparison | HumanDifference) -> str:
+    p = "" if found.p is None else f", p = {found.p:.3g}"
+    return f"{estimate(found.difference)} points{p}"
+
+
+def _labels(found: HumanDifference) -> str:
+    texts = {"both": "these outputs", "learning": "learning"}.get(found.labels_of, f"the outputs {found.labels_of}")
+    return f"by {count(found.labels, 'label')} of {texts}"
+
+
+def intervals(groups: int) -> str:
+    """Return what the intervals rest on."""
+    return "95 % intervals over groups" if groups > 1 else "95 % intervals over texts, which hold for this group only"
+
+
+def anchor_view(look: AnchorLook) -> View:
+    """Return whether the errors of labelled texts have changed since the first look."""
+    return view("drift", look=look)
+
+
+def ranking_view(ranking: SystemRanking, version: Version | None = None) -> View:
+    """Return the system with the highest mean, all systems with ties, and their paired differences.
+
+    Args:
+        version: what the outputs were scored with; its own verdict is shown too.
+    """
+    ranks = {system.system: system.rank for system in ranking.systems}
+    return view(
+        "ranking",
+        found=ranking,
+        verdict=blocks_html(verdict_line(version) if version else ()),
+        intervals=intervals,
+        ties=lambda system: ", ".join(map(str, sorted(ranks[tie] for tie in system.ties))),
+    )
+
+
+# Checks of data.
+
+
+def check_view(result: CheckResult, *, commands: bool = True) -> View:
+    """Return the verdict, what the file is taken for, its columns, scores and groups, problems and the next command.
+
+    Without `commands`, the lines of `check_commands` are left out: a terminal prints them unbroken.
+    """
+    return view(
+        "check",
+        found=result,
+        pairs=_facts_of_source(result),
+        distribution=lambda aspect: wording.excerpt(
+            ", ".join(f"{show(value)}: {number}" for value, number in aspect.distribution.items()), 60
+        ),
+        commands=check_commands(result) if commands else (),
+    )
+
+
+def check_commands(result: CheckResult) -> Iterator[str]:
+    """Yield the options that would solve problems, the mapping that is proposed, and the command to run next."""
+    yield from result.hints
+    if result.proposal:
+        yield f"columns that look like fields: --map {shlex.quote(result.proposal)}"
+    if result.next:
+        yield f"next: {result.next}"
+
+
+def _facts_of_source(result: CheckResult) -> Iterator[tuple[str, str]]:
+    source = result.source
+    details = [source.tool, source.format, source.encoding_name]
+    details += [f"cells separated by {source.delimiter_name}" if source.delimiter else None]
+    details += ["decimal comma" if source.decimal == "comma" else None]
+    details += [f"scores such as {source.unsure}" if source.unsure else None]
+    details += [f"sheet {source.sheet!r} of {len(source.sheets)}" if source.sheet else None]
+    details += [f"{source.merged:,} merged cells filled" if source.merged else None]
+    yield "format", ", ".join(filter(None, details))
+    if source.hidden:
+        yield "hidden", "; ".join(each.removeprefix("hidden ") for each in source.hidden)
+    if source.details:
+        yield "answers", "; ".join(source.details)
+    yield "rows", f"{result.rows:,}: {count(result.texts, 'usable text')} in {count(result.groups, 'group')}"
+    if reasons := [f"{each.reasons:,} for {each.aspect}" for each in result.aspects if each.reasons]:
+        yield "reasons", ", ".join(reasons)
+    if result.comparisons:
+        yield "comparisons", f"{result.comparisons:,}"
+    left_out = {"faulty row": result.skipped, "faulty score": result.skipped_scores}
+    if any(left_out.values()):
+        yield "left out", ", ".join(count(number, what) for what, number in left_out.items() if number)
+    if result.duplicates:
+        yield "duplicates", f"{count(result.duplicates, 'row')} with the text of another row"
+    if result.missing:
+        yield "missing", ", ".join(f"{field} in {count(number, 'text')}" for field, number in result.missing.items())
+
+
+def check_row(result: CheckResult) -> dict[str, Any]:
+    """Return the result as one JSON object."""
+    source = asdict(result.source)
+    aspects = [
+        {
+            **asdict(aspect),
+            "scale": aspect.scale.model_dump(mode="json") if aspect.scale else None,
+            "distribution": {show(value): number for value, number in aspect.distribution.items()},
+        }
+        for aspect in result.aspects
+    ]
+    fields = (
+        "rows",
+        "texts",
+        "groups",
+        "comparisons",
+        "skipped",
+        "skipped_scores",
+        "duplicates",
+        "missing",
+        "problem_count",
+    )
+    return {
+        "usable": result.usable,
+        "source": source,
+        "columns": [asdict(column) for column in result.columns],
+        **{name: getattr(result, name) for name in fields},
+        "aspects": aspects,
+        "problems": list(result.problems),
+        "hints": list(result.hints),
+        "notes": list(result.notes),
+        "proposal": result.proposal,
+        "usable_as_proposed": result.usable_as_proposed,
+        "next": result.next,
+    }
+
+
+# Judges beside each other.
+
+# The tables of criteria: their kind, title and remark, and the figures that they show.
+KINDS = (
+    ("yes/no", "Yes/no questions", "alpha: nominal", ("alpha_nominal", "fleiss_kappa")),
+    ("graded", "Graded criteria", "alpha: interval", ("alpha_interval",)),
+)
+ZONES: Mapping[Reliability, str] = {
+    "unreliable": f"below {TENTATIVE:.3f}",
+    "tentative": f"between {TENTATIVE:.3f} and {RELIABLE:.3f}",
+    "reliable": f"above {RELIABLE:.3f}",
+}
+
+
+def interrater_view(ref: str, agreement: InterraterAgreement) -> View:
+    """Return tables of judges, pairs of judges, scores and criteria, and below them a summary in words."""
+    letters = {
+        judge.judge: ascii_uppercase[place] if place < len(ascii_uppercase) else str(place + 1)
+        for place, judge in enumerate(agreement.judges)
+    }
+    return view(
+        "interrater",
+        ref=ref,
+        found=agreement,
+        letters=letters,
+        kinds=KINDS,
+        figures=lambda criterion, names: [criterion.figures[name] for name in names],
+        sentences=interrater_sentences(agreement),
+    )
+
+
+def interrater_sentences(agreement: InterraterAgreement) -> Iterator[str]:
+    """Yield a summary: alpha of the scores, and what is missing."""
+    alpha = agreement.scores.alpha
+    if alpha.value is None:
+        yield (
+            "Krippendorff's alpha of the scores is undefined: fewer than two texts have two scores, or all scores are "
+            "equal."
+        )
+    else:
+        yield f"Krippendorff's alpha of the scores is {estimate(alpha)}."
+    if alpha.value is not None and (reliability := agreement.scores.reliability):
+        low, high = (ZONES[end] for end in reliability)
+        lies = f"lies {low}" if low == high else f"ranges from {low} to {high}"
+        yield (
+            f"Krippendorff (2004) considers data reliable from {RELIABLE:.3f} and allows tentative conclusions from "
+            f"{TENTATIVE:.3f}; its interval {lies}."
+        )
+    missing = sum(criterion.missing for criterion in agreement.criteria)
+    if missing or agreement.scores.missing:
+        yield (
+            f"{count(agreement.scores.missing, 'score')} and {count(missing, 'answer')} are missing; "
+            "the figures rest on the others."
+        )
+
+
+# A rubric on other texts.
+
+ADVICE: Mapping[Action, str] = {
+    "reuse": "Reuse it unchanged",
+    "recalibrate": "Recalibrate it",
+    "relearn": "Learn it again",
+}
+MEANING: Mapping[Action, str] = {
+    "reuse": "as it is",
+    "recalibrate": "the same criteria and weights, calibrated to these labels",
+    "relearn": "learned from these labels, with its criteria among the candidates",
+}
+
+
+def transfer_view(transfer: Transfer) -> View:
+    """Return everything that is known of a rubric on a target."""
+    level = next((each.level for each in transfer.actions if not each.skipped), None)
+    return view("transfer", found=transfer, sentences=transfer_sentences(transfer), level=level, meaning=MEANING)
+
+
+def transfer_sentences(transfer: Transfer) -> Iterator[str]:
+    """Yield the findings, the recommendation first."""
+    if best := transfer.best:
+        yield _recommendation(transfer, best)
+        yield from _cautions(transfer, best)
+    else:
+        yield (
+            "There are no labels to measure agreement with people on these texts: label some of at least "
+            f"{MIN_GROUPS} groups."
+        )
+    if transfer.outside:
+        yield (
+            f"Share of these texts whose ratings lie outside of the range of the training texts: "
+            f"{estimate(transfer.outside)}."
+        )
+    else:
+        yield "How far the texts lie from the training texts is not known: their ratings are not in this store."
+    if transfer.judge != transfer.calibrated_for:
+        yield f"It is calibrated for {transfer.calibrated_for}; here the judge was {transfer.judge}."
+    if transfer.aspect != transfer.source_aspect:
+        yield f"It was learned for {transfer.source_aspect}, and is compared with labels of {transfer.aspect}."
+    if not transfer.scale.same_ends(transfer.source_scale):
+        source, target = (f"{scale.low:g} to {scale.high:g}" for scale in (transfer.source_scale, transfer.scale))
+        yield f"Its scores are mapped linearly from the scale {source} to {target}."
+    if transfer.unscored:
+        unscored = f"{count(transfer.unscored, 'text')} of {transfer.texts:,} could not be scored"
+        yield f"{unscored}: {transfer.unscored_reason}"
+
+
+def _recommendation(transfer: Transfer, best: ActionEvaluation) -> str:
+    if transfer.too_few_groups:
+        other = " Another judge uses the scale differently." if best.action == "recalibrate" else ""
+        return (
+            f"{ADVICE[best.action]}, by default: labels of fewer than {MIN_GROUPS} groups, or all equal, "
+            f"show no difference between the ways.{other}"
+        )
+    if best.action == "reuse":
+        return f"{ADVICE['reuse']}: no other way brings its scores closer to these labels."
+    chance = "" if (best.gain.low or 0) > 0 else ", which may be due to chance"
+    ranking = " The ranking of texts stays the same." if best.action == "recalibrate" else ""
+    return (
+        f"{ADVICE[best.action]}: its scores are then {estimate(best.gain)} points closer to the labels{chance}. "
+        f"This is slightly optimistic, as the best of several ways on the same labels.{ranking}"
+    )
+
+
+def _cautions(transfer: Transfer, best: ActionEvaluation) -> Iterator[str]:
+    mean, error = transfer.mean_error, best.error
+    if mean is not None and error.high is not None and error.high >= mean:
+        certainty = "are" if (error.value or 0) >= mean else "may be"
+        yield (
+            f"Even then its scores {certainty} no closer to the labels than the mean label, "
+            f"whose error is {figure(mean)}."
+        )
+    if best.groups < MIN_GROUPS:
+        yield f"There are no intervals over {count(best.groups, 'group')}; at least {MIN_GROUPS} are needed."
+
+
+# Rewritten texts.
+
+_EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
+REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
+
+
+def improvement_view(summary: RevisionSummary, effort: Effort) -> View:
+    """Return how many texts were improved, the gain by score and criterion, and what limits these figures."""
+    counts = summary.outcomes
+    rejected = ", ".join(f"{counts[why]:,} {why}" for why in REJECTIONS if counts[why])
+    unchanged = f"{sum(counts[why] for why in REJECTIONS):,}"
+    outcomes = {
+        "without faults": f"{counts['without fault']:,}",
+        "improved": f"{counts['improved']:,}",
+        "unchanged": f"{unchanged}: {rejected}" if rejected else unchanged,
+    }
+    if counts["no sentence at fault"]:
+        outcomes["fault in the whole text only, so unchanged"] = f"{counts['no sentence at fault']:,}"
+    if counts["unscored"]:
+        outcomes["unscored"] = f"{counts['unscored']:,}"
+    outcomes["sentences changed"] = f"{summary.changed:,} of {summary.sentences:,}"
+    changed = [gain for gain in summary.criteria if gain.before != gain.after]
+    return view("revision", found=summary, outcomes=outcomes.items(), changed=changed, spent=effort)
+
+
+def rewrite_view(improvement: Improvement) -> View:
+    """Return one text's rounds: its scores, which sentences were rewritten to what, and why."""
+    return view("rewrite", found=improvement, edits=_edits)
+
+
+def _edits(change: SentenceEdit) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a rewritten sentence, each with its style."""
+    for place, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
+        # Every second part is an edit.
+        yield words, ("removed" if words.startswith("[") else "added") if place % 2 else ""
+
+
+# Plans of what to label.
+
+
+PLAN_TITLE = 60
+
+
+def plan_view(plan: LabelPlan, version: Version) -> View:
+    """Return the texts to label in order, below the verdict of the gate on the rubric."""
+    validation = version.provenance.validation
+    return view(
+        "plan",
+        plan=plan,
+        ref=version.ref,
+        validation=validation,
+        verdict=verdict(version) if validation else "",
+        more_labels=more_labels(validation) if validation else "",
+        why=why,
+    )
+
+
+def why(planned: SelectedText) -> str:
+    """Return why a text is worth a label."""
+    group = "new group" if planned.new_group else "group with labels"
+    return f"{group}; {_unusual(planned.unusual) if planned.unusual else 'no rating is unusual'}"
+
+
+def _unusual(unusual: UnusualRating) -> str:
+    title, question = describe.title(unusual.criterion, PLAN_TITLE), unusual.criterion.question
+    if question is None:
+        rating, usual = (show(round(value, 1)) for value in (unusual.rating, unusual.mean))
+        return f"“{title}”: {rating} here, {usual} on average so far"
+    # A score of a question says whether its answer speaks for the text, not whether it is yes.
+    spoke, share = unusual.rating >= 0.5, unusual.mean if unusual.rating >= 0.5 else 1 - unusual.mean
+    return f"“{title}”: {'yes' if spoke == (question.better == 'yes') else 'no'} here, as for {share:.0%} so far"
+
+
+# What a store holds.
+
+
+def names_view(versions: Sequence[Version]) -> View:
+    """Return one line a version: what it is called and judges, and how well it agreed while learning."""
+    if not versions:
+        return view("lines", lines=["No rubric is stored."])
+    rows = [(version, recorded_agreement(version)) for version in versions]
+    by_name: dict[str, list[str]] = {}
+    for version, found in rows:
+        if found:
+            by_name.setdefault(found.name, []).append(version.ref)
+    return view(
+        "names", versions=versions, rows=rows, by_name=by_name, badge_of=badge_of, edited_sentence=edited_sentence
+    )
+
+
+def log_view(versions: Sequence[Version]) -> View:
+    """Return a few lines a version, in the given order: when it was made, by what, from what, and its parent."""
+    if not versions:
+        return view("lines", lines=["No version is stored."])
+    return view("log", entries=[(version, _facts(version)) for version in versions])
+
+
+def _facts(version: Version) -> Iterator[tuple[str, str]]:
+    made, rubric = version.provenance, version.rubric
+    judge = asked_at(made.judge, made.judge_address)
+    generator = asked_at(made.generator, made.generator_address)
+    yield "created", wording.moment(version.created)
+    yield "method", ", ".join(part.method for part in rubric.parts)
+    yield "judge", judge if made.judge == made.generator else f"{judge}, generator {generator}"
+    yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
+    yield "criteria", describe.contents(rubric.criteria)
+    measured = recorded_agreement(version)
+    errors = f"; {errors_words(measured.errors)}" if measured and measured.errors else ""
+    found = f"{estimate(measured.value)} ({measured.name}, n = {measured.n:,}){errors}" if measured else "not measured"
+    yield "agreement", found
+    if made.validation:
+        yield "verdict", verdict(version)
+        if edited := edited_sentence(version):
+            yield "edit", edited
+    if version.imported:
+        yield "origin", marked_up(describe.version_origin(version))
+    yield "parent", version.parent or "none"
+    yield "digest", wording.short_digest(version.digest)
+
+
+def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> View:
+    """Return one line an imported version and a confirmed file.
+
+    Args:
+        versions: those imported.
+        files: confirmed configuration files by path, each with whether it still has the content that was confirmed.
+    """
+    if not versions and not files:
+        return view("lines", lines=["Nothing in the store was imported, and no configuration file is confirmed."])
+    return view("trust", versions=versions, files=files)
+
+
+def verify_view(result: VerifyResult) -> View:
+    """Return the answers that were removed, where each problem is and what does not match."""
+    return view("verify", removed=result.removed, problems=result.problems, place=result.place, names=result.names)
+
+
+def problems_view(problems: Sequence[Problem]) -> View:
+    """Return where each problem is and what does not match."""
+    return view("verify", removed=(), problems=problems)
+
+
+def size_view(size: StoreSize) -> View:
+    """Return one line for each kind of content, one for each model of cached answers, and the total space."""
+    space = size.space
+    total = "" if space.total is None else f": {byte_count(space.total)} with indexes and free space"
+    free = f", of which `vacuum` gives back {byte_count(space.free)}" if space.free else ""
+    kinds = [kind for kind in size.kinds if kind.rows]
+    return view("store", place=size.place, words=f"{total}{free}", lines=(), kinds=kinds)
+
+
+def prune_view(result: PruneResult) -> View:
+    """Return how many cached answers were removed, and how their space is given back."""
+    verb = "would be removed" if result.dry_run else "removed"
+    words = f": {count(result.removed, 'cached answer')} {verb}, {byte_count(result.bytes)}"
+    give_back = "`rubriclab store vacuum` gives the space back to the file system."
+    lines = [give_back] if result.removed and not result.dry_run else []
+    return view("store", place=result.place, words=words, lines=lines, kinds=())
+
+
+def vacuum_view(result: VacuumResult) -> View:
+    """Return the space before and after."""
+    words = f": {byte_count(result.before)} before, {byte_count(result.after)} now"
+    return view("store", place=result.place, words=words, lines=(), kinds=())
+
+
+# Findings of papers.
+
+
+def added_view(added: LiteratureAdded) -> View:
+    """Return what was kept of a paper, what was dropped, and how it is used."""
+    dropped = Markup("Dropped, as its quotation is not in the paper: {}")
+    lines = [dropped.format(q(f"{each.claim} — {each.quotation}")) for each in added.dropped]
+    lines += [Markup("Not read: {}").format(q(reason)) for reason in added.unread]
+    spent = wording.effort(added.effort)
+    lines += [Markup("{}").format(f"{len(added.kept)} kept, {len(added.dropped)} dropped. Reading took {spent}.")]
+    if added.kept:
+        remove = Markup("Kept in {}. Remove those that do not follow from the paper: rubriclab literature remove ID")
+        lines.append(remove.format(q(str(added.file))))
+        learn = "Learn with them: rubriclab learn … --literature {}"
+        lines.append(Markup("{}").format(learn.format(shlex.quote(str(added.file)))))
+    return view("findings", detailed=True, findings=_finding_facts(added.kept), lines=lines, style="")
+
+
+def findings_view(found: FindingList) -> View:
+    """Return one line for each finding, or all that is recorded of each."""
+    facts = _finding_facts([each.finding for each in found.findings])
+    detailed = found.detailed or not found.findings
+    return view(
+        "findings", detailed=detailed, findings=facts, found=found.findings, lines=[q(found.said)], style="quiet"
+    )
+
+
+def _finding_facts(findings: Sequence[Finding]) -> Iterator[list[tuple[str, str]]]:
+    for each in findings:
+        aspects, benchmarks = ", ".join(each.aspects) or "all", ", ".join(each.benchmarks)
+        values = {**each.to_row(), "aspects": aspects, "benchmarks": benchmarks}
+        yield [(name, str(value)) for name, value in values.items() if value]
+
+
+# What raters have labelled, and scores.
+
+# Rows that are shown at each end of a long list, and characters of a title.
+SHOWN, TITLE = 10, 90
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def labeling_view(result: LabelResult) -> View:
+    """Return the number of labels, and a table of the raters."""
+    return view("labels", found=result, agreement=agreement_words(result.agreement))
+
+
+def agreement_words(agreement: RaterAgreement | None) -> str:
+    """Return how well raters agree, in a sentence."""
+    if agreement is None:
+        return "Agreement among raters is known once two of them have judged the same texts."
+    judged = f"{agreement.raters} raters, {agreement.units} judged by two or more"
+    if agreement.alpha.value is None:
+        return f"Agreement among raters is not known yet ({judged})."
+    return f"Agreement among raters: Krippendorff's alpha {estimate(agreement.alpha)} ({judged})."
+
+
+def consistency_words(consistency: Consistency | None) -> str:
+    """Return how consistent a rater is, in a few words."""
+    if consistency is None:
+        return "nothing rated twice yet"
+    same = f"{consistency.same:.0%} equal of {count(consistency.repeats, 'repeat')}"
+    return f"{same}, {consistency.difference:.2f} points apart on average"
+
+
+def scores_view(scores: Scores) -> View:
+    """Return the mean, how many texts have no score, and the first and last scores with their intervals."""
+    rows = list(scores)
+    first, last = (rows[:SHOWN], rows[-SHOWN:]) if len(rows) > 2 * SHOWN else (rows, [])
+    summary = scores.summary
+    return view("scores", scores=scores, first=first, last=last, summary=summary, bars=_bars(summary.histogram))
+
+
+def distribution_view(summary: ScoreDistribution) -> View:
+    """Return the mean human score, the scores' mean, spread and histogram, and the main reasons for missing scores."""
+    return view("distribution", summary=summary, bars=_bars(summary.histogram))
+
+
+def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
+    """Return what the columns of criteria in a table of scores stand for: id, title, statement and weight."""
+    weights = {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
+    return [
+        {
+            "criterion": criterion.id,
+            "title": describe.title(criterion, TITLE),
+            "statement": criterion.statement,
+            "weight": weights.get(criterion.id),
+        }
+        for criterion in rubric.criteria
+    ]
+
+
+def _bars(counts: Sequence[int]) -> str:
+    """Return a histogram as one character a bin; an empty bin is a dot."""
+    highest = max(1, *counts)
+    return "".join(BLOCKS[round(number / highest * (len(BLOCKS) - 1))] if number else "." for number in counts)
