@@ -131,10 +131,6 @@ def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:
     )
 
 
-# Degrees of freedom of a new map whose weights were not fitted to the same labels: its slope.
-CALIBRATION_PARAMETERS = 1
-
-
 @dataclass(frozen=True, eq=False)
 class LabelledTarget:
     """A rubric and labelled target texts.
@@ -196,34 +192,40 @@ def reused(target: LabelledTarget) -> AdaptedRubric:
     rubric = target.rubric
     scores = rescaled(target.rated.scores, rubric.scores_on, rubric.scale)
     if not rubric.scores_on.same_ends(target.label_scale):
-        aggregation = rubric.aggregation or mean_aggregation(target)
-        rubric = _with_aggregation(rubric, aggregation.model_copy(update={"onto": target.onto}))
+        aggregation = (rubric.aggregation or mean_aggregation(target)).model_copy(update={"onto": target.onto})
+        rubric = Rubric.model_validate({**dict(rubric), "aggregation": aggregation})
     return AdaptedRubric("reuse", rubric, scores, scores)
 
 
 def recalibrated(target: LabelledTarget) -> AdaptedRubric:
     """Return the rubric with a new map onto the scale and new intervals.
 
-    A rubric without learned weights gets the aggregation that its criteria's own weights define.
+    A rubric without learned weights gets the aggregation that its criteria's own weights define. The threshold of
+    verdicts is that which a person set, else that of held-out scores, by the recall that the rubric prefers.
     """
     aggregation, table = target.rubric.aggregation or mean_aggregation(target), target.table
-    raw = raw_values(aggregation, target.rated)
+    raw, scale, labels = raw_values(aggregation, target.rated), table.scale, table.labels
     scored, fold = ~np.isnan(raw), grouped_folds(table.groups, target.settings.folds, target.seed)
     scores = np.full(len(raw), np.nan)
     for number in np.unique(fold[scored]):
         inside, others = fold == number, (fold != number) & scored
         if others.any():
             scores[inside] = _calibration(raw, others, target).apply(raw[inside])
-    scores = np.clip(scores, table.scale.low, table.scale.high)
+    scores = np.clip(scores, scale.low, scale.high)
     calibration = _calibration(raw, scored, target)
     names = (target.onto or target.rubric.scale).names
+    threshold = threshold_by_hand(target.rubric.aggregation)
+    if names and threshold is None:
+        shares = [(values - scale.low) / scale.width for values in (scores, labels)]
+        threshold = round(threshold_of(shares[0], shares[1], target.settings.recall(names)), DIGITS)
     update = {
         "calibration": calibration,
-        "conformal": None if names else conformal(scores, table.labels, INTERVAL_CONFIDENCE),
+        "conformal": None if names else conformal(scores, labels, INTERVAL_CONFIDENCE),
         "onto": target.onto,
-        "threshold": _threshold(scores, target, names),
+        "threshold": threshold if names else None,
     }
-    rubric = _with_aggregation(target.rubric, aggregation.model_copy(update=update))
+    aggregation = aggregation.model_copy(update=update)
+    rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
     # A constant map leaves no order.
     constant = not scored.any() or np.ptp(calibration.apply(raw[scored])) == 0
     return AdaptedRubric("recalibrate", rubric, scores, np.where(scored, 0.0, np.nan) if constant else raw)
@@ -291,23 +293,9 @@ def rescaled(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
     return np.array([scale.moved_to(onto, score) for score in scores.tolist()], dtype=float)
 
 
-def _with_aggregation(rubric: Rubric, aggregation: Aggregation) -> Rubric:
-    return Rubric.model_validate({**dict(rubric), "aggregation": aggregation})
-
-
-def _threshold(scores: FloatArray, target: LabelledTarget, names: tuple[str, str] | None) -> float | None:
-    """Return the threshold that a person set, else that of held-out scores, by the recall that the rubric prefers."""
-    if names is None:
-        return None
-    if (by_hand := threshold_by_hand(target.rubric.aggregation)) is not None:
-        return by_hand
-    scale = target.table.scale
-    shares = [(values - scale.low) / scale.width for values in (scores, target.table.labels)]
-    return round(threshold_of(shares[0], shares[1], target.settings.recall(names)), DIGITS)
-
-
 def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
     """Return the map from these rows' raw values onto the scale; one that the settings leave out is linear."""
     straight: Kind = "logistic" if target.table.scale.names else "linear"
     kind: Kind = "isotonic" if target.settings.calibration == "isotonic" else straight
-    return calibrate(kind, raw[rows], target.table.labels[rows], None, parameters=CALIBRATION_PARAMETERS)
+    # The weights were not fitted to the same labels: the only degree of freedom is the slope.
+    return calibrate(kind, raw[rows], target.table.labels[rows], None, parameters=1)

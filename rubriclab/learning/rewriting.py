@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.learning.scoring import CriterionScore, Score, assignment_of
+from rubriclab.learning.scoring import Score, assignment_of
 from rubriclab.methods.holistic import STRIDE
 from rubriclab.methods.prompting import Whole, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
@@ -69,10 +69,14 @@ def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> 
             aims = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
             about = rubric.aspect.name, rubric.aspect.definition, aims
             low, width, facts = rubric.scale.low, rubric.scale.width, False
-        if rating.units:
-            faults += (TextFault(*about, *fault) for fault in _unit_faults(rating, output, good_from, facts=facts))
-        elif rating.score is not None and (rating.score - low) / width < good_from:
+        if not rating.units and rating.score is not None and (rating.score - low) / width < good_from:
             faults.append(TextFault(*about, (), rating.reason))
+        for unit in rating.units:
+            if unit.value is not None and unit.value < good_from:
+                # A fact is one of several in its sentence, and a sentence of the reference is not in the text.
+                elsewhere = not unit.sentences and unit.unit.strip() != output.strip()
+                reason = f"“{unit.unit}”: {unit.reason}" if facts or elsewhere else unit.reason
+                faults.append(TextFault(*about, tuple(sentence + 1 for sentence in unit.sentences), reason))
     return tuple(faults)
 
 
@@ -99,17 +103,6 @@ def _aim(criterion: Criterion, rubric: Rubric) -> str:
     if criterion.levels:
         return max(criterion.levels, key=lambda level: level.score).description
     return criterion.question.better if criterion.question else rubric.aspect.definition
-
-
-def _unit_faults(
-    rating: CriterionScore, output: str, good_from: float, *, facts: bool
-) -> Iterator[tuple[tuple[int, ...], str]]:
-    for unit in rating.units:
-        if unit.value is not None and unit.value < good_from:
-            # A fact is one of several in its sentence, and a sentence of the reference is not in the text.
-            elsewhere = not unit.sentences and unit.unit.strip() != output.strip()
-            reason = f"“{unit.unit}”: {unit.reason}" if facts or elsewhere else unit.reason
-            yield tuple(sentence + 1 for sentence in unit.sentences), reason
 
 
 # If the same text is rewritten for the same faults again, another wording is wanted.
@@ -167,11 +160,6 @@ class RewriteDraft:
     origins: Origins = ()
 
 
-def allowed_ids(fields: Mapping[str, Any]) -> list[int]:
-    """Return the numbers of the sentences that a prompt with these fields permits changing."""
-    return [sentence["id"] for sentence in fields["sentences"]] if fields["free"] else list(fields["failing"])
-
-
 class Replacement(BaseModel):
     """The replacement of one sentence; an empty text removes it."""
 
@@ -182,20 +170,17 @@ class Replacement(BaseModel):
     @field_validator("sentence")
     @classmethod
     def _may_change(cls, sentence: int, info: ValidationInfo) -> int:
-        if info.context and sentence not in (allowed := allowed_ids(info.context)):
-            raise ValueError(f"only {', '.join(map(str, allowed))} may be changed; got sentence {sentence}")
+        if fields := info.context:
+            allowed = [each["id"] for each in fields["sentences"]] if fields["free"] else list(fields["failing"])
+            if sentence not in allowed:
+                raise ValueError(f"only {', '.join(map(str, allowed))} may be changed; got sentence {sentence}")
         return sentence
 
     @field_validator("text", "reasoning")
     @classmethod
-    def _visible(cls, text: str) -> str:
+    def _visible_line(cls, text: str) -> str:
         if match := _INVISIBLE.search(text):
             raise ValueError(f"expected text without control characters, got {match[0]!a}")
-        return text
-
-    @field_validator("text", "reasoning")
-    @classmethod
-    def _on_one_line(cls, text: str) -> str:
         return " ".join(text.split())
 
 
@@ -244,14 +229,11 @@ async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> Re
     # As when a new wording has no full stop: in a later round, both would count as one sentence.
     if not {slices[number] for number in kept} <= set(spans):
         return RewriteDraft(output, changes, "the rewriting merges with a sentence that had to be kept")
-    return RewriteDraft(rewritten, changes, origins=_origins(spans, slices))
-
-
-def _origins(spans: Sequence[Slice], slices: Mapping[int, Slice]) -> Origins:
-    """Return the old sentences, from 0, that each sentence of the new text overlaps, given their slices in it."""
-    return [
+    # The old sentences that each sentence of the new text overlaps.
+    origins = [
         [number - 1 for number, (start, end) in slices.items() if start < last and end > first] for first, last in spans
     ]
+    return RewriteDraft(rewritten, changes, origins=origins)
 
 
 def rewrite_prompt(
@@ -319,21 +301,16 @@ def replaced(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int,
             kept += [gap, new]
             slices[number] = (at + len(gap), at := at + len(gap) + len(new))
             gap = after
+        elif gap.strip() or after.strip():
+            # More than white space, as a stray quotation mark or a line of stars.
+            gap += after
+        elif not kept:
+            continue
+        elif number == len(spans):
+            gap = after
         else:
-            gap = _closed(gap, after, first=not kept, last=number == len(spans))
+            gap = max(gap, after, key=lambda gap: gap.count("\n"))
     return "".join(kept) + gap, slices
-
-
-def _closed(before: str, after: str, *, first: bool, last: bool) -> str:
-    """Return the gap that remains for a removed sentence: one of the gaps around it.
-
-    Both are kept if one has more than white space (a stray quotation mark, a line of stars).
-    """
-    if before.strip() or after.strip():
-        return before + after
-    if first or last:
-        return before if first else after
-    return max(before, after, key=lambda gap: gap.count("\n"))
 
 
 def word_diff(before: str, after: str) -> str:
