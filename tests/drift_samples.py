@@ -13,7 +13,7 @@ from rubriclab.learning.paired_scores import (
     DriftLimits,
     PairedScore,
     RubricPair,
-    paired_rubrics,
+    pair_rubrics,
 )
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
@@ -133,7 +133,7 @@ def paired(
     rivals: int = 3,
 ) -> tuple[RubricPair, list[PairedScore]]:
     """Return the rubrics and the pairs of texts; `others` is what the side after says, where it is not the same."""
-    both = paired_rubrics(before.rubric, after.rubric)
+    both = pair_rubrics(before.rubric, after.rubric)
     pairs = [
         both.pair(f"g{place // rivals}", scored(before, f"t{place}", ours), scored(after, f"t{place}", theirs))
         for place, (ours, theirs) in enumerate(zip(texts, others or texts, strict=True))

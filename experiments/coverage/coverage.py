@@ -36,8 +36,8 @@ from rubriclab.learning.fitting import (
     Fit,
     HeldOut,
     JointSettings,
+    cross_validate,
     fit,
-    held_out,
     refitted_agreement,
 )
 from rubriclab.learning.matrix import RatingMatrix
@@ -126,7 +126,7 @@ def run(case: Case) -> list[StoredRow]:
 
 def row(case: Case, learned_from: RatingMatrix, fresh: RatingMatrix, population: RatingMatrix) -> dict[str, Any]:
     """Return what the intervals learned from one set hold, of fresh texts and of the population that it is from."""
-    found, left_out = fit(learned_from, SETTINGS), held_out(learned_from, SETTINGS)
+    found, left_out = fit(learned_from, SETTINGS), cross_validate(learned_from, SETTINGS)
     return {
         "aspect": str(case.aspect or "simulated"),
         "groups": case.groups,

@@ -24,7 +24,7 @@ from experiments.runner.training import SETS, LabelledAspect, joint_plans, label
 from rubriclab import DataError, Example
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.candidates import Candidates, find_candidates
-from rubriclab.learning.fitting import JointSettings, fit, held_out
+from rubriclab.learning.fitting import JointSettings, cross_validate, fit
 from rubriclab.learning.gate import validation
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.methods.catalogue import JOINT
@@ -120,7 +120,7 @@ def dealt(judged: RatingMatrix, kind: str, rng: np.random.Generator) -> FloatArr
 
 def asked(judged: RatingMatrix, features: FloatArray, settings: JointSettings, seed: int = 0) -> Validation:
     """Return what the gate says of the rubric that is learned from a table."""
-    found = held_out(judged, settings, seed=seed)
+    found = cross_validate(judged, settings, seed=seed)
     fitted = fit(judged, settings).raw(judged.values)
     return validation(judged, features, found.raw, fitted, found.folds[0], alone={}, calls={JOINT: 0.0})
 

@@ -22,7 +22,7 @@ from experiments.runner.measurement import Measurement, Options, StoredRow, stor
 from experiments.runner.training import SETS, LabelledAspect, candidate_values, joint_plans, labelled_aspects
 from experiments.tables import table as markdown
 from rubriclab.learning.candidates import find_candidates
-from rubriclab.learning.fitting import fit, held_out
+from rubriclab.learning.fitting import cross_validate, fit
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, paired_mean, renumber
 from rubriclab.stats.prediction_powered import (
@@ -154,7 +154,7 @@ def learned(aspect: LabelledAspect, judge_name: str, rng: np.random.Generator) -
     table = found.table(aspect.assignment, "by method")
     values = asyncio.run(candidate_values(found, others, aspect.assignment, judge))
     sides = (
-        (found.examples, held_out(table, GIVEN).scores),
+        (found.examples, cross_validate(table, GIVEN).scores),
         (others, fit(table, GIVEN).scores(values, table.scale)),
     )
     first, second = (

@@ -7,7 +7,7 @@ The path of a labelled row through joint training (`train.train_joint`):
 2. `baselines` computes text features.
 3. `fitting` selects the criteria that correlate most with the labels, and the scores of the whole, drops redundant
    columns and fits the rubric: `weighting` fits weights, `calibration` maps the weighted sum onto the raters' scale.
-4. `fitting.held_out` scores the row in the same way without the labels of its group.
+4. `fitting.cross_validate` scores the row in the same way without the labels of its group.
 5. The `gate` compares these held-out scores with the label, with jackknife standard errors, and adds the interrater
    agreement.
 

@@ -19,7 +19,7 @@ import numpy as np
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rating_map
 from rubriclab.learning.candidates import cell_of
-from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, significant
+from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, round_significant
 from rubriclab.learning.matrix import RatingMatrix, candidate_table, centers_and_spreads
 from rubriclab.learning.scoring import assignment_of, ratings_of_texts, score_stream, stream_groups
 from rubriclab.learning.train import Trained
@@ -187,17 +187,17 @@ class AdaptedRubric:
     raw: FloatArray
 
 
-def reused(target: LabelledTarget) -> AdaptedRubric:
+def reuse_rubric(target: LabelledTarget) -> AdaptedRubric:
     """Return the rubric unchanged, its scores mapped linearly if the labels have another scale."""
     rubric = target.rubric
-    scores = rescaled(target.rated.scores, rubric.scores_on, rubric.scale)
+    scores = rescale(target.rated.scores, rubric.scores_on, rubric.scale)
     if not rubric.scores_on.same_ends(target.label_scale):
         aggregation = (rubric.aggregation or mean_aggregation(target)).model_copy(update={"onto": target.onto})
         rubric = Rubric.model_validate({**dict(rubric), "aggregation": aggregation})
     return AdaptedRubric("reuse", rubric, scores, scores)
 
 
-def recalibrated(target: LabelledTarget) -> AdaptedRubric:
+def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     """Return the rubric with a new map onto the scale and new intervals.
 
     A rubric without learned weights gets the aggregation that its criteria's own weights define. The threshold of
@@ -231,13 +231,13 @@ def recalibrated(target: LabelledTarget) -> AdaptedRubric:
     return AdaptedRubric("recalibrate", rubric, scores, np.where(scored, 0.0, np.nan) if constant else raw)
 
 
-def relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
+def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     """Return a rubric learned from the same labels, with the held-out scores of its record."""
     if (record := trained.record) is None:
         raise ValueError("expected a training of several methods, which keeps a record, got none")
     row_of = {text.id: row for row, text in enumerate(record.texts)}
     rows = [row_of[text.id] for text in target.rated.examples]
-    scores = rescaled(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
+    scores = rescale(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
     table = target.table
     fold = grouped_folds(table.groups, target.settings.folds, target.seed)
     means = np.full(len(fold), np.nan)
@@ -255,8 +255,8 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
-    spreads = significant(np.where(spreads > 0, spreads, np.where(table.unit, 1 / table.scale.width, 1.0)))
-    centers = significant(centers)
+    spreads = round_significant(np.where(spreads > 0, spreads, np.where(table.unit, 1 / table.scale.width, 1.0)))
+    centers = round_significant(centers)
     points = np.where(table.unit, table.scale.width, 1.0)
     sizes = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
     weights = (sizes / sizes.sum()).round(DIGITS)
@@ -288,7 +288,7 @@ def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
     return floats(combine(unmapped, rated.ratings(row), rubric.scale).score for row in range(len(rated.examples)))
 
 
-def rescaled(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
+def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
     """Return scores mapped linearly from one scale to another."""
     return np.array([scale.moved_to(onto, score) for score in scores.tolist()], dtype=float)
 

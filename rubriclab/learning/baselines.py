@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.errors import DataError
-from rubriclab.learning.fitting import significant
-from rubriclab.learning.matrix import centers_and_spreads, standardised
+from rubriclab.learning.fitting import round_significant
+from rubriclab.learning.matrix import centers_and_spreads, standardise
 from rubriclab.methods.holistic import BaselineSettings, TextFeatureSettings, feature_criterion, whole_aspect
 from rubriclab.models.aggregation import Aggregation, Calibration, Term
 from rubriclab.models.rubric import Part, Rubric
@@ -77,7 +77,7 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         inside, others = fold == left_out, fold != left_out
         if not others.any():
             continue
-        z = standardised(features, *centers_and_spreads(features[others]))
+        z = standardise(features, *centers_and_spreads(features[others]))
         aims = labels[others] - labels[others].mean()
         covariances = z[others].T @ aims / len(aims)
         place = int(np.argmax(np.abs(covariances) * complete))
@@ -127,10 +127,10 @@ def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> 
     aspect, scale = assignment.aspect, assignment.scale
     prior = prior_directions(aspect.name, aspect.definition, assignment.words.task)
     values = feature_values(examples, FEATURE_NAMES)
-    centers, spreads = (significant(column) for column in centers_and_spreads(values))
+    centers, spreads = (round_significant(column) for column in centers_and_spreads(values))
     weights = np.array([prior[name] for name in FEATURE_NAMES]) * (spreads > 0)
     weights = (weights / (np.abs(weights).sum() or 1.0)).round(DIGITS)
-    raw = standardised(values, centers, spreads) @ weights
+    raw = standardise(values, centers, spreads) @ weights
     if not raw.std() > 0:
         raise DataError(
             f"No text feature that is known to matter for {aspect.name!r} varies over the {len(examples)} texts.",
@@ -139,7 +139,7 @@ def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> 
     middle, reach = (scale.low + scale.high) / 2, SPREAD * scale.width
     line = Calibration(
         kind="linear",
-        x=tuple(significant(raw.mean() + raw.std() * np.array([-1.0, 1.0])).tolist()),
+        x=tuple(round_significant(raw.mean() + raw.std() * np.array([-1.0, 1.0])).tolist()),
         y=(middle - reach, middle + reach),
     )
     kept = np.flatnonzero(weights)

@@ -3,7 +3,7 @@
 Methods learn one after the other, as each would alone. Criteria that a method would drop are candidates too: they are
 selected from all methods together, which can be repeated without the labels of a fold.
 
-`rated_in_one_call` rates the texts by all candidates as scoring does, with a single call for each text or for several
+`rate_in_one_call` rates the texts by all candidates as scoring does, with a single call for each text or for several
 rivals. The form of these calls is tried on a few labelled texts first: small models that cannot answer about twenty
 criteria at once can about fewer, at a higher price. Others do answer, but give every text the same scores, from which
 nothing can be learned.
@@ -190,7 +190,7 @@ class EarlierRubric:
     cells: Mapping[str, Mapping[str, Cell]]
 
 
-def with_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
+def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     """Return the candidates with the criteria of an earlier rubric after them, except those that were proposed again.
 
     A criterion joins the part of its method, under the id `earlier.ID` if its own is taken. Its ratings stand for those
@@ -231,7 +231,7 @@ async def find_candidates(
 ) -> Candidates:
     """Return the candidates of the methods, run one after the other in the order of the plans.
 
-    With `rated_later`, methods that can do without ratings only propose criteria, which `rated_in_one_call` has rated.
+    With `rated_later`, methods that can do without ratings only propose criteria, which `rate_in_one_call` has rated.
 
     The same plans and replies give the same result, in any order of the examples. Ids are those of `unique_names`.
 
@@ -254,7 +254,7 @@ async def find_candidates(
                 f"Set {plan.method.name}.ask to 'together' or 'separately'.",
             )
     texts = tuple(sorted(plans[0].training_input.examples, key=lambda example: example.id))
-    plans = as_asked(plans, rated_later=rated_later)
+    plans = plans_to_run(plans, rated_later=rated_later)
     stated = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in plans]
     sizes = [each.judge + each.generator + 1 for each in stated]
     results = list[Learned]()
@@ -291,12 +291,12 @@ def _candidate(method: str, criterion: Criterion) -> Candidate:
     return Candidate(method=method, criterion=criterion, kept=False, made_from=made_from)
 
 
-def joining(plans: Sequence[Plan]) -> list[str]:
+def joining_methods(plans: Sequence[Plan]) -> list[str]:
     """Return the methods with criteria that can join a single call."""
     return [plan.method.name for plan in plans if joins(plan.method.name, plan.settings.model_dump())]
 
 
-def as_asked(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
+def plans_to_run(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
     """Return the plans, where texts are rated later without texts to rate for the methods that can do without."""
     return [
         replace(plan, training_input=replace(plan.training_input, examples=(), unrated=plan.training_input.examples))
@@ -308,7 +308,7 @@ def as_asked(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
 
 def learning_calls(plans: Sequence[Plan], *, rated_later: bool = False) -> LearningCalls:
     """Return about how many calls `find_candidates` takes."""
-    asked = as_asked(plans, rated_later=rated_later)
+    asked = plans_to_run(plans, rated_later=rated_later)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in asked]
     return LearningCalls(
         sum(each.judge for each in calls),
@@ -438,7 +438,7 @@ async def usable_form(
         )
         return UsableForm(form, note=note)
 
-    texts = spread(sorted(examples, key=lambda example: (labels[example.id], example.id)), USUAL_CALLS)
+    texts = pick_evenly(sorted(examples, key=lambda example: (labels[example.id], example.id)), USUAL_CALLS)
     answers = await ask_about(texts, parts)
     if not any(answer.value for answer in answers) and any(answer.replied for answer in answers):
         answer = next(answer for answer in answers if answer.replied)
@@ -462,7 +462,7 @@ async def usable_form(
     forms, calls_left = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual], SIMPLER_CALLS
     texts = [text for text in texts if text.id in rated]
     for number, form in enumerate(forms):
-        some = spread(texts, calls_left // (len(forms) - number))
+        some = pick_evenly(texts, calls_left // (len(forms) - number))
         calls_left -= len(some)
         answers = await ask_about(some, divide_criteria(parts, form.criteria)[0])
         if differ([ratings_of(answer) for answer in answers]):
@@ -476,7 +476,7 @@ def are_equal(columns: Iterable[Iterable[CriterionRating | Cell]]) -> bool:
     return all(len({rated.score for rated in column} - {None}) <= 1 for column in columns)
 
 
-def spread(texts: Sequence[Example], most: int) -> list[Example]:
+def pick_evenly(texts: Sequence[Example], most: int) -> list[Example]:
     """Return at most so many texts, evenly spread from the first to the last."""
     places = np.linspace(0, len(texts) - 1, min(most, len(texts))).round().astype(int)
     return [texts[place] for place in places]
@@ -486,7 +486,7 @@ def spread(texts: Sequence[Example], most: int) -> list[Example]:
 MAX_ENTRIES = 20
 
 
-async def rated_in_one_call(
+async def rate_in_one_call(
     candidates: Candidates,
     plans: Sequence[Plan],
     *,
@@ -530,7 +530,7 @@ async def rated_in_one_call(
             "rated in a call of its own"
         )
         noted = replace(candidates, notes=(*candidates.notes, note))
-        return await rated_in_one_call(noted, plans, judge=judge, generator=generator, on_progress=on_progress)
+        return await rate_in_one_call(noted, plans, judge=judge, generator=generator, on_progress=on_progress)
     candidates = await _extended(candidates, columns, plans, judge, generator)
     rest = [candidates.ids[place] for place in candidates.joined if candidates.ids[place] not in columns]
     calls = chunks(rest, MAX_ENTRIES)

@@ -28,13 +28,13 @@ from rubriclab.judges.providers import FREE, estimated_tokens
 from rubriclab.judges.stack import PREFIX
 from rubriclab.learning.scoring import (
     OrderCheck,
-    apart,
     assignment_of,
     groups_of,
-    limits_of,
     ratings_of,
+    rival_limits,
     row_key,
     score_text,
+    without_rivals,
 )
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
 from rubriclab.methods.method import LearningCalls
@@ -110,10 +110,10 @@ def estimate_scoring(
 
     async def score(judge: Judge) -> None:
         for texts in sample:
-            if limits_of(rubric, rivals):
+            if rival_limits(rubric, rivals):
                 await judge_group(texts, rubric.parts, assignment_of(rubric), judge)
             else:
-                await score_text(apart(rubric), texts[0], judge, "")
+                await score_text(without_rivals(rubric), texts[0], judge, "")
 
     return estimate_prompts(_prompts_of(score)) * (number / len(sample))
 
@@ -122,7 +122,7 @@ def _calls_about(
     rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None, repeated: int
 ) -> Iterator[Sequence[Example]]:
     """Yield the texts that are rated together, which is one text unless calls are about several."""
-    limits, orders = limits_of(rubric, rivals), OrderCheck(repeated)
+    limits, orders = rival_limits(rubric, rivals), OrderCheck(repeated)
     if limits is None:
         yield from ([row] for row in rows if isinstance(row, Example))
         return

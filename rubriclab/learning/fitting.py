@@ -5,10 +5,10 @@ most with the labels, shrunken, without redundant ones; weights and the map onto
 labels. Thirty labels cannot tell sizes, methods and ways of asking apart: a choice among them by held-out labels agreed
 less with people (`docs/decisions`).
 
-`held_out` repeats every step for each fold, so that a fold's scores do not depend on its labels (Varma & Simon 2006,
-"Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley & Talbot
-2010, "On over-fitting in model selection", JMLR 11). Criteria that were generated from a fold's labels are left out
-there.
+`cross_validate` repeats every step for each fold, so that a fold's scores do not depend on its labels (Varma & Simon
+2006, "Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley &
+Talbot 2010, "On over-fitting in model selection", JMLR 11). Criteria that were generated from a fold's labels are left
+out there.
 
 `refitted_agreement` gives standard errors that include the variance of learning. A held-out score depends on two random
 samples: the text, and the texts that its rubric was learned from. Resampling final scores covers only the first, and
@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import calibrate, linear_map, logistic, mean_rating_map
-from rubriclab.learning.matrix import RatingMatrix, canonical_order, standardised
+from rubriclab.learning.matrix import RatingMatrix, canonical_order, standardise
 from rubriclab.learning.weighting import (
     REDUNDANT,
     DesignMatrix,
@@ -38,7 +38,7 @@ from rubriclab.learning.weighting import (
     design,
     posterior,
     shrunken_correlations,
-    within_rounding,
+    snap_to_limits,
 )
 from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLimits
@@ -232,10 +232,10 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask, *, see
         seed: of the folds.
     """
     pool = candidate_pool(table, settings.criteria, ask)
-    return SelectedRubric(fit(table, settings, pool), held_out(table, settings, pool, seed=seed))
+    return SelectedRubric(fit(table, settings, pool), cross_validate(table, settings, pool, seed=seed))
 
 
-def chosen_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArray:
+def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArray:
     """Return for each column of the rubric the share of the folds' rubrics with its criterion, shape (columns,).
 
     Folds with labels that the criterion was generated from do not count; the share is 1 if there are no others.
@@ -271,7 +271,7 @@ def fit(
     return _fit_rows(matrix, every, matrix.moments(every), pool, settings)
 
 
-def held_out(
+def cross_validate(
     table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None, *, seed: int = 0
 ) -> HeldOut:
     """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
@@ -373,11 +373,14 @@ def _fit_rows(
     columns = np.array(usable, dtype=int)
     lowest, highest = table.weight_limits[columns].T
     if table.limits is not None:
-        shares = within_rounding(shares, lowest, highest)
+        shares = snap_to_limits(shares, lowest, highest)
     kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.reasons)
     chosen, shares = columns[kept].tolist(), shares[kept]
     spreads = matrix.spreads[columns]
-    centers, spreads = significant(matrix.centers[chosen]), significant(np.where(spreads > 0, spreads, 1.0)[kept])
+    centers, spreads = (
+        round_significant(matrix.centers[chosen]),
+        round_significant(np.where(spreads > 0, spreads, 1.0)[kept]),
+    )
     raw = _weighted_sums(table.values[:, chosen], shares, centers, spreads)
     judged = None
     if not table.signed[chosen].any():
@@ -400,7 +403,7 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
     if not len(weights):
         return np.full(len(values), np.nan)
     missing = np.isnan(values) @ np.abs(weights)
-    sums: FloatArray = standardised(values, centers, spreads) @ weights
+    sums: FloatArray = standardise(values, centers, spreads) @ weights
     return np.where(missing >= MAX_MISSING - 1e-9, np.nan, sums)
 
 
@@ -485,7 +488,7 @@ def _calibration(
     return calibrate(settings.calibration, raw[there], table.labels[there], judged)
 
 
-def significant(values: FloatArray) -> FloatArray:
+def round_significant(values: FloatArray) -> FloatArray:
     """Return the values with the stored number of significant digits."""
     return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.tolist()], dtype=float)
 
@@ -499,7 +502,7 @@ def refitted_agreement(
     that repetitions average out is not an error of learning.
 
     Args:
-        nested: held-out scores from `held_out` or `select_rubric`, of the same table.
+        nested: held-out scores from `cross_validate` or `select_rubric`, of the same table.
         level: of the agreement, as in `rubriclab.stats.agreement`.
         seed: of the bundles, if there are more than `MAX_BUNDLES` groups.
         confidence: of the intervals.

@@ -17,7 +17,7 @@ from rubriclab.learning.scoring import (
     CriterionScore,
     RivalCounts,
     Score,
-    limits_of,
+    rival_limits,
     score_group,
     score_text,
     stream_groups,
@@ -114,7 +114,7 @@ def score_columns(
 
     async def score_column(version: Version, group: Sequence[Example], judge: Judge) -> list[Score]:
         """Return the scores of texts of one group, rated together if the version was learned so."""
-        if limits := limits_of(version.rubric, None):
+        if limits := rival_limits(version.rubric, None):
             return await score_group(version.rubric, group, judge, version.ref, limits=limits, counts=RivalCounts())
         return await asyncio.gather(*(score_text(version.rubric, text, judge, version.ref) for text in group))
 
@@ -128,7 +128,7 @@ def score_columns(
         rows = zip(*(result for result in scored if not isinstance(result, BaseException)), strict=True)
         return list(zip(group, rows, strict=True))
 
-    together = any(limits_of(version.rubric, None) for version, _ in columns)
+    together = any(rival_limits(version.rubric, None) for version, _ in columns)
     return stream_groups(texts, score, under_way, together=together)
 
 
@@ -263,7 +263,7 @@ def _contribution(criterion: Criterion | None, rating: CriterionScore | None) ->
     return math.nan if rating is None or rating.contribution is None else rating.contribution
 
 
-def paired_rubrics(before: Rubric, after: Rubric) -> RubricPair:
+def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
     """Return two rubrics with their criteria paired by meaning; ids do not count, as training assigns them anew."""
     matches = {match.after.id: match for match in matched_criteria(before.criteria, after.criteria)}
     pairs = []

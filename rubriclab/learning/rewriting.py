@@ -221,7 +221,7 @@ async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> Re
     )
     if not changes:
         return RewriteDraft(output, unusable="the rewriting changes no sentence")
-    rewritten, slices = replaced(output, {change.sentence: change.after for change in changes})
+    rewritten, slices = replace_sentences(output, {change.sentence: change.after for change in changes})
     spans = sentence_spans(rewritten)
     if not spans:
         return RewriteDraft(output, changes, "the rewriting removes the whole text")
@@ -281,7 +281,7 @@ def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[TextRewri
     return rewrite_prompt(rubric, example, faults, any_sentence=not any(part.units for part in rubric.parts))
 
 
-def replaced(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, Slice]]:
+def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, Slice]]:
     """Return `text` with some of its sentences replaced, by their numbers from 1, and the slice of each sentence in it.
 
     Everything else is kept. An empty replacement removes a sentence, with the white space on one side of it: breaks

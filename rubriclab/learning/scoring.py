@@ -176,10 +176,10 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
     """Return the scores of texts of one group from one call about all of them, in the order in which it shows them.
 
     Raises:
-        ValueError: if `why_apart` says that the rubric cannot rate texts so, or the texts are not of one group.
+        ValueError: if `why_not_together` says that the rubric cannot rate texts so, or the texts are not of one group.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    if reason := why_apart(rubric):
+    if reason := why_not_together(rubric):
         raise ValueError(reason)
     with unusable_replies() as replies:
         rated = await judge_group(examples, rubric.parts, assignment_of(rubric), judge)
@@ -189,7 +189,7 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
     ]
 
 
-def why_apart(rubric: Rubric) -> str | None:
+def why_not_together(rubric: Rubric) -> str | None:
     """Return why the rubric cannot rate several texts in one call, or `None` if it can.
 
     It can if all criteria that need the judge are asked about in one call.
@@ -206,7 +206,7 @@ def why_apart(rubric: Rubric) -> str | None:
     return None
 
 
-def limits_of(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
+def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
     """Return the size of calls about several texts, `None` if each text is asked about by itself.
 
     Args:
@@ -217,7 +217,7 @@ def limits_of(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> 
     """
     if rivals == "apart":
         return None
-    if rivals and (reason := why_apart(rubric)):
+    if rivals and (reason := why_not_together(rubric)):
         raise SettingsError(
             f"`rivals=together`: this rubric cannot rate several texts in one call: {reason}.",
             "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
@@ -225,7 +225,7 @@ def limits_of(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> 
     return rivals or (rubric.aggregation.rivals if rubric.aggregation else None)
 
 
-def apart(rubric: Rubric) -> Rubric:
+def without_rivals(rubric: Rubric) -> Rubric:
     """Return the rubric with a call for each text."""
     if not (rubric.aggregation and rubric.aggregation.rivals):
         return rubric
@@ -377,8 +377,8 @@ def score_stream(
         SettingsError: if not even one text may be under way, or the rubric cannot rate texts together.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    limits, counts = limits_of(rubric, rivals), counts or RivalCounts()
-    single = apart(rubric)
+    limits, counts = rival_limits(rubric, rivals), counts or RivalCounts()
+    single = without_rivals(rubric)
 
     async def score(group: Sequence[Example | RowError]) -> Sequence[Score]:
         first = group[0]

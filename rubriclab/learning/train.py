@@ -32,21 +32,21 @@ from rubriclab.learning.candidates import (
     Candidates,
     EarlierRubric,
     Plan,
+    add_earlier,
     find_candidates,
-    joining,
+    joining_methods,
     learning_calls as calls_for_candidates,
-    rated_in_one_call,
-    with_earlier,
+    rate_in_one_call,
 )
 from rubriclab.learning.fitting import (
     INTERVAL_CONFIDENCE,
     Fit,
     JointSettings,
     SelectedRubric,
-    chosen_shares,
-    held_out,
+    cross_validate,
     refitted_agreement,
     select_rubric,
+    selection_shares,
 )
 from rubriclab.learning.gate import raters, validation
 from rubriclab.learning.matrix import RatingMatrix
@@ -90,7 +90,7 @@ from rubriclab.models.version import (
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats import agreement
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.intervals import DIGITS, rounded, wilson
+from rubriclab.stats.intervals import DIGITS, rounded, wilson_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ class Study:
             for name in dict.fromkeys(self.every.methods)
             if name not in ("direct", "text_features")
         }
-        return {name: held_out(table, settings, seed=self.seed).raw for name, table in tables.items()}
+        return {name: cross_validate(table, settings, seed=self.seed).raw for name, table in tables.items()}
 
     @cached_property
     def conformal(self) -> Conformal | None:
@@ -318,7 +318,7 @@ class Study:
             scored = ~np.isnan(scores)
             at_level = labels[scored] > 0.5 if recall.level else labels[scored] < 0.5
             found, number = int((((scores[scored] >= threshold) == recall.level) & at_level).sum()), int(at_level.sum())
-            share = wilson(found, number)
+            share = wilson_interval(found, number)
             if share.low is None or share.low < recall.least:
                 self.notes.append(
                     f"the threshold finds {found} of {number} labelled texts at {names[recall.level]!r}; so few cannot "
@@ -341,7 +341,14 @@ class Study:
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
         fit, limits = self.fit, self.candidates.bounds
-        columns = (fit.weights, fit.centers, fit.spreads, fit.low, fit.high, chosen_shares(self.selected, self.table))
+        columns = (
+            fit.weights,
+            fit.centers,
+            fit.spreads,
+            fit.low,
+            fit.high,
+            selection_shares(self.selected, self.table),
+        )
         terms = tuple(
             Term(
                 criterion=self.ids[place],
@@ -395,7 +402,7 @@ class Study:
         alone = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
         kept = [self.ids[place] for place in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
-        scores = {WHOLE: held_out(table.columns(whole), self.settings, seed=self.seed).raw} if whole else {}
+        scores = {WHOLE: cross_validate(table.columns(whole), self.settings, seed=self.seed).raw} if whole else {}
         result = validation(
             self.every,
             self.features,
@@ -500,9 +507,9 @@ async def train_joint(
         on_progress=lambda doing, share: on_progress(doing, found * share),
     )
     if earlier:
-        candidates = with_earlier(candidates, earlier)
+        candidates = add_earlier(candidates, earlier)
     if together:
-        candidates = await rated_in_one_call(
+        candidates = await rate_in_one_call(
             candidates,
             plans,
             judge=judge,
@@ -543,7 +550,7 @@ def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCa
     if not together:
         return calls
     texts = len(plans[0].training_input.examples)
-    entries = calls.unrated or len(joining(plans))
+    entries = calls.unrated or len(joining_methods(plans))
     each_text = math.ceil(entries / MAX_ENTRIES) + any(plan.method.name == DIRECT for plan in plans)
     return replace(calls, judge=calls.judge + texts * each_text)
 
@@ -553,7 +560,7 @@ def _asked_about_rivals(plans: Sequence[Plan], settings: JointSettings) -> tuple
 
     A reply about ten texts has no room for the many questions of a checklist, which agreed least with people.
     """
-    joined = set(joining(plans)) if settings.rivals else set[str]()
+    joined = set(joining_methods(plans)) if settings.rivals else set[str]()
     questions = {plan.method.name for plan in plans if plan.method.criterion_kind == "question"} & joined
     if not questions or questions == joined:
         return plans, ()
@@ -564,7 +571,7 @@ def _asked_about_rivals(plans: Sequence[Plan], settings: JointSettings) -> tuple
 def _is_in_one_call(plans: Sequence[Plan], settings: JointSettings) -> bool:
     """Return whether all judged criteria share a call: those of several methods, unless it is about several texts."""
     judged = [plan for plan in plans if plan.method.criterion_kind != "feature"]
-    can_share = settings.ask != "by method" and len(joining(judged)) == len(judged)
+    can_share = settings.ask != "by method" and len(joining_methods(judged)) == len(judged)
     return can_share and len(judged) >= (1 if settings.rivals else 2)
 
 

@@ -15,7 +15,7 @@ from rubriclab.learning.fitting import Recall
 from rubriclab.models.text import MAX_LEVELS, Scale
 from rubriclab.models.version import ReliabilityBin, VerdictAgreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, estimate, units, wilson
+from rubriclab.stats.intervals import Interval, estimate, units, wilson_interval
 
 # A share of texts that is judged to pass, for each of so many bins of the scores.
 BINS = 5
@@ -97,11 +97,11 @@ def verdict_agreement(
     def share(part: BoolArray, whole: BoolArray) -> Interval:
         number, total = int((part & whole).sum()), int(whole.sum())
         if single or not total:
-            return wilson(number, total).rounded()
+            return wilson_interval(number, total).rounded()
         if number in (0, total):
             # All groups agree, so that their spread says nothing: each counts as one text.
             whole_groups = len(np.unique(unit[whole]))
-            return wilson(whole_groups if number else 0, whole_groups).rounded()
+            return wilson_interval(whole_groups if number else 0, whole_groups).rounded()
         return _over_groups(lambda weights: _ratio(weights @ (part & whole), weights @ whole), unit, 0)
 
     def statistic(name: VerdictStatistic, values: FloatArray) -> Interval:
@@ -130,7 +130,7 @@ def verdict_agreement(
             ReliabilityBin(
                 n=len(part),
                 score=round(float(values[part].mean()), 4),
-                share=wilson(int(passes[part].sum()), len(part)).rounded(),
+                share=wilson_interval(int(passes[part].sum()), len(part)).rounded(),
             )
             for part in bins
         ),

@@ -23,7 +23,7 @@ from rubriclab.learning.matrix import (
     SAME,
     RatingMatrix,
     centers_and_spreads,
-    standardised,
+    standardise,
 )
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.intervals import DIGITS
@@ -128,7 +128,7 @@ class DesignMatrix:
 def design(table: RatingMatrix, redundant: float = REDUNDANT) -> DesignMatrix:
     """Return the table prepared for the model; columns that correlate by `redundant` or more are redundant."""
     centers, spreads = centers_and_spreads(table.values)
-    z = standardised(table.values, centers, spreads)
+    z = standardise(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
     unit = z / np.where(lengths > 0, lengths, 1.0)
     alike = (unit.T @ unit).round(9)
@@ -193,7 +193,7 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     if not np.abs(mean).sum() > SAME:
         mean = MIN_SHRINKAGE * prior
     if table.limits is not None:
-        mean = within_limits(start, precision, table.limits[places], np.sign(mean), instead=prior)
+        mean = constrain_weights(start, precision, table.limits[places], np.sign(mean), instead=prior)
     errors = np.sqrt(covariance.diagonal())
     return Posterior(tuple(places), mean, errors, float(spread) if varied else 0.0, average)
 
@@ -223,7 +223,7 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
     return mean, single * np.eye(len(places)) - single**2 * composites.T @ np.linalg.solve(inner, composites)
 
 
-def within_limits(
+def constrain_weights(
     mean: FloatArray, precision: FloatArray, limits: FloatArray, signs: FloatArray, *, instead: FloatArray
 ) -> FloatArray:
     """Return the most probable weights whose shares of the sum of sizes are within limits that a person sets.
@@ -255,7 +255,7 @@ def within_limits(
     return weights
 
 
-def within_rounding(shares: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def snap_to_limits(shares: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Return rounded shares that are outside of their limits by a rounding error at the limit, others unchanged."""
     clipped = np.clip(shares, low, high)
     return np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)

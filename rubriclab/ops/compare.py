@@ -40,7 +40,7 @@ from rubriclab.learning.paired_scores import (
     TextChange,
     drop_check,
     pair_outputs,
-    paired_rubrics,
+    pair_rubrics,
     score_columns,
 )
 from rubriclab.learning.scoring import Score
@@ -788,7 +788,7 @@ def _sides_of_drift(
         ColumnScorer(version, judge_of(version, judge, workspace.store, workspace.notify))
         for version, judge in zip((first, second), named, strict=True)
     ]
-    rubrics = paired_rubrics(first.rubric, second.rubric)
+    rubrics = pair_rubrics(first.rubric, second.rubric)
     middle = rubrics.scale.low + rubrics.scale.width / 2
     threshold = middle if options.flip_at is None else options.flip_at
     if not rubrics.scale.contains(threshold):

@@ -38,10 +38,10 @@ from rubriclab.learning.rewriting import (
 from rubriclab.learning.scoring import (
     CriterionScore,
     Score,
-    apart,
     fault_id,
     score_text,
     stream,
+    without_rivals,
 )
 from rubriclab.methods.prompting import Number, Whole
 from rubriclab.models.rubric import Rubric
@@ -628,7 +628,7 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
     """
     version = version_of(workspace, rubric)
     require_reasons(version.rubric, version.ref)
-    alone = apart(version.rubric)
+    alone = without_rivals(version.rubric)
     if alone is not version.rubric:
         workspace.notify(
             f"{version.ref} was learned from scores of texts that were rated together; here each text is rated by "

@@ -21,7 +21,7 @@ from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.matrix import centers_and_spreads, standardised
+from rubriclab.learning.matrix import centers_and_spreads, standardise
 from rubriclab.learning.scoring import score_stream
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
@@ -679,7 +679,7 @@ def _unusual(rubric: Rubric, distances: FloatArray, ratings: FloatArray, labelle
 def standardised_ratings(pool: FloatArray, labelled: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the ratings of both, shape (texts, criteria), standardised over both together; missing ones are 0."""
     scale = centers_and_spreads(np.vstack([pool, labelled]))
-    return standardised(pool, *scale), standardised(labelled, *scale)
+    return standardise(pool, *scale), standardise(labelled, *scale)
 
 
 def select_texts(

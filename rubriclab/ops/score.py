@@ -26,7 +26,15 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.baselines import MAX_TEXTS, judged_rubric, text_feature_rubric
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.scoring import WINDOW, RivalCounts, Score, addresses_judge, apart, limits_of, score_stream
+from rubriclab.learning.scoring import (
+    WINDOW,
+    RivalCounts,
+    Score,
+    addresses_judge,
+    rival_limits,
+    score_stream,
+    without_rivals,
+)
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.characters import count, did_you_mean, preview
 from rubriclab.models.rubric import Rubric
@@ -95,7 +103,7 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
             )
         return options.rivals
     limits = RivalLimits(texts=given) if given else learned or RivalLimits()
-    limits_of(rubric, limits)
+    rival_limits(rubric, limits)
     if learned is None and rubric.aggregation:
         notify(
             f"{name} was learned from scores of texts that were rated apart; agreement and intervals are of such "
@@ -251,7 +259,7 @@ class Scoring:
         if self._on_ray:
             workers, cluster = options.workers, options.ray_address
             return score_on_ray(
-                work, apart(self.rubric), rows, self.choice, self.name, workers=workers, cluster=cluster
+                work, without_rivals(self.rubric), rows, self.choice, self.name, workers=workers, cluster=cluster
             )
         judge, together = self.judge or work.judge(self.choice), self.counts.rivals
         together.orders.wanted = options.rivals_check or 0
@@ -386,13 +394,13 @@ def _measured(workspace: Workspace, data: Data, assignment: Assignment, options:
 
 def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspace) -> Rivals:
     rivals = rivals_of(options, rubric, name, workspace.notify)
-    if options.rivals_check and limits_of(rubric, rivals) is None:
+    if options.rivals_check and rival_limits(rubric, rivals) is None:
         raise SettingsError(
             "`rivals_check`: each text is rated in a call of its own, which has no order;",
             "give `rivals=together`, too.",
         )
     several = "workers" if options.workers > 1 else "ray_address" if options.ray_address is not None else None
-    if several and limits_of(rubric, rivals):
+    if several and rival_limits(rubric, rivals):
         raise SettingsError(
             f"`{several}`: texts that are rated together are scored in one process;",
             f"leave `{several}` out, or give `rivals=apart`.",
@@ -414,7 +422,7 @@ def check_resumable(scoring: Scoring, output: str) -> None:
     """
     if scoring.version is None:
         raise SettingsError(f"{_RESUME}: expected a rubric that is stored as a version.", _ANEW)
-    if limits_of(scoring.rubric, scoring.rivals):
+    if rival_limits(scoring.rubric, scoring.rivals):
         raise SettingsError(f"{_RESUME}: a group of texts that are rated together cannot be continued.", _ANEW)
     if output == "-" or table_kind(output):
         place = "standard output" if output == "-" else f"{output}, a table, which is written at the end"

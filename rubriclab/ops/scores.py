@@ -29,9 +29,9 @@ from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,
     corrected_mean,
+    distributions_differ,
     labels_for_margin,
     mean_by_own_labels,
-    unlike,
 )
 
 if TYPE_CHECKING:
@@ -428,7 +428,7 @@ class ScoreDistribution:
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
-        if not unlike(np.array(self.values), len(set(self.groups)), labelled):
+        if not distributions_differ(np.array(self.values), len(set(self.groups)), labelled):
             return None
         return labels_for_margin(labelled, self.margin)
 

@@ -25,13 +25,13 @@ from rubriclab.learning.adaptation import (
     AdaptedRubric,
     LabelledTarget,
     RatedTexts,
+    adapt_relearned,
     aggregate_scores,
     rate,
     raw_values,
-    recalibrated,
-    relearned,
-    rescaled,
-    reused,
+    recalibrate_rubric,
+    rescale,
+    reuse_rubric,
 )
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds
@@ -527,7 +527,10 @@ async def measure_transfer(
         return FittedTransfer(unlabelled)
     settings = JointSettings.model_validate(dict(source.provenance.settings.get(JOINT, {})))
     labelled = LabelledTarget(rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed)
-    adapted: dict[Action, AdaptedRubric] = {"reuse": reused(labelled), "recalibrate": recalibrated(labelled)}
+    adapted: dict[Action, AdaptedRubric] = {
+        "reuse": reuse_rubric(labelled),
+        "recalibrate": recalibrate_rubric(labelled),
+    }
     trained, skipped = None, "not requested"
     if relearn:
         on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
@@ -536,7 +539,7 @@ async def measure_transfer(
             rows = zip(labelled.rated.examples, labelled.rated.cells, strict=True)
             earlier = {example.id: dict(zip(ids, row, strict=True)) for example, row in rows}
             trained = await relearn(target.labelled, EarlierRubric(rubric.parts, earlier))
-            adapted["relearn"] = relearned(labelled, trained)
+            adapted["relearn"] = adapt_relearned(labelled, trained)
         except (BudgetReached, JudgeRefused, ProviderDown):
             raise
         except (DataError, JudgeError, ReplayMiss, SettingsError) as error:
@@ -689,6 +692,6 @@ def _record(adapted: AdaptedRubric, labelled: LabelledTarget) -> TrainingRecord:
     low = high = np.full(len(adapted.scores), np.nan)
     if aggregation:
         low, high = bounds(adapted.scores, aggregation.conformal, scale)
-    mapped = [rescaled(values, scale, labelled.label_scale) for values in (adapted.scores, low, high)]
+    mapped = [rescale(values, scale, labelled.label_scale) for values in (adapted.scores, low, high)]
     texts = recorded_texts(rated.examples, labelled.aspect, *mapped)
     return TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)

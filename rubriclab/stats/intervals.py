@@ -96,7 +96,7 @@ class Interval:
         return Interval(self.value, low, high)
 
 
-def wilson(found: int, of: int) -> Interval:
+def wilson_interval(found: int, of: int) -> Interval:
     """Return a share of independent elements with its 95 % score interval; undefined without any element.
 
     Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22.

@@ -261,7 +261,7 @@ def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
     return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
 
 
-def unlike(scores: FloatArray, groups: int, labelled: LabelledScores) -> bool:
+def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScores) -> bool:
     """Return whether scores of texts in so many groups are distributed unlike those of the labelled texts.
 
     By the test of Kolmogorov and Smirnov, which counts groups instead of texts, as texts of a group are alike.

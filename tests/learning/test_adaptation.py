@@ -10,8 +10,8 @@ from target_samples import KEPT, SCALE, on, place
 from rubriclab.learning.adaptation import (
     aggregate_scores,
     mean_aggregation,
-    recalibrated,
-    reused,
+    recalibrate_rubric,
+    reuse_rubric,
 )
 from rubriclab.models.aggregation import combine
 from rubriclab.models.text import Scale
@@ -35,7 +35,7 @@ def error(scores: np.ndarray, at: object) -> float:
 
 def test_recalibrating_mends_a_level_that_is_wrong_and_keeps_the_order() -> None:
     at = place(shifted)
-    before, after = reused(at), recalibrated(at)
+    before, after = reuse_rubric(at), recalibrate_rubric(at)
     assert error(before.scores, at) > 1
     assert error(after.scores, at) < 0.3
     assert np.corrcoef(np.argsort(np.argsort(after.raw)), np.argsort(np.argsort(before.raw)))[0, 1] > 0.999
@@ -52,14 +52,14 @@ def test_no_label_has_a_part_in_its_own_texts_scores() -> None:
     )
     other = on(at.rubric, tuple(moved), at.rated.values)
     group = [n for n, each in enumerate(at.rated.examples) if each.group == own.group]
-    assert recalibrated(at).scores[group].tolist() == recalibrated(other).scores[group].tolist()
-    assert recalibrated(at).scores.tolist() != recalibrated(other).scores.tolist()
+    assert recalibrate_rubric(at).scores[group].tolist() == recalibrate_rubric(other).scores[group].tolist()
+    assert recalibrate_rubric(at).scores.tolist() != recalibrate_rubric(other).scores.tolist()
 
 
 def test_labels_of_another_scale_are_moved_end_to_end_and_so_are_the_scores() -> None:
     here, there = place(shifted), place(shifted, onto=SHARES)
     assert np.allclose(here.table.labels, there.table.labels)
-    for act in (reused, recalibrated):
+    for act in (reuse_rubric, recalibrate_rubric):
         same, moved = act(here), act(there)
         assert np.allclose(same.scores, moved.scores)
         assert moved.rubric.scores_on == SHARES
@@ -72,10 +72,10 @@ def test_labels_of_another_scale_are_moved_end_to_end_and_so_are_the_scores() ->
 
 
 def test_a_rubric_that_was_moved_already_is_moved_again_from_where_its_scores_are() -> None:
-    moved = reused(place(shifted, onto=SHARES)).rubric
+    moved = reuse_rubric(place(shifted, onto=SHARES)).rubric
     back = place(shifted, of=moved, onto=SCALE)
-    assert np.allclose(reused(back).scores, reused(place(shifted)).scores, atol=1e-5)
-    assert reused(back).rubric.scores_on.same_ends(SCALE)
+    assert np.allclose(reuse_rubric(back).scores, reuse_rubric(place(shifted)).scores, atol=1e-5)
+    assert reuse_rubric(back).rubric.scores_on.same_ends(SCALE)
 
 
 def test_a_rubric_without_weights_gets_those_that_its_own_mean_amounts_to() -> None:
@@ -92,13 +92,13 @@ def test_a_text_with_too_little_rated_has_no_score_by_any_action() -> None:
     values[5, :] = np.nan
     values[6, [0, 2]] = np.nan
     at = on(at.rubric, at.rated.examples, values)
-    for tried in (reused(at), recalibrated(at)):
+    for tried in (reuse_rubric(at), recalibrate_rubric(at)):
         assert np.isnan(tried.scores[5])
         assert np.isnan(aggregate_scores(tried.rubric, at.rated)[5])
-    assert np.isnan(reused(at).scores[6])
+    assert np.isnan(reuse_rubric(at).scores[6])
 
 
 def test_a_rubric_that_rates_all_texts_alike_is_calibrated_to_one_score() -> None:
     at = place(as_home)
     flat = on(at.rubric, at.rated.examples, np.tile(at.rated.values[0], (40, 1)))
-    assert np.ptp(aggregate_scores(recalibrated(flat).rubric, flat.rated)) == pytest.approx(0)
+    assert np.ptp(aggregate_scores(recalibrate_rubric(flat).rubric, flat.rated)) == pytest.approx(0)

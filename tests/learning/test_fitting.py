@@ -16,8 +16,8 @@ from rubriclab.learning.fitting import (
     MAX_BUNDLES,
     JointSettings,
     candidate_pool,
+    cross_validate,
     fit,
-    held_out,
     refitted_agreement,
     select_rubric as select_rubric_by,
 )
@@ -48,7 +48,7 @@ def test_order_of_texts_changes_no_bit(seed, chosen):
     table = made_up(seed, measures=2)
     order = np.random.default_rng(seed).permutation(len(table.labels))
     assert same(fit(table, chosen), fit(table.rows(order), chosen))
-    one, other = held_out(table, chosen), held_out(table.rows(order), chosen)
+    one, other = cross_validate(table, chosen), cross_validate(table.rows(order), chosen)
     assert np.array_equal(one.scores[order], other.scores, equal_nan=True)
     assert np.array_equal(one.folds[:, order], other.folds)
 
@@ -61,9 +61,9 @@ def test_order_of_texts_changes_no_bit(seed, chosen):
 @settings(max_examples=6)
 def test_labels_of_a_fold_have_no_part_in_its_scores(seed, number, chosen):
     table = made_up(seed, measures=2)
-    before = held_out(table, chosen)
+    before = cross_validate(table, chosen)
     inside = before.folds[0] == number % (before.folds.max() + 1)
-    after = held_out(replace(table, labels=np.where(inside, 6 - table.labels[::-1], table.labels)), chosen)
+    after = cross_validate(replace(table, labels=np.where(inside, 6 - table.labels[::-1], table.labels)), chosen)
     assert np.array_equal(after.folds, before.folds)
     assert after.scores[inside] == pytest.approx(before.scores[inside], abs=1e-9, nan_ok=True)
     assert not np.array_equal(after.scores[~inside], before.scores[~inside], equal_nan=True)
@@ -73,13 +73,13 @@ def test_labels_of_a_fold_have_no_part_in_its_scores(seed, number, chosen):
 @settings(max_examples=6)
 def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, number):
     table = made_up(seed)
-    fold = held_out(table, QUICK).folds[0]
+    fold = cross_validate(table, QUICK).folds[0]
     seen = table.seen.copy()
     seen[np.flatnonzero(fold == number)[0], :3] = True
-    before = held_out(replace(table, seen=seen), QUICK)
+    before = cross_validate(replace(table, seen=seen), QUICK)
     values = table.values.copy()
     values[:, :3] = values[::-1, :3]
-    after = held_out(replace(table, seen=seen, values=values), QUICK)
+    after = cross_validate(replace(table, seen=seen, values=values), QUICK)
     inside = fold == number
     assert not set(before.fits[0][number].columns) & {0, 1, 2}
     assert after.scores[inside] == pytest.approx(before.scores[inside], abs=1e-9, nan_ok=True)
@@ -87,7 +87,7 @@ def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, numb
 
 def test_what_every_text_had_a_part_in_leaves_no_held_out_score():
     table = made_up()
-    found = held_out(replace(table, seen=np.ones_like(table.seen)), QUICK)
+    found = cross_validate(replace(table, seen=np.ones_like(table.seen)), QUICK)
     assert np.isnan(found.scores).all()
     assert all(fitted.columns == () for fits in found.fits for fitted in fits)
 
@@ -176,7 +176,7 @@ NEXT_TO_NOTHING = {
 )
 def test_next_to_nothing_is_no_error(name, settings):
     table = NEXT_TO_NOTHING[name]
-    found, left_out = fit(table, settings), held_out(table, settings)
+    found, left_out = fit(table, settings), cross_validate(table, settings)
     nothing = name in ("one text", "nothing was scored", "no candidates")
     assert (found.columns == ()) == nothing
     assert np.isnan(found.scores(table.values, SCALE)).all() == nothing
@@ -284,14 +284,14 @@ def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, colu
 
 def errors(table: RatingMatrix, **options: str) -> dict[str, float]:
     """Return the standard errors, on Fisher's scale, of what is held out of a table."""
-    found = refitted_agreement(table, held_out(table, GIVEN), **{"level": "dataset", **options})  # type: ignore[arg-type]
+    found = refitted_agreement(table, cross_validate(table, GIVEN), **{"level": "dataset", **options})  # type: ignore[arg-type]
     quantile = t.ppf(0.975, min(len(set(table.groups)), MAX_BUNDLES) - 1)
     return {name: (math.atanh(each.high) - math.atanh(each.low)) / (2 * quantile) for name, each in found.items()}
 
 
 def test_every_fold_is_weighed_again_without_each_group():
     table = made(1)
-    found, groups = held_out(table, GIVEN), np.array(table.groups)
+    found, groups = cross_validate(table, GIVEN), np.array(table.groups)
     model, fold, without = design(table), found.folds[0], []
     for name in np.unique(groups):
         raw = np.full(30, np.nan)
@@ -307,7 +307,7 @@ def test_the_error_is_that_of_drawing_and_learning_again_and_finished_scores_alo
     told, own, finished = [], [], []
     for seed in range(40):
         table = made(seed, strength=0.3, columns=20)
-        groups, raw = np.array(table.groups), held_out(table, GIVEN).raw
+        groups, raw = np.array(table.groups), cross_validate(table, GIVEN).raw
         without = [np.arctanh(pearson(raw[groups != name], table.labels[groups != name])) for name in np.unique(groups)]
         told.append(np.arctanh(pearson(raw, table.labels)))
         own.append(errors(table)["pearson"])
@@ -332,4 +332,4 @@ def test_among_rivals_and_among_many_groups():
 def test_too_few_groups_leave_the_ends_open():
     lonely = made(6, groups=1, size=1)
     nothing = {"spearman": Interval(None), "pearson": Interval(None)}
-    assert refitted_agreement(lonely, held_out(lonely, GIVEN), level="dataset") == nothing
+    assert refitted_agreement(lonely, cross_validate(lonely, GIVEN), level="dataset") == nothing

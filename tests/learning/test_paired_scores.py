@@ -17,7 +17,7 @@ from rubriclab.judges.judge import Judge, Reply
 from rubriclab.learning.paired_scores import (
     Comparison,
     DriftLimits,
-    paired_rubrics,
+    pair_rubrics,
     score_columns,
 )
 from rubriclab.models.text import Example
@@ -153,17 +153,17 @@ def test_without_weights_only_ratings_change() -> None:
 
 def test_criteria_are_paired_by_wording_whatever_their_ids() -> None:
     linked, renamed = version({"h01": 1}, words={"h01": "links"}), version({"h07": 1}, words={"h07": "links"})
-    (pair,) = paired_rubrics(linked.rubric, renamed.rubric).criteria
+    (pair,) = pair_rubrics(linked.rubric, renamed.rubric).criteria
     assert (pair.state, pair.name) == ("kept", "h01 -> h07")
     other = version({"h01": 1}, words={"h01": "order"})
-    found = {(each.state, each.name) for each in paired_rubrics(linked.rubric, other.rubric).criteria}
+    found = {(each.state, each.name) for each in pair_rubrics(linked.rubric, other.rubric).criteria}
     assert found == {("added", "h01"), ("removed", "h01")}
 
 
 def test_a_row_has_both_scores_and_both_reasons() -> None:
     before, after = version({"a": 1, "b": 1}), version({"b": 1, "c": 1}, number=2)
     ours, theirs = scored(before, "t", {"a": 5.0, "b": 4.0}), scored(after, "t", {"b": 1.0, "c": 3.0})
-    both = paired_rubrics(before.rubric, after.rubric)
+    both = pair_rubrics(before.rubric, after.rubric)
     row = both.to_row(both.pair("g", ours, theirs), ours, theirs, 3.0)
     assert (row["id"], row["group"], row["before"], row["after"], row["difference"]) == ("t", "g", 4.5, 2.0, -2.5)
     assert row["flips"] is True

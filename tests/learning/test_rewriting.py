@@ -17,7 +17,7 @@ from revision_scripts import TEXT, fault, scripted, sentence_rubric
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Reply, read
 from rubriclab.learning.rewriting import (
-    replaced,
+    replace_sentences,
     require_reasons,
     rewrite,
     rewrite_prompt,
@@ -82,7 +82,7 @@ def test_sentences_that_are_not_replaced_and_all_between_are_kept_character_by_c
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     words = [changes.get(number, text[start:end]) for number, (start, end) in enumerate(spans, 1)]
     expected = gaps[0] + "".join(word + gap for word, gap in zip(words, gaps[1:], strict=True))
-    found, places = replaced(text, changes if spans else {})
+    found, places = replace_sentences(text, changes if spans else {})
     assert found == expected
     assert [found[start:end] for start, end in places.values()] == words
 
@@ -95,7 +95,7 @@ def test_a_sentence_that_is_removed_takes_nothing_with_it_but_white_space(text, 
     starts = [*(start for start, _ in spans), len(text)]
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     marks = {number: "" if number in removed else f"\ue000{number}\ue001" for number in range(1, len(spans) + 1)}
-    found, _ = replaced(text, marks)
+    found, _ = replace_sentences(text, marks)
     kept = [int(number) for number in MARKED.findall(found)]
     assert kept == [number for number in marks if number not in removed]
     between = re.split("\ue000\\d+\ue001", found)
@@ -118,7 +118,7 @@ def test_a_sentence_that_is_removed_takes_nothing_with_it_but_white_space(text, 
     ],
 )
 def test_a_sentence_that_is_removed_leaves_one_gap_and_the_larger_break(text, removed, left):
-    assert replaced(text, {removed: ""})[0] == left
+    assert replace_sentences(text, {removed: ""})[0] == left
 
 
 def test_only_failing_sentences_may_change_unless_the_text_is_free():

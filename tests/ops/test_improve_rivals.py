@@ -8,7 +8,7 @@ from dataclasses import replace
 from commands import HELDOUT
 
 from rubriclab import Lab
-from rubriclab.learning.scoring import apart
+from rubriclab.learning.scoring import without_rivals
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.version import Version
 
@@ -31,5 +31,5 @@ def test_each_text_is_rated_by_itself_before_and_after_and_that_is_said(planted_
     scores = [score for text in result.texts for score in (text.before, text.after) if score]
     assert scores
     assert all(score.rivals is None for score in scores)
-    alone = replace(version, rubric=apart(version.rubric))
+    alone = replace(version, rubric=without_rivals(version.rubric))
     assert [text.after for text in lab.improve(texts, alone, rounds=1).texts] == [text.after for text in result.texts]

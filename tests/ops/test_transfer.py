@@ -18,7 +18,7 @@ from rubriclab.data.readers import read
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.stack import Recording
 from rubriclab.learning.adaptation import rate
-from rubriclab.learning.candidates import Candidates, EarlierRubric, with_earlier
+from rubriclab.learning.candidates import Candidates, EarlierRubric, add_earlier
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Example
 from rubriclab.models.version import (
@@ -111,7 +111,7 @@ def test_criteria_of_the_earlier_rubric_are_candidates_with_their_ratings_unless
         example.id: dict(zip(KEPT, row, strict=True))
         for example, row in zip(at.rated.examples, at.rated.cells, strict=True)
     }
-    joined = with_earlier(candidates, EarlierRubric(rubric(*KEPT).parts, earlier))
+    joined = add_earlier(candidates, EarlierRubric(rubric(*KEPT).parts, earlier))
     # `direct` is a score of the whole by a method that has none among the new candidates; `links` was proposed again.
     assert joined.ids == ("h1", "followed", "earlier.followed", "direct")
     assert [each.made_from for each in joined.candidates] == [("t00",), ("t00",), (), ()]

@@ -16,8 +16,8 @@ from rubriclab.stats.prediction_powered import (
     corrected_mean,
     difference_by_other_labels,
     difference_by_own_labels,
+    distributions_differ,
     mean_by_own_labels,
-    unlike,
 )
 
 
@@ -77,8 +77,8 @@ def test_labels_of_four_groups_give_no_estimate() -> None:
 def test_scores_that_are_shifted_are_unlike_and_others_are_not() -> None:
     labelled = of_unknown_systems(*sample(1, 10, 3))
     like = sample(2, 50, 3)[1]
-    assert not unlike(like, 50, labelled)
-    assert unlike(like + 1.5, 50, labelled)
+    assert not distributions_differ(like, 50, labelled)
+    assert distributions_differ(like + 1.5, 50, labelled)
 
 
 def test_difference_and_interval_of_independent_sets_are_those_of_ppi_python() -> None:
