@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from rubriclab.store.tables import address
+from rubriclab.store.tables import database_url
 
 NUMBERS = count()
 
@@ -44,7 +44,7 @@ def running_postgresql() -> Iterator[PostgreSQL]:
 def empty_schema(server: str) -> str:
     """Return the URL of an empty schema, which is a thousand times quicker to make than a database."""
     name = f"schema{next(NUMBERS)}"
-    engine = create_engine(address(server))
+    engine = create_engine(database_url(server))
     with engine.begin() as connection:
         connection.execute(text(f"CREATE SCHEMA {name}"))
     engine.dispose()

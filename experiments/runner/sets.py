@@ -13,14 +13,14 @@ from experiments import SETS
 from rubriclab import Assignment, DataError, Example, SettingsError, find_aspect, parse_scale, read, task_words
 from rubriclab.data.check import training_examples
 from rubriclab.data.rows import RowError
-from rubriclab.data.text_files import lines_of
+from rubriclab.data.text_files import read_lines
 from rubriclab.models.base import (
     FrozenModel,
     canonical,
+    decode_text,
     parse_json,
     parse_toml,
     read_file,
-    text_of,
 )
 from rubriclab.models.text import Words
 
@@ -98,14 +98,14 @@ class Sets:
         if key is None or not file.is_file():
             return ()
         try:
-            return tuple(map(str, parse_json(text_of(read_file(file))).get(key, ())))
+            return tuple(map(str, parse_json(decode_text(read_file(file))).get(key, ())))
         except (ValueError, AttributeError, TypeError):
             raise DataError(f"{file} cannot be used.", "Expected an object with a list of ids for each set.") from None
 
     def digest(self, name: str) -> str:
         """Return the digest of a set's rows, however they are compressed, and of its description."""
         about, found = self.about(name), hashlib.sha256()
-        for line in lines_of(self._present(name)):
+        for line in read_lines(self._present(name)):
             found.update(line)
         found.update(canonical([about.task, dict(about.aspects), self.official(name)]).encode())
         return f"sha256:{found.hexdigest()}"

@@ -107,10 +107,10 @@ def writing_rows(
     Raises:
         DataError: if the file cannot be opened or written.
     """
-    from rubriclab.data.write import COMMAS, json_line, table_kind, writing_table
+    from rubriclab.data.write import COMMAS, json_line, table_kind, table_writer
 
     if output != "-" and table_kind(output):
-        with writing_table(output, always=always, dialect=dialect or COMMAS, legend=legend) as write_row:
+        with table_writer(output, always=always, dialect=dialect or COMMAS, legend=legend) as write_row:
             yield write_row
         return
     with writing(output, after) as write:
@@ -169,10 +169,10 @@ def write_csv(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
     Raises:
         DataError: if the file cannot be written.
     """
-    from rubriclab.data.write import csv_text, flattened
+    from rubriclab.data.write import csv_text, flatten
 
     if path:
-        cells = [flattened(row) for row in rows]
+        cells = [flatten(row) for row in rows]
         columns = list(dict.fromkeys(name for row in cells for name in row))
         write_text(path, csv_text([columns, *([row.get(name) for name in columns] for row in cells)]))
 

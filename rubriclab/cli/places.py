@@ -49,9 +49,9 @@ class StoreType(PlaceType):
     """A store: a path or a URL."""
 
     def _moved(self, written: str, folder: Path) -> str:
-        from rubriclab.store.tables import moved
+        from rubriclab.store.tables import resolve_store
 
-        return moved(written, folder)
+        return resolve_store(written, folder)
 
 
 class JudgeType(PlaceType):
@@ -131,7 +131,7 @@ def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
 def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) -> Iterator[str]:
     """Yield the files that a command reads, the configuration and the store with its companions among them."""
     from rubriclab.judges.stack import PREFIX
-    from rubriclab.store.tables import address, file_of
+    from rubriclab.store.tables import database_url, sqlite_file
 
     for param, value in given:
         if isinstance(param.type, FileType) and not isinstance(param.type, OutputType):
@@ -142,5 +142,5 @@ def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) ->
     if config := context.find_root().obj:
         yield str(config.file)
     if stores := [param for param in context.command.params if isinstance(param.type, StoreType)]:
-        store = file_of(address(context.params.get(str(stores[0].name))))
+        store = sqlite_file(database_url(context.params.get(str(stores[0].name))))
         yield from (f"{place}{end}" for place in ([store, store.resolve()] if store else []) for end in COMPANIONS)

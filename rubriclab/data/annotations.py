@@ -40,9 +40,9 @@ from rubriclab.data.mapping import (
     FieldMap,
     is_level_word,
     look_up,
-    proposed_level_scores,
+    propose_level_scores,
 )
-from rubriclab.data.rows import FieldError, Fields, RowError, fault_of, mapped_aspects, other_aspect
+from rubriclab.data.rows import FieldError, Fields, RowError, make_fault, mapped_aspects, other_aspect
 from rubriclab.errors import DataError
 from rubriclab.models.characters import PREVIEW, describe
 from rubriclab.models.text import Example, Scale, labelled
@@ -90,10 +90,10 @@ class Export:
         return (*(f"{what} left out: {count}" for what, count in self.left_out.items()), *self.notes)
 
 
-def rows_of(export: Export, rules: CellRules) -> list[tuple[int, Any]]:
+def export_rows(export: Export, rules: CellRules) -> list[tuple[int, Any]]:
     """Return numbered rows of the tasks, and add notes and choices, by which questions are read as what."""
     tasks = [task for task in export.tasks if isinstance(task, Task)]
-    questions = questions_of((answer for task in tasks for answer in task.answers), rules)
+    questions = classify_questions((answer for task in tasks for answer in task.answers), rules)
     left = [(task, answer) for task in tasks for answer in task.answers if not _fields(answer, task, questions)]
     for name in (name for name, question in questions.items() if question.kind == "choice"):
         answers = (answer.value for task in tasks for answer in task.answers if answer.question == name)
@@ -106,7 +106,7 @@ def rows_of(export: Export, rules: CellRules) -> list[tuple[int, Any]]:
 
 def _notes(
     left: Sequence[tuple[Task, Answer]],
-    questions: Mapping[str, AskedQuestion],
+    questions: Mapping[str, QuestionFormat],
     choices: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
     read = [(task, each) for task, each in left if questions[each.question].kind in ("score", "comment")]
@@ -130,7 +130,7 @@ def _notes(
     if "comment" in named:
         yield f"comments {named['comment']} read as reasons"
     for name, words in choices.items():
-        proposal = proposed_level_scores(words) or "`level_scores`"
+        proposal = propose_level_scores(words) or "`level_scores`"
         yield f"choices {name!r} not read, since their words have no scores; if these are levels, add {proposal}"
     if "other" in named:
         yield f"answers {named['other']} not read, since none of them is one number or word"
@@ -141,7 +141,7 @@ def _place(task: Task) -> str:
     return f"row {task.line}" if name is None else f"row {task.line} (id {name!r})"
 
 
-def _row(task: Task, questions: Mapping[str, AskedQuestion], others: bool) -> dict[str, Any]:
+def _row(task: Task, questions: Mapping[str, QuestionFormat], others: bool) -> dict[str, Any]:
     tables: dict[str, dict[str, dict[str, Any]]] = {
         name: {} for name in _OWN_NAMES if questions and (others or name != "answers")
     }
@@ -154,7 +154,7 @@ def _row(task: Task, questions: Mapping[str, AskedQuestion], others: bool) -> di
     return {**columns, **tables}
 
 
-def _fields(answer: Answer, task: Task, questions: Mapping[str, AskedQuestion]) -> list[tuple[str, str]]:
+def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
     """Return the tables and aspects of an answer: none if it is neither a score nor a reason for one."""
     question = questions[answer.question]
     if not question.accepts(answer.value) or question.kind not in ("score", "comment"):
@@ -178,7 +178,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedQuestion:
+class QuestionFormat:
     """How the answers to a question are read.
 
     Attributes:
@@ -194,7 +194,7 @@ class AskedQuestion:
         return is_single(value) and not (isinstance(value, str) and _word(value) in self.remarks)
 
 
-def questions_of(answers: Iterable[Answer], rules: CellRules) -> dict[str, AskedQuestion]:
+def classify_questions(answers: Iterable[Answer], rules: CellRules) -> dict[str, QuestionFormat]:
     """Return how the answers to each question are read.
 
     Numbers are scores. Texts are words to choose if each of a few is given twice on average, or all are usual ones for
@@ -227,12 +227,12 @@ def is_single(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def _question(answers: Sequence[Answer], rules: CellRules) -> AskedQuestion:
+def _question(answers: Sequence[Answer], rules: CellRules) -> QuestionFormat:
     # Answers that are not one number or word say nothing about the others.
     usable = [answer for answer in answers if answer.kind != "other" and is_single(answer.value)]
     given = {answer.kind for answer in usable}
     if not usable or "comment" in given:
-        return AskedQuestion("comment" if usable else "other")
+        return QuestionFormat("comment" if usable else "other")
     words = Counter(_word(answer.value) for answer in usable if isinstance(answer.value, str))
     scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
     usual = {word for word in words if word in scored or is_level_word(word)}
@@ -242,10 +242,10 @@ def _question(answers: Sequence[Answer], rules: CellRules) -> AskedQuestion:
     levels = words.keys() - remarks
     few = len(levels) <= min(MAX_LEVEL_WORDS, sum(words[word] for word in levels) / 2)
     if "score" in given or words.total() < len(usable) or (levels and levels <= usual and len(remarks) <= len(levels)):
-        return AskedQuestion("score", remarks)
+        return QuestionFormat("score", remarks)
     if "choice" not in given and (len(remarks) > len(levels) or not few):
-        return AskedQuestion("comment")
-    return AskedQuestion("score" if scored or len(usual) > len(levels) / 2 else "choice", remarks)
+        return QuestionFormat("comment")
+    return QuestionFormat("score" if scored or len(usual) > len(levels) / 2 else "choice", remarks)
 
 
 def _word(text: str) -> str:
@@ -260,7 +260,7 @@ _RESPONSES, _RATERS, _STATUS, _SUGGESTION = ".responses", ".responses.users", ".
 _COLUMNS = (_RESPONSES, _RATERS, _STATUS, _SUGGESTION, f"{_SUGGESTION}.score", f"{_SUGGESTION}.agent")
 
 
-def converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] | None:
+def find_converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] | None:
     """Return what converts the rows of a source that begins with `row`; `None` unless an annotation tool exported it.
 
     `format_name` is that of `SourceFormat`.
@@ -320,7 +320,7 @@ def _from_tasks(where: str, rows: Rows) -> Export:
     def task(line: int, row: Any) -> Task:
         if not _is_task(row):
             raise _Malformed(None, describe(row), "a task like the first one")
-        answers = tuple(_latest(export, _annotations(row)))
+        answers = tuple(_latest_answers(export, _annotations(row)))
         drafts = row.get("drafts")
         export.leave_out("drafts", len(drafts) if isinstance(drafts, list) else 0)
         return Task(line, {**({} if "id" in row["data"] else {"id": row.get("id")}), **row["data"]}, answers)
@@ -328,7 +328,7 @@ def _from_tasks(where: str, rows: Rows) -> Export:
     return _read(export, where, rows, task)
 
 
-def _latest(export: Export, annotations: list[Any]) -> Iterator[Answer]:
+def _latest_answers(export: Export, annotations: list[Any]) -> Iterator[Answer]:
     """Yield the answers of each rater's latest annotation."""
     expected = "annotations as Label Studio exports"
     by_rater: dict[str, list[Answer]] = {}
@@ -411,7 +411,7 @@ def _from_data_set(where: str, rows: Rows) -> Export:
             for name, cell in row.items()
             if not str(name).endswith(_COLUMNS) and name not in ("status", "_server_id")
         }
-        return Task(line, columns, _submitted(export, given))
+        return Task(line, columns, _submitted_answers(export, given))
 
     return _read(export, where, rows, task)
 
@@ -448,7 +448,7 @@ def _from_doccano(where: str, rows: Rows) -> Export:
     return _read(export, where, rows, task)
 
 
-def _submitted(export: Export, given: Iterable[tuple[str, Any, Any, Any]]) -> tuple[Answer, ...]:
+def _submitted_answers(export: Export, given: Iterable[tuple[str, Any, Any, Any]]) -> tuple[Answer, ...]:
     """Return the answers in submitted responses, of those of one rater to a question the last one."""
     answers: dict[tuple[str, str], Answer] = {}
     for number, (question, value, rater, status) in enumerate(given, start=1):
@@ -476,7 +476,7 @@ def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
     return named and fields.is_given("output")
 
 
-def joined_ratings(
+def join_ratings(
     where: str, numbered: Iterable[tuple[int, Any]], mapping: FieldMap, rules: CellRules
 ) -> tuple[list[tuple[int, Any]], tuple[str, ...]]:
     """Return a row for each text, in the line of its first rating, and how much was joined and left out.
@@ -517,7 +517,7 @@ def joined_ratings(
             try:
                 _add(texts[content], fields, has_raters)
             except FieldError as error:
-                rows.append((line, fault_of(error, where, line, fields)))
+                rows.append((line, make_fault(error, where, line, fields)))
     count = f"{len(ratings) - len(left_out):,} ratings of {len(texts):,} texts"
     return rows, (count, *([f"ratings of other aspects left out: {others}"] if others else []))
 
@@ -656,11 +656,11 @@ class _ComparisonFields(Fields):
         return value
 
 
-Lined = tuple[int, PairwiseComparison]
+LinePair = tuple[int, PairwiseComparison]
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FitResult:
     """Examples in order, with scores for those that were only compared, and notes for the user."""
 
     examples: tuple[Example, ...]
@@ -669,7 +669,7 @@ class Fitted:
 
 def fit_scores(
     examples: Sequence[Example], comparisons: Sequence[PairwiseComparison], aspect: str, scale: Scale
-) -> Fitted:
+) -> FitResult:
     """Return the examples with a score for `aspect` if raters scored or compared them.
 
     Texts with a score keep it. The others get the unrounded joint estimate from scores and comparisons
@@ -679,17 +679,17 @@ def fit_scores(
     `comparisons` are about `aspect`, each between two examples of one group.
     """
     scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
-    estimates = _estimates(examples, scored, comparisons, scale) if comparisons else {}
+    estimates = _estimate_scores(examples, scored, comparisons, scale) if comparisons else {}
     new = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
     known = scored | new
     completed = tuple(
         replace(example, scores={**example.scores, aspect: known[example.id]}) if example.id in known else example
         for example in examples
     )
-    return Fitted(completed, tuple(_fit_notes(completed, scored, new, len(comparisons), aspect)))
+    return FitResult(completed, tuple(_fit_notes(completed, scored, new, len(comparisons), aspect)))
 
 
-def about(comparisons: Sequence[Lined], examples: Sequence[Example], aspect: str) -> list[Lined]:
+def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Example], aspect: str) -> list[LinePair]:
     """Return the comparisons about `aspect`; those without an aspect are about the only one of the file."""
     named = _aspects(comparisons, examples)
     only = next(iter(named)) if named else aspect
@@ -697,7 +697,7 @@ def about(comparisons: Sequence[Lined], examples: Sequence[Example], aspect: str
 
 
 def comparison_faults(
-    where: str, comparisons: Sequence[Lined], examples: Sequence[Example], faulty_texts: Collection[str] = ()
+    where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
 ) -> Iterator[RowError]:
     """Yield at most one fault per row: texts that cannot be compared, or a missing aspect.
 
@@ -728,12 +728,12 @@ def _fault(
     return None
 
 
-def _aspects(comparisons: Sequence[Lined], examples: Sequence[Example]) -> set[str]:
+def _aspects(comparisons: Sequence[LinePair], examples: Sequence[Example]) -> set[str]:
     named = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
     return named.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
 
 
-def _estimates(
+def _estimate_scores(
     examples: Sequence[Example], scored: Mapping[str, float], comparisons: Sequence[PairwiseComparison], scale: Scale
 ) -> dict[str, float]:
     """Return the estimated score of each compared text."""

@@ -22,7 +22,14 @@ from xml.parsers import expat
 
 from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, CellError, ReadingOptions
 from rubriclab.data.rows import EXACT_DECIMAL, RowError
-from rubriclab.data.text_files import MAX_RECORDS_SEARCHED, Numbered, broken_off, check_header, joined_header, too_long
+from rubriclab.data.text_files import (
+    MAX_RECORDS_SEARCHED,
+    RowStream,
+    check_header,
+    damage_fault,
+    join_header,
+    row_limit_error,
+)
 from rubriclab.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -42,7 +49,7 @@ MAX_UNPACKED_RATIO = 100
 DELTA_ENCODING = "DELTA_BYTE_ARRAY"
 
 
-def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> Numbered:
+def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
     """Yield the rows of a Parquet file, counted from 1.
 
     A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
@@ -68,7 +75,7 @@ def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> Numbered:
                         number += 1
                         yield number, row
     except (ArrowException, OSError) as error:
-        yield number + 1, broken_off(str(path), number, error)
+        yield number + 1, damage_fault(str(path), number, error)
 
 
 def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
@@ -289,10 +296,10 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
     filled = [(number, row) for number, row in below if any(map(_is_filled, row))]
     for number, row in filled:
         if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.longest:
-            raise too_long(str(path), f"row {number}", options.longest)
+            raise row_limit_error(str(path), f"row {number}", options.longest)
     where = f"{path}, sheet {name!r}"
     check_header(where, filled[:MAX_RECORDS_SEARCHED], options)
-    columns = joined_header(where, [row for _, row in filled[: options.header_rows]])
+    columns = join_header(where, [row for _, row in filled[: options.header_rows]])
     table = filled[options.header_rows :]
     hidden_rows = [number for number, _ in table if number in hidden["row"]]
     hidden_columns = [column for place, column in enumerate(columns, start=1) if column and place in hidden["col"]]

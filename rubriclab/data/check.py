@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rubriclab.data.annotations import Lined, PairwiseComparison, about, comparison_faults, fit_scores
+from rubriclab.data.annotations import LinePair, PairwiseComparison, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.mapping import (
     MAX_LEVEL_WORDS,
     NATIVE,
     TABLES,
     FieldMap,
     mapping_text,
-    proposed_level_scores,
-    proposed_mapping,
+    propose_level_scores,
+    propose_mapping,
 )
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import MAX_REASON, RowError
@@ -25,13 +25,13 @@ from rubriclab.models.text import (
     Example,
     Scale,
     WordScore,
+    format_score,
     is_labelled,
     labelled,
     named_annotations,
     named_reasons,
     parse_scale,
     scale_of,
-    show,
     verdict_scale,
 )
 
@@ -75,8 +75,8 @@ def training_examples(
             lists all of them); if no row has a label for `aspect`, fewer than ten have one, or all labels are equal.
         SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
-    examples, comparisons, given_scale, skipped = _sound(rows, aspect, scale, skip_faulty=skip_faulty)
-    compared = [comparison for _, comparison in about(comparisons, examples, aspect)]
+    examples, comparisons, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
+    compared = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
     rated = labelled(examples, aspect)
     if labels_needed:
         _check_any(examples, len(rated) + len(compared), aspect, rows if isinstance(rows, Rows) else None)
@@ -85,7 +85,7 @@ def training_examples(
     fitted = fit_scores(examples, compared, aspect, used_scale)
     chosen = labelled(fitted.examples, aspect)
     labels = [example.scores[aspect] for example in chosen]
-    notes = [*skipped, *not_assessed(rows, aspect)]
+    notes = [*skipped, *unassessed_notes(rows, aspect)]
     if other := len(comparisons) - len(compared):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
     notes += fitted.notes
@@ -95,7 +95,7 @@ def training_examples(
         if ties := labels.count(0.5):
             notes.append(f"texts on which raters are tied, which figures of verdicts leave out: {ties}")
     elif given_scale is None:
-        span = f"scale {show(used_scale.low)} to {show(used_scale.high)}"
+        span = f"scale {format_score(used_scale.low)} to {format_score(used_scale.high)}"
         if rated:
             notes.append(f"{span} taken from the labels; give the scale if the raters used another")
         else:
@@ -105,15 +105,15 @@ def training_examples(
             raise _unusable(examples, labels, aspect)
         why = f"rows with a score for {aspect!r}: {len(labels)}, and learning from labels needs at least {MIN_LABELS}"
         if len(labels) >= MIN_LABELS:
-            why = f"all {len(labels)} scores for {aspect!r} are {show(labels[0])}"
+            why = f"all {len(labels)} scores for {aspect!r} are {format_score(labels[0])}"
         note = f"the rubric is made without labels, and its agreement with people is unknown: {why}"
         return Training((), used_scale, (note, *notes))
     return Training(chosen, used_scale, (*_label_notes(examples, chosen, aspect), *notes, *_group_notes(chosen)))
 
 
-def _sound(
+def _select_sound(
     rows: Iterable[Example | RowError], aspect: str, scale: Scale | str | None, *, skip_faulty: bool
-) -> tuple[tuple[Example, ...], list[Lined], Scale | None, tuple[str, ...]]:
+) -> tuple[tuple[Example, ...], list[LinePair], Scale | None, tuple[str, ...]]:
     """Return the texts, the comparisons with their lines, the given scale, and a note on faulty rows."""
     placed, faults = _numbered_examples(rows)
     dropped = rows.skipped_scores if isinstance(rows, Rows) else 0
@@ -126,7 +126,7 @@ def _sound(
         verdicts = verdict_scale(values)
         given_scale = verdicts if verdicts and verdicts.same_ends(given_scale) else given_scale
     if skip_faulty:
-        placed, outside = without_invalid_ratings(placed, aspect, given_scale)
+        placed, outside = drop_invalid_ratings(placed, aspect, given_scale)
         dropped += outside
         examples = tuple(row.example for row in placed)
     faults += training_faults(placed, aspect, given_scale)
@@ -173,11 +173,11 @@ def _check_words(rated: tuple[Example, ...], scale: Scale, aspect: str) -> None:
         raise DataError(
             f"The scores for {aspect!r} are on a scale of more than two levels, but some are words for verdicts: "
             f"{', '.join(map(repr, words))}.",
-            f"Give the scores of these words: {proposed_level_scores(words)}.",
+            f"Give the scores of these words: {propose_level_scores(words)}.",
         )
 
 
-def not_assessed(rows: Iterable[Example | RowError], aspect: str) -> Iterator[str]:
+def unassessed_notes(rows: Iterable[Example | RowError], aspect: str) -> Iterator[str]:
     """Yield how many answers say that a text cannot be assessed, if there are any."""
     counts = rows.not_assessed if isinstance(rows, Rows) else {}
     fields = (f"scores.{aspect}", f"annotations.{aspect}")
@@ -205,7 +205,7 @@ def _stop_at(faults: list[RowError], words: Sequence[str]) -> None:
     start = f"{count} in the training rows; fix or remove each, since learning stops at faulty rows:"
     left_out = "or leave out these scores, or rows that have no others: `skip_faulty`"
     raise DataError(
-        "\n  ".join([start, *fault_hints(single, words), left_out, *first_of(fault_lines(single))]), faults=named
+        "\n  ".join([start, *fault_hints(single, words), left_out, *first_faults(fault_lines(single))]), faults=named
     )
 
 
@@ -217,9 +217,9 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
     if words := rows.source.choices.get(aspect) if rows else None:
         raise DataError(
             f"The answers to {aspect!r} are words without scores: {', '.join(map(repr, words[:MAX_LEVEL_WORDS]))}.",
-            f"If they are levels, give their scores: {proposed_level_scores(words) or '`level_scores`'}.",
+            f"If they are levels, give their scores: {propose_level_scores(words) or '`level_scores`'}.",
         )
-    proposed = proposed_mapping([row], aspect) if isinstance(row, Mapping) else {}
+    proposed = propose_mapping([row], aspect) if isinstance(row, Mapping) else {}
     scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
     proposal = mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
     skipped = rows.first_skipped if rows else None
@@ -239,7 +239,7 @@ def _unusable(examples: tuple[Example, ...], labels: list[float], aspect: str) -
             "Thirty are a good start.",
         )
     return DataError(
-        f"All {len(labels)} scores for {aspect!r} are {show(labels[0])}; learning needs different scores.",
+        f"All {len(labels)} scores for {aspect!r} are {format_score(labels[0])}; learning needs different scores.",
         "Add texts that the raters thought better or worse.",
     )
 
@@ -288,7 +288,7 @@ def training_faults(placed: Sequence[NumberedExample], aspect: str, scale: Scale
     return [*_duplicates(placed), *(fault for row in placed for fault in _faults_of(row, aspect, scale))]
 
 
-def without_invalid_ratings(
+def drop_invalid_ratings(
     placed: Sequence[NumberedExample], aspect: str, scale: Scale | None
 ) -> tuple[list[NumberedExample], int]:
     """Return the rows without the scores of named raters that are outside the scale, and the number of these scores."""
@@ -337,10 +337,10 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
     ]
     if aspect in example.scores:
         numbers.insert(0, (f"scores.{aspect}", example.scores[aspect]))
-    expected = f"a score from {show(scale.low)} to {show(scale.high)}" if scale else "a finite number"
+    expected = f"a score from {format_score(scale.low)} to {format_score(scale.high)}" if scale else "a finite number"
     for name, number in numbers:
         if not _is_valid(number, scale):
-            got = show(number) if math.isfinite(number) else describe(number)
+            got = format_score(number) if math.isfinite(number) else describe(number)
             yield row.fault(name, got, expected, got if math.isfinite(number) else None)
     for reason in named_reasons(example, aspect).values():
         if not isinstance(reason, str) or len(reason) > MAX_REASON:
@@ -355,7 +355,7 @@ def fault_hints(faults: Sequence[RowError], words: Sequence[str] = ()) -> list[s
     """
     outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
     faulty = [fault.word for fault in faults if fault.word]
-    proposal = proposed_level_scores([*words, *faulty]) if faulty else None
+    proposal = propose_level_scores([*words, *faulty]) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     if outside and len(outside) <= MAX_OUTSIDE:
         means = "stands for a missing value" if len(outside) == 1 else "stand for missing values"
@@ -384,7 +384,7 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
     return list(lines)
 
 
-def first_of(faults: Sequence[str]) -> list[str]:
+def first_faults(faults: Sequence[str]) -> list[str]:
     """Return the first faults, and the number of further ones."""
     more = len(faults) - MAX_FAULTS_SHOWN
     return [*faults[:MAX_FAULTS_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]

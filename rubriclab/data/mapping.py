@@ -134,7 +134,7 @@ TYPED: Final = CellRules()
 UNTYPED: Final = CellRules(typed=False)
 
 
-def proposed_level_scores(given: Iterable[str]) -> str | None:
+def propose_level_scores(given: Iterable[str]) -> str | None:
     """Return options for words among scores: scores for levels, the worst first, and missing values."""
     words = list(dict.fromkeys(word.strip().casefold() for word in given))
     if not words or len(words) > MAX_LEVEL_WORDS:
@@ -295,7 +295,7 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
     return value
 
 
-def proposed_mapping(
+def propose_mapping(
     rows: Sequence[Mapping[str, Any]], aspect: str | None = None, mapped: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
     """Return proposed columns by field, for the fields without a column of their name; empty if nothing is similar.
@@ -313,13 +313,13 @@ def proposed_mapping(
     proposal: dict[str, str] = {}
     numbers = {column for column, values in free.items() if _are_numbers(values)}
     about = _plain(aspect or "")
-    for match in (_named, _compound):
+    for match in (_find_named, _find_compound):
         for name, words in _NAMES.items():
             untaken = [column for column in free if column not in proposal.values() and _plain(column) != about]
             usable = [column for column in untaken if name not in _TEXTS or column not in numbers]
             if name not in native and name not in proposal and (column := match(usable, words.split())):
                 proposal[name] = column
-    if "output" not in proposal and "output" not in native and (column := _longest(free, proposal)):
+    if "output" not in proposal and "output" not in native and (column := _find_longest(free, proposal)):
         proposal["output"] = column
     output = proposal.get("output") or mapped.get("output", "output")
     if output not in cells and len(form_columns(cells)) > 1:
@@ -343,7 +343,7 @@ def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], t
     for name, words in _RATING_NAMES.items():
         untaken = {column: values for column, values in free.items() if column not in (*taken, *found.values())}
         few = [column for column, values in untaken.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
-        column = _named(few, words.split())
+        column = _find_named(few, words.split())
         if name not in taken and column and (repeat if name == "rater" else not _are_numbers(free[column])):
             found[name] = column
     return found
@@ -371,7 +371,7 @@ def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def is_score_name(column: str) -> bool:
     """Return whether a column is named like one of scores: `score`, `rating`, `Bewertung`."""
-    return _named([column], _SCORE_NAMES) is not None
+    return _find_named([column], _SCORE_NAMES) is not None
 
 
 def closest_column(name: str, columns: Sequence[str]) -> str | None:
@@ -392,7 +392,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", "".join(c for c in letters if not unicodedata.combining(c))).strip("-")
 
 
-def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
+def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
     from rapidfuzz import fuzz
 
     scored = [
@@ -404,13 +404,13 @@ def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
     return column if same else None
 
 
-def _compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
+def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
     """Return the first column whose last word is one of `names`, as in `customer question` or `Kundenfrage`."""
     heads = [name for name in names if len(name) >= _MIN_HEAD_LENGTH and name not in _GENERIC]
     return next((column for column in columns if _plain(column).endswith(tuple(heads))), None) if heads else None
 
 
-def _longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
+def _find_longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
     """Return the column with the longest texts that are mostly of letters, unlike dates and numbers."""
     lengths: dict[str, float] = {}
     for column, values in cells.items():
@@ -495,7 +495,7 @@ def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[s
         yield from ((f"annotations.{aspect}.{_rater(column, plain_aspect)}", column) for column in raters)
     elif len(first) == 1 < len(columns):
         yield from ((f"annotations.{aspect}.{_rater(column, *first)}", column) for column in columns)
-    elif column := _named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
+    elif column := _find_named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
         yield f"scores.{aspect}", column
     elif len(columns) > 1:
         yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
@@ -636,7 +636,7 @@ class ReadingOptions(Options):
 DEFAULTS = ReadingOptions()
 
 
-def given_options(options: ReadingOptions) -> dict[str, str]:
+def changed_options(options: ReadingOptions) -> dict[str, str]:
     """Return every reading option without its default value, as texts by name; a flag is empty."""
     given: dict[str, str] = {}
     for name in ReadingOptions.model_fields:

@@ -26,10 +26,10 @@ from rubriclab.data.annotations import (
     NAME,
     PairwiseComparison,
     comparisons_of,
-    converter,
+    export_rows,
+    find_converter,
     is_rating,
-    joined_ratings,
-    rows_of,
+    join_ratings,
 )
 from rubriclab.data.binary_files import parquet_rows, read_sheet
 from rubriclab.data.mapping import DEFAULTS, NATIVE, UTF_8, CellRules, FieldMap, Mark, ReadingOptions, SourceFormat
@@ -37,17 +37,17 @@ from rubriclab.data.rows import RowError, check_columns, example_of
 from rubriclab.data.text_files import (
     Dialect,
     Lines,
-    Numbered,
+    RowStream,
     bounded_lines,
     check_header,
     check_text,
     delimited_rows,
+    detect_encoding,
     document_rows,
-    encoding_of,
     first_records,
     json_lines,
-    lines_of,
-    sample_of,
+    read_lines,
+    read_sample,
     sniff,
 )
 from rubriclab.errors import DataError, SettingsError
@@ -220,7 +220,7 @@ class RawRows:
     """
 
     source: SourceFormat
-    numbered: Numbered
+    numbered: RowStream
     rules: CellRules
     table: bool = False
 
@@ -249,7 +249,7 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
     else:
         raw = _text(path, kind, options)
     # The rows of a pipe may come one at a time, and an export is read as a whole.
-    return _own_rows(raw, options) if path.is_file() else raw
+    return _with_annotations(raw, options) if path.is_file() else raw
 
 
 def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
@@ -267,24 +267,24 @@ def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
     numbered = enumerate(_mappings(rows, options.mapping), start=1)
     raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
     # The rows of an iterator may come one at a time, and an export is read as a whole.
-    return raw if isinstance(rows, Iterator) else _own_rows(raw, options)
+    return raw if isinstance(rows, Iterator) else _with_annotations(raw, options)
 
 
-def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
+def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
     """Return the rows, ratings of one text joined, and those of an annotation tool with annotations and reasons."""
     first = next(raw.numbered, None)
     if first is None:
         return raw
     numbered = chain([first], raw.numbered)
     if is_rating(first[1], options.mapping, raw.rules):
-        joined, details = joined_ratings(raw.source.where, numbered, options.mapping, raw.rules)
+        joined, details = join_ratings(raw.source.where, numbered, options.mapping, raw.rules)
         return replace(raw, source=replace(raw.source, tool=NAME, details=details), numbered=iter(joined))
-    convert = converter(first[1], raw.source.format)
+    convert = find_converter(first[1], raw.source.format)
     if convert is None:
         return replace(raw, numbered=numbered)
     rules = options.rules(typed=False)
     export = convert(raw.source.where, numbered)
-    rows = rows_of(export, rules)
+    rows = export_rows(export, rules)
     source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
     return RawRows(source, iter(rows), rules, table=True)
 
@@ -300,15 +300,15 @@ def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str
 def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     """Return the rows of a text file, after detecting its encoding, delimiter and decimal mark."""
     where, longest = str(path), options.longest
-    sample, complete = sample_of(path)
+    sample, complete = read_sample(path)
     check_text(where, sample)
-    encoding = options.encoding or encoding_of(where, sample, complete=complete, only_unicode=kind in JSON_LINES)
+    encoding = options.encoding or detect_encoding(where, sample, complete=complete, only_unicode=kind in JSON_LINES)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     newline = "\r" if "\r" in text and "\n" not in text else "\n"
     if kind in JSON_LINES:
         if (rows := document_rows(path, text, longest, encoding)) is not None:
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), options.rules(typed=True))
-        return _json_lines(where, lines_of(path, longest, encoding, newline), options, encoding)
+        return _json_lines(where, read_lines(path, longest, encoding, newline), options, encoding)
     if options.delimiter:
         dialect = Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
     else:
@@ -316,8 +316,8 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
         dialect = sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
     check_header(where, first_records(text.splitlines(keepends=True), dialect), options)
 
-    def numbered() -> Numbered:
-        return delimited_rows(where, lines_of(path, longest, encoding, newline), longest, dialect)
+    def numbered() -> RowStream:
+        return delimited_rows(where, read_lines(path, longest, encoding, newline), longest, dialect)
 
     def readable() -> Iterator[tuple[int, Mapping[str, Any]]]:
         with suppress(DataError):
@@ -527,7 +527,7 @@ def read(source: str | Path | Lines, options: ReadingOptions | None = None, **va
         SettingsError: for an option that is unknown, out of bounds, or does not apply to the format.
     """
     options = options or ReadingOptions(**values)
-    return _parsed(raw_rows(source, options), options)
+    return _parse(raw_rows(source, options), options)
 
 
 def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = None, **values: Any) -> Rows:
@@ -545,15 +545,15 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
             if there are no rows, or a table lacks the column of a field.
     """
     options = options or ReadingOptions(**values)
-    return _parsed(raw_table(rows, where, options), options)
+    return _parse(raw_table(rows, where, options), options)
 
 
-def rest_of(raw: RawRows, options: ReadingOptions) -> Rows:
+def read_rest(raw: RawRows, options: ReadingOptions) -> Rows:
     """Return what is left of raw rows of which the first have been read; it may be nothing."""
-    return _parsed(raw, options, begun=True)
+    return _parse(raw, options, begun=True)
 
 
-def _parsed(raw: RawRows, options: ReadingOptions, *, begun: bool = False) -> Rows:
+def _parse(raw: RawRows, options: ReadingOptions, *, begun: bool = False) -> Rows:
     where, mapping, rules = raw.source.where, options.mapping, raw.rules
 
     def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
@@ -564,7 +564,7 @@ def _parsed(raw: RawRows, options: ReadingOptions, *, begun: bool = False) -> Ro
                 check_columns(row, where, mapping)
                 is_checked = True
             is_empty = False
-            yield line, row, parsed_row(row, where, line, mapping, rules)
+            yield line, row, parse_row(row, where, line, mapping, rules)
         if is_empty:
             raise raw.source.without_rows()
 
@@ -572,7 +572,7 @@ def _parsed(raw: RawRows, options: ReadingOptions, *, begun: bool = False) -> Ro
     return Rows(raw.source, parsed, skip_faulty=skip_faulty, mapping=mapping, not_assessed=rules.not_assessed)
 
 
-def parsed_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:
+def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:
     """Return the content of a row: an example, comparisons, or a fault."""
     if isinstance(row, RowError | Example):
         return row

@@ -40,7 +40,7 @@ from rubriclab.data.mapping import (
     form_columns,
     look_up,
     mapping_text,
-    proposed_mapping,
+    propose_mapping,
 )
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
@@ -108,12 +108,12 @@ class Fields:
             raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
         if not isinstance(text, str) or isinstance(text, CellError) or is_blank(text):
             raise FieldError("output", describe(text), _A_TEXT)
-        return in_unicode("output", text)
+        return check_unicode("output", text)
 
     def text(self, name: str) -> str | None:
         """Return a source, context or reference, or `None` if it is missing or a placeholder."""
         value = self.value(name)
-        return None if self.rules.is_missing(value) else without_placeholder(self.as_text(name, value))
+        return None if self.rules.is_missing(value) else drop_placeholder(self.as_text(name, value))
 
     def as_text(self, name: str, text: Any) -> str | None:
         if text is None or text is ABSENT:
@@ -121,7 +121,7 @@ class Fields:
         if not isinstance(text, str) or isinstance(text, CellError):
             joined = " (join the parts of a list into one)" if isinstance(text, list | tuple) else ""
             raise FieldError(name, describe(text), f"a text{joined} or null")
-        return None if is_blank(text) else in_unicode(name, text)
+        return None if is_blank(text) else check_unicode(name, text)
 
     def name(self, name: str) -> str | None:
         value = self.value(name)
@@ -154,7 +154,7 @@ class Fields:
         present = [(aspect, cell) for aspect, cell in cells.items() if not self.blank(cell)]
         if any(is_blank(aspect) for aspect, _ in present):
             raise FieldError(name, "an aspect without a name", "names such as 'coherence'")
-        return [(in_unicode(name, aspect), cell) for aspect, cell in present]
+        return [(check_unicode(name, aspect), cell) for aspect, cell in present]
 
     def number(self, name: str, cell: Any, expected: str = "a finite number") -> float | None:
         """Return the number in a cell, or `None` if a rater could not assess the text."""
@@ -206,7 +206,7 @@ class Fields:
         text = cell.strip()
         if len(text) > MAX_REASON:
             raise FieldError(name, f"a text of {len(text):,} characters", f"at most {MAX_REASON:,} characters")
-        return None if is_blank(text) else in_unicode(name, text)
+        return None if is_blank(text) else check_unicode(name, text)
 
     def is_list(self, cell: Any) -> bool:
         """Return whether a cell holds several numbers or words for levels."""
@@ -223,7 +223,7 @@ class Fields:
         return f"; the columns are {', '.join(named)}{more}" if named else ""
 
 
-def without_placeholder(text: str | None) -> str | None:
+def drop_placeholder(text: str | None) -> str | None:
     """Return a source, context or reference, or `None` if it is a placeholder for an absent text.
 
     Outputs are not checked for placeholders: any output is a text to judge.
@@ -238,7 +238,7 @@ def _is_wordy(value: Any) -> bool:
     return isinstance(value, str) and any(character.isalpha() for character in value)
 
 
-def in_unicode(name: str, text: str) -> str:
+def check_unicode(name: str, text: str) -> str:
     """Return `text` if it is valid Unicode; undecodable bytes arrive as lone surrogates."""
     try:
         text.encode()
@@ -314,11 +314,11 @@ def example_of(
     example = _example(fields, field_errors)
     if example is not None and not field_errors:
         return example
-    faults = [fault_of(fault, where, line, fields) for fault in field_errors]
+    faults = [make_fault(fault, where, line, fields) for fault in field_errors]
     return replace(faults[0], more=tuple(faults[1:]), usable=example)
 
 
-def fault_of(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
+def make_fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
     """Return the fault of a row with an invalid value of a field."""
     column = fields.mapping.columns.get(error.field)
     column = column if column and look_up(fields.row, column) is not ABSENT else None
@@ -352,7 +352,7 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
                 "one text; write a row for each rating, with the columns output, rater and score."
             ) from None
         mapped = mapping.columns.get(error.field)
-        proposed = proposed_mapping([row]) if mapped is None else {}
+        proposed = propose_mapping([row]) if mapped is None else {}
         if mapped is not None or error.field not in proposed:
             proposed = {error.field: (mapped and closest_column(mapped, [str(name) for name in row])) or "COLUMN"}
         hint = f"Name the column that holds it: `mapping={mapping_text({**mapping.columns, **proposed})}`."
@@ -392,11 +392,11 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
         return None
     about = texts["source"] or texts["context"]
     shown = [named["group"], named["system"], texts["source"], texts["context"], output]
-    own_id = named["id"] or _derived("text", shown)
+    own_id = named["id"] or _derive_id("text", shown)
     return Example(
         id=own_id,
         output=output,
-        group=named["group"] or (_derived("group", about) if about else own_id),
+        group=named["group"] or (_derive_id("group", about) if about else own_id),
         source=texts["source"],
         context=texts["context"],
         reference=texts["reference"],
@@ -473,8 +473,8 @@ def _add(
             continue
         if rater in by_rater:
             raise FieldError(place, f"the rater {rater!r} twice", "one entry from each rater")
-        by_rater[in_unicode(place, rater)] = value
+        by_rater[check_unicode(place, rater)] = value
 
 
-def _derived(kind: str, content: Any) -> str:
+def _derive_id(kind: str, content: Any) -> str:
     return f"{kind}-{digest(content).removeprefix('sha256:')[:DERIVED_DIGITS]}"

@@ -26,12 +26,12 @@ import orjson
 
 from rubriclab.data.mapping import FIELDS, MAX_ROW_BYTES, UTF_8, ReadingOptions
 from rubriclab.data.rows import RowError
-from rubriclab.data.write import unescaped
+from rubriclab.data.write import unescape_cell
 from rubriclab.errors import DataError
 from rubriclab.models.characters import is_blank, preview
 
 Lines = Iterable[bytes | str]
-Numbered = Iterator[tuple[int, Any]]
+RowStream = Iterator[tuple[int, Any]]
 
 _BOM = b"\xef\xbb\xbf"
 # The first bytes of other formats, with a description and a hint.
@@ -61,7 +61,7 @@ _MIN_ZEROS, _MAX_ZEROS = 0.4, 0.05
 _MAX_ACCENTED = 0.4
 
 
-def lines_of(path: Path, longest: int = MAX_ROW_BYTES, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
+def read_lines(path: Path, longest: int = MAX_ROW_BYTES, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
     """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts.
 
     Only one line is in memory. `newline` is the end of a line.
@@ -69,7 +69,7 @@ def lines_of(path: Path, longest: int = MAX_ROW_BYTES, encoding: str = UTF_8, ne
     Raises:
         DataError: for a line of more than `longest` bytes (characters of another encoding).
     """
-    with opened(path) as stream:
+    with open_file(path) as stream:
         if encoding == UTF_8 and newline == "\n":
             yield from bounded_lines(str(path), stream, longest)
             return
@@ -78,12 +78,12 @@ def lines_of(path: Path, longest: int = MAX_ROW_BYTES, encoding: str = UTF_8, ne
             yield from bounded_lines(str(path), text, longest)
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_file(path: Path) -> IO[bytes]:
     """Open a file for reading, decompressed if its name ends in `.gz`."""
     return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb", buffering=BLOCK_BYTES)
 
 
-def sample_of(path: Path) -> tuple[bytes, bool]:
+def read_sample(path: Path) -> tuple[bytes, bool]:
     """Return the first decompressed bytes of a file, and whether no further bytes can be read.
 
     Nothing is read from a pipe or another special file, since it could not be read again.
@@ -92,7 +92,7 @@ def sample_of(path: Path) -> tuple[bytes, bool]:
     size = 0
     if not path.is_file():
         return b"", False
-    with suppress(OSError, EOFError, zlib.error), opened(path) as stream:
+    with suppress(OSError, EOFError, zlib.error), open_file(path) as stream:
         while size < SAMPLE_BYTES and (part := stream.read(min(BLOCK_BYTES, SAMPLE_BYTES - size))):
             parts.append(part)
             size += len(part)
@@ -109,27 +109,27 @@ def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
     read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
     for number, line in enumerate(read, start=1):
         if len(line) > longest:
-            raise too_long(where, f"line {number}", longest)
+            raise row_limit_error(where, f"line {number}", longest)
         yield line
 
 
-def too_long(where: str, place: str, longest: int) -> DataError:
+def row_limit_error(where: str, place: str, longest: int) -> DataError:
     return DataError(
         f"{where}: {place} has more than {longest:,} bytes, the limit of a row.",
         f"Check that it has one row per line; if so, raise the limit: `max_line_bytes={2 * longest}`.",
     )
 
 
-def json_lines(where: str, lines: Lines) -> Numbered:
+def json_lines(where: str, lines: Lines) -> RowStream:
     """Yield the rows of JSON Lines; blank lines are skipped."""
-    for number, line in numbered(where, lines):
+    for number, line in number_lines(where, lines):
         if isinstance(line, RowError):
             yield number, line
         elif line.strip():
             yield number, _json_row(where, number, line)
 
 
-def numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]]:
+def number_lines(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]]:
     """Yield numbered lines without byte order mark, and a fault if the rest is unreadable."""
     number = 0
     try:
@@ -140,7 +140,7 @@ def numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]]
                 line = line.removeprefix(_BOM)
             yield number, line
     except (OSError, EOFError, zlib.error) as error:
-        yield number + 1, broken_off(where, number, error)
+        yield number + 1, damage_fault(where, number, error)
 
 
 def check_text(where: str, content: bytes, others: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
@@ -154,7 +154,7 @@ def check_text(where: str, content: bytes, others: Mapping[bytes, tuple[str, str
             raise DataError(f"{where} is {name}, not lines of text in UTF-8;", hint)
 
 
-def broken_off(where: str, number: int, error: Exception) -> RowError:
+def damage_fault(where: str, number: int, error: Exception) -> RowError:
     reason = " ".join(str(error).split()).rstrip(".")
     if number == 0:
         raise DataError(
@@ -173,13 +173,13 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
     except UnicodeDecodeError as error:
         around = line[max(0, error.start - 10) : error.end + 10].strip()
         return RowError(where, number, None, f"bytes that are not UTF-8, in {around!r}", "JSON in UTF-8")
-    if (row := with_infinite_numbers(line)) is not None:
+    if (row := parse_infinite_numbers(line)) is not None:
         return row
     ending = "" if line.endswith(b"\n") else "; the last line is incomplete"
     return RowError(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
 
 
-def with_infinite_numbers(content: bytes) -> Any:
+def parse_infinite_numbers(content: bytes) -> Any:
     """Return parsed JSON with NaN or Infinity, which Python writes but JSON lacks, so that an error can name the field.
 
     `None` for other content, also if it is valid JSON.
@@ -195,7 +195,7 @@ def with_infinite_numbers(content: bytes) -> Any:
     return row
 
 
-def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
+def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
     """Return Python's name of the encoding of a file that begins with `sample`.
 
     A byte order mark decides; then zero bytes (UTF-16); then whether the bytes are UTF-8. With as many
@@ -256,11 +256,11 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
             return None
     content = b""
     # JSON Lines that end early are read up to there.
-    with suppress(OSError, EOFError, zlib.error), opened(path) as stream:
+    with suppress(OSError, EOFError, zlib.error), open_file(path) as stream:
         content = stream.read(longest + 1)
     if len(content) > longest:
         if is_list:
-            raise too_long(str(path), "the list of JSON objects", longest)
+            raise row_limit_error(str(path), "the list of JSON objects", longest)
         return None
     try:
         text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
@@ -370,14 +370,14 @@ def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]
     return round(share, 1), usual
 
 
-def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> Numbered:
+def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> RowStream:
     """Yield the rows of a text file with a header, as texts by column; blank lines and unnamed columns are skipped.
 
     Raises:
         DataError: if the header cannot be used, or a record over several lines takes more than `longest` bytes.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
-    source = numbered(where, lines)
+    source = number_lines(where, lines)
     for _ in range(max(dialect.skipped, int(dialect.named))):
         next(source, None)
     records = _records(where, source, longest, dialect.delimiter)
@@ -387,7 +387,7 @@ def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, diale
     for cells in header:
         if isinstance(cells, RowError):
             raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
-    columns = joined_header(where, [cells for cells in header if not isinstance(cells, RowError)])
+    columns = join_header(where, [cells for cells in header if not isinstance(cells, RowError)])
     others = [mark for mark in ",;\t|" if len(columns) == 1 and mark in columns[0] and mark != dialect.delimiter]
     if others:
         raise DataError(
@@ -401,7 +401,7 @@ def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, diale
             yield number, RowError(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
         else:
             named = zip(columns, cells, strict=True)
-            yield number, {column: unescaped(cell, dialect.delimiter) for column, cell in named if column}
+            yield number, {column: unescape_cell(cell, dialect.delimiter) for column, cell in named if column}
 
 
 def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
@@ -413,7 +413,7 @@ def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, lis
     return [(number, cells) for number, cells in found if not isinstance(cells, RowError)]
 
 
-def joined_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
+def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     """Return the names of the columns, those of several header rows joined by dots; empty ones for unnamed columns.
 
     In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells.
@@ -464,7 +464,7 @@ def _records(
                 return
             size += len(line) + (LINE_OVERHEAD if len(taken) > 1 else 0)
             if size > longest:
-                raise too_long(where, f"the CSV row that begins in line {taken[0][0]}", longest)
+                raise row_limit_error(where, f"the CSV row that begins in line {taken[0][0]}", longest)
             yield line.decode("utf-8", "surrogateescape")
 
     while True:

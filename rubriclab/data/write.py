@@ -141,7 +141,7 @@ def check_writable(path: str | Path) -> None:
 
 
 @contextmanager
-def writing_table(
+def table_writer(
     path: str | Path,
     *,
     always: bool = False,
@@ -163,7 +163,7 @@ def writing_table(
         columns: dict[str, Kind | None] = {}
 
         def add(row: Mapping[str, Any]) -> None:
-            flat = flattened(row)
+            flat = flatten(row)
             for column, cell in flat.items():
                 columns[column] = _common(columns.get(column), cell)
             spool.write(orjson.dumps(flat, default=str, option=orjson.OPT_APPEND_NEWLINE))
@@ -177,20 +177,20 @@ def writing_table(
                 _write(Path(path), kinds, (orjson.loads(line) for line in spool), dialect, legend)
 
 
-def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with a cell for each nested value: dotted names for objects, JSON for lists."""
     cells: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
-            cells |= {f"{name}.{inner}": cell for inner, cell in flattened(value).items()}
+            cells |= {f"{name}.{inner}": cell for inner, cell in flatten(value).items()}
         elif isinstance(value, list | tuple):
             cells[str(name)] = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
         else:
-            cells[str(name)] = valid_text(value)
+            cells[str(name)] = replace_surrogates(value)
     return cells
 
 
-def valid_text(value: Any) -> Any:
+def replace_surrogates(value: Any) -> Any:
     """Return a value with text that can be encoded; undecodable bytes become question marks."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
@@ -204,7 +204,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     """
     check_writable(path)
     if table_kind(path):
-        with writing_table(path, always=True) as add:
+        with table_writer(path, always=True) as add:
             for row in rows:
                 add(row)
         return
@@ -217,7 +217,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
 def json_line(row: Mapping[str, Any]) -> bytes:
     """Return a row as a line of JSON."""
     # A CSV cell may contain bytes that are not UTF-8, in a column that is not a field.
-    valid = {name: valid_text(cell) for name, cell in row.items()}
+    valid = {name: replace_surrogates(cell) for name, cell in row.items()}
     return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
 
@@ -258,7 +258,7 @@ def _write_delimited(
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     encoding = "utf-8-sig" if dialect.byte_order_mark else "utf-8"
     with opened(path, "wt", encoding=encoding, newline="") as text:
-        safe = partial(escaped, delimiter=dialect.delimiter, decimal_comma=dialect.decimal_comma)
+        safe = partial(escape_cell, delimiter=dialect.delimiter, decimal_comma=dialect.decimal_comma)
         writer = csv.writer(text, delimiter=dialect.delimiter)
         writer.writerow(map(safe, columns))
         writer.writerows([safe(row.get(column)) for column in columns] for row in rows)
@@ -320,8 +320,8 @@ def _write_parquet(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mappi
             writer.write_table(pa.table(cells, schema=schema))
 
 
-def escaped(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> Any:
-    """Return a cell for a CSV or TSV file, a text so that no spreadsheet runs it; `unescaped` restores it."""
+def escape_cell(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> Any:
+    """Return a cell for a CSV or TSV file, a text so that no spreadsheet runs it; `unescape_cell` restores it."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         return int(cell)
     if isinstance(cell, float) and decimal_comma:
@@ -331,15 +331,15 @@ def escaped(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> 
     return cell
 
 
-def unescaped(cell: str, delimiter: str) -> str:
-    """Return the text that `escaped` made a cell from."""
+def unescape_cell(cell: str, delimiter: str) -> str:
+    """Return the text that `escape_cell` made a cell from."""
     return _ESCAPED[delimiter not in _OTHERS].sub("", cell) if "'" in cell else cell
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
     """Return rows as the text of a CSV file."""
     lines = io.StringIO()
-    csv.writer(lines).writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    csv.writer(lines).writerows([escape_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return lines.getvalue()
 
 

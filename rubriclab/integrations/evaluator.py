@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from rubriclab.data.annotations import Answer, AskedQuestion, aspects_about, questions_of
+from rubriclab.data.annotations import Answer, QuestionFormat, aspects_about, classify_questions
 from rubriclab.data.mapping import UNTYPED
 from rubriclab.errors import DataError, UserError
 from rubriclab.judges.stack import recorded_name
@@ -16,7 +16,7 @@ from rubriclab.lab import Lab
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.characters import one_line
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import show
+from rubriclab.models.text import format_score
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike
 from rubriclab.report import describe
@@ -189,7 +189,7 @@ def criterion_result(part: CriterionScore, rubric: Rubric, most: int | None = No
 
 def scale_of(rubric: Rubric) -> str:
     """Return the ends of the scale of a rubric's scores, as `1 to 5`."""
-    return f"{show(rubric.scores_on.low)} to {show(rubric.scores_on.high)}"
+    return f"{format_score(rubric.scores_on.low)} to {format_score(rubric.scores_on.high)}"
 
 
 @contextmanager
@@ -263,7 +263,7 @@ def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Anno
     if no rater is known, the annotations are a list. Rows without annotations stay as they are.
 
     Numbers and words are scores, and a comment among them is kept in the field `answers`, by aspect and rater; see
-    `questions_of`. The comments of an aspect without scores are reasons for the aspect that its name
+    `classify_questions`. The comments of an aspect without scores are reasons for the aspect that its name
     contains, or else for every aspect that the rater scored in the text; a comment whose rater did not score it is kept
     in `answers` too.
 
@@ -273,7 +273,7 @@ def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Anno
     """
     given = list(annotations)
     answers = (Answer(each.aspect, each.rater or "", each.score) for each in given)
-    questions = questions_of(answers, UNTYPED)
+    questions = classify_questions(answers, UNTYPED)
     by_text: dict[str, dict[int, Annotation]] = {}
     for number, each in enumerate(given, start=1):
         by_text.setdefault(each.text, {})[number] = each
@@ -286,7 +286,7 @@ def _unused(name: str, used: Collection[str | None]) -> str:
     return name
 
 
-def _fields(annotations: Mapping[int, Annotation], questions: Mapping[str, AskedQuestion]) -> dict[str, Any]:
+def _fields(annotations: Mapping[int, Annotation], questions: Mapping[str, QuestionFormat]) -> dict[str, Any]:
     scores: dict[str, dict[str, Annotation]] = {}
     comments: dict[tuple[str, str], Annotation] = {}
     left: list[Annotation] = []

@@ -24,7 +24,7 @@ from rubriclab.lab import Lab
 from rubriclab.models.characters import count, describe
 from rubriclab.models.version import Version
 from rubriclab.ops.scores import Scores
-from rubriclab.store.tables import moved
+from rubriclab.store.tables import resolve_store
 
 # Columns of labels, which an estimator takes from `y`.
 LABELS = ("scores", "annotations")
@@ -128,7 +128,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             **(self.learn_options or {}),
         }
         # Absolute, so that a copy in a process with another working folder finds it.
-        self.store_ = None if self.store is None else moved(os.fspath(self.store), Path.cwd())
+        self.store_ = None if self.store is None else resolve_store(os.fspath(self.store), Path.cwd())
         with self._lab() as lab:
             self.version_: Version = lab.learn(rows, **options)
         return self

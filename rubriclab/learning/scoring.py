@@ -40,7 +40,7 @@ from rubriclab.models.text import (
     Assignment,
     Example,
     Scale,
-    show,
+    format_score,
     task_words,
 )
 from rubriclab.prompts.render import inert
@@ -551,7 +551,7 @@ class OrderAgreement:
         if self.difference is None:
             return "two orders of the texts in a call: no text has a score in both"
         about = f"{self.calls} calls with {self.texts} texts" if self.calls > 1 else f"1 call with {self.texts} texts"
-        parts = [f"the scores differ by {show(self.difference)} points on average"]
+        parts = [f"the scores differ by {format_score(self.difference)} points on average"]
         if self.spearman is not None:
             parts.insert(0, f"Spearman {self.spearman:.2f} within calls")
         if self.first_over_last is not None:

@@ -50,7 +50,7 @@ from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
-from rubriclab.models.text import Assignment, Example, Scale, Units, show
+from rubriclab.models.text import Assignment, Example, Scale, Units, format_score
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, pearson
@@ -309,7 +309,7 @@ def scorer(form: ScoreFormat) -> ScoreFunction:
 
 
 def _shares(shares: Mapping[float, float]) -> str:
-    return ", ".join(f"{show(score)}: {share:.0%}" for score, share in sorted(shares.items()) if share >= 0.005)
+    return ", ".join(f"{format_score(score)}: {share:.0%}" for score, share in sorted(shares.items()) if share >= 0.005)
 
 
 class BaselineSettings(HolisticSettings):

@@ -23,7 +23,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rubriclab.errors import ChecklistError, LiteratureError
-from rubriclab.models.base import FrozenModel, Unreadable, content_path, parse_json, read_file, text_of
+from rubriclab.models.base import FrozenModel, Unreadable, content_path, decode_text, parse_json, read_file
 from rubriclab.models.text import Material, Units, Words
 from rubriclab.pydantic_errors import faults, first_fault, has_wrong_names
 
@@ -190,7 +190,7 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
         ChecklistError: if it is not JSON in UTF-8, or has fields that are missing, unknown or wrong; names each.
     """
     try:
-        raw = parse_json(text_of(content))
+        raw = parse_json(decode_text(content))
     except Unreadable as error:
         raise ChecklistError(f"{where} is no checklist: {error}.", "A checklist is one JSON object.") from None
     if not isinstance(raw, dict):
@@ -276,7 +276,7 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
         LiteratureError: if the file or one of its entries cannot be used; names the file and the entry.
     """
     try:
-        entries = parse_json(text_of(read_file(file)))
+        entries = parse_json(decode_text(read_file(file)))
     except Unreadable as error:
         raise LiteratureError(f"The findings file {file} cannot be read: {error}.", _FINDINGS_EXAMPLE) from None
     if not isinstance(entries, list):

@@ -137,10 +137,10 @@ def digest(value: Any) -> str:
 
 def digest_text(text: str) -> str:
     """Return the digest of `text`; lone surrogates are allowed."""
-    return PREFIX + hashlib.sha256(encoded(text)).hexdigest()
+    return PREFIX + hashlib.sha256(encode_text(text)).hexdigest()
 
 
-def encoded(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """Return `text` in UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
 
@@ -221,7 +221,7 @@ def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
             content = file.read(most + 1)
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from None
-    return _within(content, most)
+    return _limit_size(content, most)
 
 
 def check_regular(path: Path) -> None:
@@ -250,10 +250,10 @@ def read_stdin(most: int = MAX_BYTES) -> bytes:
     Raises:
         Unreadable: if that is more than `most` bytes.
     """
-    return _within(sys.stdin.buffer.read(most + 1), most)
+    return _limit_size(sys.stdin.buffer.read(most + 1), most)
 
 
-def text_of(content: bytes) -> str:
+def decode_text(content: bytes) -> str:
     """Return the text of UTF-8 content, without a byte order mark.
 
     Raises:
@@ -284,7 +284,7 @@ def parse_json(text: str) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=_each_key_once, parse_constant=refuse, parse_float=finite)
     except RecursionError:
-        raise _too_deep() from None
+        raise _depth_error() from None
     except ValueError as error:
         raise Unreadable(f"it is not JSON: {one_line(str(error))[:MAX_PARSER_MESSAGE]}") from None
     _check_parts(value)
@@ -297,18 +297,18 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     Raises:
         Unreadable: if it is not TOML.
     """
-    text = text_of(content)
+    text = decode_text(content)
     try:
         value = tomllib.loads(text)
     except RecursionError:
-        raise _too_deep() from None
+        raise _depth_error() from None
     except ValueError as error:
         raise Unreadable(f"it is not valid TOML: {one_line(str(error))[:MAX_PARSER_MESSAGE]}") from None
     _check_parts(value)
     return value
 
 
-def _within(content: bytes, most: int) -> bytes:
+def _limit_size(content: bytes, most: int) -> bytes:
     if len(content) > most:
         raise Unreadable(f"it has more than {most:,} bytes")
     return content
@@ -319,7 +319,7 @@ def _check_parts(value: Any) -> None:
     level, depth = [value], 0
     while level:
         if depth > MAX_DEPTH:
-            raise _too_deep()
+            raise _depth_error()
         depth, parts = depth + 1, list[Any]()
         for part in level:
             if isinstance(part, str):
@@ -334,7 +334,7 @@ def _check_parts(value: Any) -> None:
         level = parts
 
 
-def _too_deep() -> Unreadable:
+def _depth_error() -> Unreadable:
     return Unreadable(f"its objects and lists are nested more than {MAX_DEPTH} levels deep")
 
 

@@ -200,7 +200,7 @@ class Item:
         return self.text, self.again
 
 
-def deal(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
+def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
     """Return what a rater judges, in order; one item in ten comes a second time, at least five items later.
 
     Everything is drawn from digests of the rater's name and the texts, so a rater gets the same order every time. The

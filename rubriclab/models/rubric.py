@@ -20,7 +20,7 @@ from rubriclab.models.base import (
     digest,
 )
 from rubriclab.models.characters import describe
-from rubriclab.models.text import Aspect, Material, Scale, Units, Words, show
+from rubriclab.models.text import Aspect, Material, Scale, Units, Words, format_score
 
 FORMAT: Literal[1] = 1
 
@@ -310,7 +310,7 @@ def _wording(criterion: Criterion) -> dict[str, JsonValue]:
         "statement": criterion.statement,
         "weight": criterion.weight,
     }
-    wording |= {f"level {show(level.score)}": level.description for level in criterion.levels}
+    wording |= {f"level {format_score(level.score)}": level.description for level in criterion.levels}
     if criterion.question:
         question = criterion.question
         wording |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}

@@ -261,7 +261,7 @@ class Scale(BaseModel):
         return (self.low, self.high) == (other.low, other.high)
 
     def anchors(self) -> tuple[float, ...]:
-        """Return the scores that a criterion describes in words, in ascending order, rounded as by `show`.
+        """Return the scores that a criterion describes in words, in ascending order, rounded as by `format_score`.
 
         A judge repeats them as shown: 0.3, not 0.30000000000000004.
         """
@@ -270,7 +270,7 @@ class Scale(BaseModel):
             return tuple(self.low + step for step in range(int(steps) + 1))
         if self.whole and steps == 1:
             return (self.low, self.high)
-        return tuple(float(show(self.low + steps * step / (ANCHORS - 1))) for step in range(ANCHORS))
+        return tuple(float(format_score(self.low + steps * step / (ANCHORS - 1))) for step in range(ANCHORS))
 
     @property
     def between(self) -> bool:
@@ -282,10 +282,10 @@ class Scale(BaseModel):
         if self.names:
             return f"0 (certainly {self.names[0]!r}) to 1 (certainly {self.names[1]!r}), decimals allowed"
         numbers = "whole numbers only" if self.whole else "decimals allowed"
-        return f"{show(self.low)} (lowest) to {show(self.high)} (highest), {numbers}"
+        return f"{format_score(self.low)} (lowest) to {format_score(self.high)} (highest), {numbers}"
 
 
-def show(score: float) -> str:
+def format_score(score: float) -> str:
     """Return a score with up to three decimals: `4`, not `4.0`."""
     return f"{score:z.3f}".rstrip("0").rstrip(".")
 
@@ -350,13 +350,13 @@ def _all_whole(labels: Iterable[float]) -> bool:
     return bool(labels) and all(float(label).is_integer() for label in labels)
 
 
-def _seen(text: str) -> str:
+def _check_visible(text: str) -> str:
     if is_blank(text):
         raise ValueError("a text was expected, got only invisible characters")
     return text
 
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_seen)]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_check_visible)]
 
 
 class Aspect(BaseModel):

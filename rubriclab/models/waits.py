@@ -9,7 +9,7 @@ import time
 LONG_WAIT = 5.0
 REPEAT_AFTER = 600.0
 
-_told: dict[str, float] = {}
+_last_warnings: dict[str, float] = {}
 
 
 def log_wait(log: logging.Logger, seconds: float, reason: str, detail: str = "") -> None:
@@ -21,7 +21,7 @@ def log_wait(log: logging.Logger, seconds: float, reason: str, detail: str = "")
         detail: what else there is to say about this wait.
     """
     now = time.monotonic()
-    long = seconds >= LONG_WAIT and now - _told.get(reason, -REPEAT_AFTER) >= REPEAT_AFTER
+    long = seconds >= LONG_WAIT and now - _last_warnings.get(reason, -REPEAT_AFTER) >= REPEAT_AFTER
     if long:
-        _told[reason] = now
+        _last_warnings[reason] = now
     log.log(logging.WARNING if long else logging.INFO, "waiting %.1f s for %s%s", seconds, reason, detail)

@@ -18,28 +18,28 @@ from rubriclab.data.annotations import PairwiseComparison, comparison_faults
 from rubriclab.data.check import (
     MIN_LABELS,
     NumberedExample,
+    drop_invalid_ratings,
     fault_hints,
     fault_lines,
-    first_of,
+    first_faults,
     training_examples,
     training_faults,
-    without_invalid_ratings,
 )
 from rubriclab.data.mapping import (
     ABSENT,
     FIELDS,
     TABLES,
     SourceFormat,
-    given_options,
+    changed_options,
     is_score_name,
     look_up,
     mapping_text,
     output_columns,
     parse_mapping,
-    proposed_mapping,
+    propose_mapping,
     rated_aspects,
 )
-from rubriclab.data.readers import ParsedRow, RawRows, Rows, parsed_row, raw_rows, raw_table
+from rubriclab.data.readers import ParsedRow, RawRows, Rows, parse_row, raw_rows, raw_table
 from rubriclab.data.rows import RowError, check_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
@@ -249,14 +249,14 @@ class _Reading:
         checked = tuple(check_aspect(examples, name, scale if name == chosen else None) for name in aspects)
         single = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
         skipped = len({fault.line for fault in single}) if self.options.skip_faulty else 0
-        lines = [] if self.options.skip_faulty else first_of(fault_lines(single))
+        lines = [] if self.options.skip_faulty else first_faults(fault_lines(single))
         self.problems += lines
         notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample), *self._comments(aspects)]
         column = self.options.mapping.columns.get("aspect", "aspect")
         if (rated := rated_aspects(self.sample, column)) and not examples and chosen not in rated:
             notes.append(f"the column {column!r} names the aspects {', '.join(map(repr, rated))}")
         if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
-            notes += [f"left out: {line}" for line in first_of(fault_lines(left_out))]
+            notes += [f"left out: {line}" for line in first_faults(fault_lines(left_out))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(single)
@@ -287,7 +287,7 @@ class _Reading:
         """Find the faults of readable rows; with `skip_faulty`, leave the faulty rows and scores out."""
         scale = self._scale(self._examples(), chosen)
         if self.options.skip_faulty and chosen:
-            self.placed, outside = without_invalid_ratings(self.placed, chosen, scale)
+            self.placed, outside = drop_invalid_ratings(self.placed, chosen, scale)
             self.skipped_scores += outside
         if chosen and chosen in aspects:
             self.faults += training_faults(self.placed, chosen, scale)
@@ -307,7 +307,7 @@ class _Reading:
                 if self.raw.table and len(self.sample) == 1 and readable:
                     readable = self._check_columns(row)
             if readable:
-                self._add(line, parsed_row(row, where, line, mapping, rules))
+                self._add(line, parse_row(row, where, line, mapping, rules))
         self._propose()
         if not self.rows and not self.problems:
             self.problems.append(self.raw.source.without_rows().text)
@@ -351,7 +351,7 @@ class _Reading:
     def _propose(self) -> None:
         given = self.options.mapping.columns
         aspect = self.options.aspect
-        new = proposed_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
+        new = propose_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
         if new:
             self.proposal = mapping_text({**given, **new})
 
@@ -398,7 +398,7 @@ class _Reading:
     def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> str:
         """Return the command to run next: learning if there are enough labels, else scoring."""
         name = str(data) if isinstance(data, str | Path) else ""
-        given = given_options(self.options)
+        given = changed_options(self.options)
         labels = next((each.labels for each in aspects if each.aspect == chosen), 0)
         if chosen and labels + len(self.compared) >= MIN_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
@@ -417,13 +417,13 @@ def _typed(operation: str, file: str, options: Mapping[str, str]) -> str:
 
 def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
     """Return the proposed mapping, with scores of an aspect still to be named if no column is known to hold scores."""
-    found = proposed_mapping(rows, mapped=given)
+    found = propose_mapping(rows, mapped=given)
     if named := rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
-        return dict(pair for aspect in named for pair in proposed_mapping(rows, aspect, given).items())
+        return dict(pair for aspect in named for pair in propose_mapping(rows, aspect, given).items())
     columns = {str(column) for row in rows for column in row}
     if any(name.partition(".")[0] in TABLES for name in (*given, *columns)):
         return found
-    scores = {name: column for name, column in proposed_mapping(rows, ASPECT, given).items() if name not in found}
+    scores = {name: column for name, column in propose_mapping(rows, ASPECT, given).items() if name not in found}
     return {
         **found,
         **{name: column for name, column in scores.items() if name.startswith("annotations.") or is_score_name(column)},
@@ -543,7 +543,7 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     if faults and not options.skip_faulty:
         named = [str(fault) for fault in faults]
         raise DataError(
-            "\n  ".join([f"{count(len(named), 'faulty row')}:", *first_of(named)]),
+            "\n  ".join([f"{count(len(named), 'faulty row')}:", *first_faults(named)]),
             "Fix them, or leave them out: `skip_faulty`.",
             faults=named,
         )

@@ -47,7 +47,7 @@ from rubriclab.learning.scoring import Score
 from rubriclab.models.base import FrozenModel, digest
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, Scale, labelled, show, text_digest
+from rubriclab.models.text import Example, Scale, format_score, labelled, text_digest
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import (
     Data,
@@ -793,12 +793,13 @@ def _sides_of_drift(
     threshold = middle if options.flip_at is None else options.flip_at
     if not rubrics.scale.contains(threshold):
         raise SettingsError(
-            f"`flip_at={show(threshold)}` is not on the scale of {first.ref}, {rubrics.scale.describe()};",
+            f"`flip_at={format_score(threshold)}` is not on the scale of {first.ref}, {rubrics.scale.describe()};",
             "no text could cross it.",
         )
     _notify_scorers(workspace, rubrics, scorers)
     if options.flip_at is None:
-        workspace.notify(f"texts flip at {show(middle)}, the middle of the scale (`flip_at` sets another score)")
+        at = f"{format_score(middle)}, the middle of the scale"
+        workspace.notify(f"texts flip at {at} (`flip_at` sets another score)")
     return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
 
 

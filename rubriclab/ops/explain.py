@@ -13,9 +13,9 @@ from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.aggregation import average_score, combine
 from rubriclab.models.base import (
     Unreadable,
+    decode_text,
     read_file,
     read_stdin,
-    text_of,
 )
 from rubriclab.models.characters import did_you_mean, listed
 from rubriclab.models.text import Example
@@ -219,7 +219,7 @@ def _chosen(rows: Any, data: Data, name: str | None) -> Example:
 
 def _plain_text(path: str) -> str:
     try:
-        text = text_of(read_stdin() if path == "-" else read_file(Path(path))).strip()
+        text = decode_text(read_stdin() if path == "-" else read_file(Path(path))).strip()
     except Unreadable as error:
         raise DataError(f"{path} cannot be read: {error}.", "Give the path of a text file.") from None
     if not text:

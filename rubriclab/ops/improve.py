@@ -45,7 +45,7 @@ from rubriclab.learning.scoring import (
 )
 from rubriclab.methods.prompting import Number, Whole
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, show, split_sentences
+from rubriclab.models.text import Example, format_score, split_sentences
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, row_count, rows_of
 from rubriclab.ops.options import ImproveOptions
@@ -452,7 +452,7 @@ def _accepted_gain(before: Score, after: Score, origins: Origins) -> tuple[float
     """Return the rise of the score, and the scores in words; `None` if they are not comparable."""
     if before.score is None or after.score is None:
         return None, f"the judge gives no score: {after.unscored}"
-    scores = f"the judge: {show(before.score)} to {show(after.score)}"
+    scores = f"the judge: {format_score(before.score)} to {format_score(after.score)}"
     if reason := incomparable(before, after, origins):
         return None, f"{scores}, but {reason}"
     return after.score - before.score, scores

@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rubriclab.data.annotations import about, comparison_faults, fit_scores
-from rubriclab.data.check import not_assessed
+from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
+from rubriclab.data.check import unassessed_notes
 from rubriclab.data.mapping import (
     ABSENT,
     FIELDS,
@@ -18,7 +18,7 @@ from rubriclab.data.mapping import (
     ReadingOptions,
     look_up,
     mapping_text,
-    proposed_mapping,
+    propose_mapping,
 )
 from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
@@ -100,7 +100,7 @@ def usable_texts(
             notify(f"left out: {row}")
     examples, aspects = tuple(row for row in read_rows if isinstance(row, Example)), tuple(aspects)
     for note in chain.from_iterable(
-        not_assessed(rows, aspect) for aspect in dict.fromkeys(name for name, _ in aspects)
+        unassessed_notes(rows, aspect) for aspect in dict.fromkeys(name for name, _ in aspects)
     ):
         notify(note)
     return _with_compared(examples, rows, aspects, notify)
@@ -150,7 +150,7 @@ def _with_compared(
     faulty = {fault.line for fault in faults}
     usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty]
     for aspect, scale in aspects:
-        compared = [comparison for _, comparison in about(usable, examples, aspect)]
+        compared = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
         fitted = fit_scores(examples, compared, aspect, scale)
         examples = fitted.examples
         for line in fitted.notes:
@@ -288,7 +288,7 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
     columns = {field: column for field, column in mapping.columns.items() if field not in missing}
     cells = row if isinstance(row, Mapping) else {}
     free = {column: cell for column, cell in cells.items() if column not in columns.values()}
-    named = proposed_mapping([{c: v for c, v in free.items() if str(c).partition(".")[0] not in (*FIELDS, *TABLES)}])
+    named = propose_mapping([{c: v for c, v in free.items() if str(c).partition(".")[0] not in (*FIELDS, *TABLES)}])
     for field in missing:
         other: ShownField = "source" if field == "context" else "context"
         used = columns.get(other) or (other if other in cells else None)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from rubriclab.data.annotations import PairwiseComparison, about, comparison_faults
+from rubriclab.data.annotations import PairwiseComparison, comparison_faults, select_comparisons
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -36,7 +36,7 @@ from rubriclab.models.judgment import (
     RaterAgreement,
     RaterProgress,
     TextToJudge,
-    deal,
+    arrange_items,
     progress_of,
     rater_agreement,
 )
@@ -307,7 +307,7 @@ class Labeling:
     def _of_rater(self, rater: str) -> Mapping[str, Item]:
         with self._lock:
             if rater not in self._dealt:
-                self._dealt[rater] = {_name(rater, item): item for item in deal(self.texts, rater)}
+                self._dealt[rater] = {_name(rater, item): item for item in arrange_items(self.texts, rater)}
             return self._dealt[rater]
 
     def _value(self, submission: Submission) -> float | None:
@@ -370,7 +370,8 @@ def _texts(
         raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
-    return tuple(texts.values()), tuple(comparison for _, comparison in about(rows.comparisons, examples, aspect))
+    comparisons = select_comparisons(rows.comparisons, examples, aspect)
+    return tuple(texts.values()), tuple(comparison for _, comparison in comparisons)
 
 
 # The rater of labels that a file has without a rater's name.

@@ -40,8 +40,8 @@ from rubriclab.models.base import (
     MAX_WORDING_LENGTH,
     Unreadable,
     content_path,
+    decode_text,
     read_file,
-    text_of,
 )
 from rubriclab.models.characters import close_match, did_you_mean, is_blank
 from rubriclab.models.text import (
@@ -95,7 +95,7 @@ def read_paper(path: Path) -> Paper:
     try:
         content = read_file(path, MOST_BYTES)
         is_pdf = b"%PDF-" in content[:1024]
-        texts = _pdf_texts(content) if is_pdf else text_of(content).split("\f")
+        texts = _pdf_texts(content) if is_pdf else decode_text(content).split("\f")
     except Unreadable as error:
         hint = "A paper is a PDF with a text layer, or a text file in UTF-8."
         raise LiteratureError(f"{path} cannot be read: {error}.", hint) from None

@@ -28,10 +28,10 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
 from rubriclab.ops.workspace import JudgeChoice, Workspace, end_other_tasks
 from rubriclab.store.tables import (
-    address,
+    database_url,
     in_memory,
     is_remote,
-    moved,
+    resolve_store,
 )
 
 # Calls of a `RunState` that may wait at a time.
@@ -322,7 +322,7 @@ def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
     for name, given in alone.items():
         if given:
             raise SettingsError(f"{several}: `{name}` works in one process only;", "leave one of them out.")
-    if in_memory(address(work.location)):
+    if in_memory(database_url(work.location)):
         raise SettingsError(
             f"{several}: the store is in memory, where other processes cannot read it;",
             "use a file, or leave `workers` out.",
@@ -360,7 +360,7 @@ async def score_on_ray(
     # Not asked, but whatever is wrong with the judge or the store is reported as in one process.
     work.judge(choice)
     folder = Path.cwd()
-    store = moved(str(work.location), folder) if work.location else str(address(None).database)
+    store = resolve_store(str(work.location), folder) if work.location else str(database_url(None).database)
     options = _share_of(work.options, workers, limited=makes_requests(choice.spec))
     job = RayJob(store, rubric, name, choice, options, folder)
     with _cluster(cluster, workers):

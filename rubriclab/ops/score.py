@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 import orjson
 
 from rubriclab.data.mapping import FIELDS, NATIVE, ReadingOptions
-from rubriclab.data.readers import RawRows, Rows, parsed_row, raw_rows, rest_of
+from rubriclab.data.readers import RawRows, Rows, parse_row, raw_rows, read_rest
 from rubriclab.data.rows import FieldError, Fields, RowError
 from rubriclab.data.write import json_line, table_kind
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
@@ -42,8 +42,8 @@ from rubriclab.models.text import (
     Assignment,
     Example,
     find_aspect,
+    format_score,
     parse_scale,
-    show,
     task_words,
 )
 from rubriclab.models.version import Effort, Version
@@ -522,7 +522,7 @@ def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> None:
             scoring.count(scored)
             scoring.counts.answers += answers
             scoring.counts.answers_missing += missing
-    scoring.rest = rest_of(raw, scoring.options)
+    scoring.rest = read_rest(raw, scoring.options)
     if is_finished and any(True for _ in scoring.rest):
         raise _unknown(output)
     if note := raw.source.note():
@@ -570,7 +570,7 @@ def _next_example(written: Mapping[str, Any], raw: RawRows, scoring: Scoring, pl
     """Take the next row of the texts that is scored, which has to be the one that `written` is of; return its text."""
     where, options = raw.source.where, scoring.options
     for line, row in raw.numbered:
-        parsed = parsed_row(row, where, line, options.mapping, raw.rules)
+        parsed = parse_row(row, where, line, options.mapping, raw.rules)
         if _is_of(written, row, line):
             return parsed if isinstance(parsed, Example) else None
         left_out = isinstance(parsed, RowError) and options.skip_faulty and parsed.usable is None
@@ -732,7 +732,7 @@ class TextScorer:
             raise SettingsError(f"The threshold is {short(threshold)}, not a number.", "Give a score on the scale.")
         scale = self.rubric.scores_on
         if not scale.low <= threshold <= scale.high:
-            ends = f"{show(scale.low)} to {show(scale.high)}"
+            ends = f"{format_score(scale.low)} to {format_score(scale.high)}"
             raise SettingsError(
                 f"The threshold {threshold} is not on the scale of {self.name}, {ends}.", "Give a score on that scale."
             )

@@ -15,9 +15,9 @@ from rubriclab.judges.batch import BatchModel, OpenBatch
 from rubriclab.judges.stack import PREFIX, recorded_name
 from rubriclab.models.base import (
     Unreadable,
+    decode_text,
     read_file,
     read_stdin,
-    text_of,
 )
 from rubriclab.models.rubric import Criterion, CriterionKind, Rubric
 from rubriclab.models.version import Outcome, TrainingRecord, Validation, Version
@@ -202,7 +202,7 @@ def read_pack_file(path: str) -> Pack:
         PackError: if there is none.
     """
     try:
-        text = text_of(read_stdin() if path == "-" else read_file(Path(path)))
+        text = decode_text(read_stdin() if path == "-" else read_file(Path(path)))
     except Unreadable as error:
         raise PackError(
             f"{path} cannot be read: {error}.", "Give the path of a pack, which this writes: rubriclab export"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from pydantic import BaseModel
 
 from rubriclab.models.base import digest, digest_text
-from rubriclab.models.text import show
+from rubriclab.models.text import format_score
 from rubriclab.prompts.prompt import (
     KeyedReply,
     Prompt,
@@ -242,7 +242,7 @@ def _environment() -> Environment:
     loader = FunctionLoader(lambda name: (FOLDER / name).read_text("utf-8"))
     environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["fenced"] = fenced
-    environment.filters["show"] = show
+    environment.filters["show"] = format_score
     return environment
 
 

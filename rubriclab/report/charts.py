@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubriclab.models.characters import count, plain
-from rubriclab.models.text import Scale, show
+from rubriclab.models.text import Scale, format_score
 from rubriclab.stats.intervals import Interval
 
 # More numbers than this and one touch each other on the narrowest strip.
@@ -208,4 +208,4 @@ def _up(axis: Axis, value: float) -> float:
 
 
 def _number(value: float) -> str:
-    return show(value).replace("-", "\N{MINUS SIGN}")
+    return format_score(value).replace("-", "\N{MINUS SIGN}")

@@ -14,7 +14,7 @@ from rubriclab.models.rubric import (
     Part,
     Rubric,
 )
-from rubriclab.models.text import show
+from rubriclab.models.text import format_score
 from rubriclab.report import describe, wording
 from rubriclab.report.model import (
     Block,
@@ -94,7 +94,7 @@ def statement(criterion: Criterion) -> Paragraph:
 
 def levels(criterion: Criterion) -> Pairs:
     """Return what a text of each level looks like."""
-    return Pairs(tuple((show(level.score), quoted(level.description)) for level in criterion.levels))
+    return Pairs(tuple((format_score(level.score), quoted(level.description)) for level in criterion.levels))
 
 
 def _criterion(criterion: Criterion, rubric: Rubric, term: Term | None) -> Iterator[Block]:
@@ -110,7 +110,7 @@ def _criterion(criterion: Criterion, rubric: Rubric, term: Term | None) -> Itera
         yield Paragraph(describe.carried(criterion))
         shown = tuple(
             (
-                show(round(text.score, 2)),
+                format_score(round(text.score, 2)),
                 line(quoted(text.example, "quiet"), quoted(wording.excerpt(text.output, EXCERPT))),
             )
             for text in texts

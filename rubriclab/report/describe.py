@@ -15,7 +15,7 @@ from rubriclab.models.rubric import (
     Part,
     Rubric,
 )
-from rubriclab.models.text import Scale, show
+from rubriclab.models.text import Scale, format_score
 from rubriclab.models.version import Provenance
 from rubriclab.report.model import Words, quoted
 from rubriclab.report.wording import counted, excerpt, figure
@@ -57,7 +57,7 @@ def judge(version: Version) -> str:
 def scales(rubric: Rubric) -> str:
     """Return the scale of the scores, and that of the criteria if it differs."""
     if rubric.aggregation and rubric.scale.whole and rubric.scores_on.same_ends(rubric.scale):
-        ends = f"{show(rubric.scale.low)} (lowest) to {show(rubric.scale.high)} (highest)"
+        ends = f"{format_score(rubric.scale.low)} (lowest) to {format_score(rubric.scale.high)} (highest)"
         return f"{ends}; ratings are whole numbers, scores are not"
     if rubric.scores_on.same_ends(rubric.scale):
         return rubric.scale.describe()
@@ -204,7 +204,7 @@ def question_weight(part: Part, question: Criterion, terms: Mapping[str, Term]) 
     if question.id in terms:
         return weighing(terms[question.id])
     same = len({each.weight for each in part.criteria if each.question}) == 1
-    return "" if same else f"weight {show(round(question.weight, 2))}"
+    return "" if same else f"weight {format_score(round(question.weight, 2))}"
 
 
 def correlation_name(rubric: Rubric) -> str:
@@ -219,7 +219,7 @@ def evaluator_agreement(criterion: Criterion, correlation: str, term: Term | Non
         return f"{weighing(term)}; {agreement}"
     if criterion.kind == "score":
         return agreement if criterion.evidence.judged else ""
-    return f"weight {show(criterion.weight)}; {agreement}"
+    return f"weight {format_score(criterion.weight)}; {agreement}"
 
 
 def training_correlation(evidence: Evidence, correlation: str) -> str:
@@ -259,7 +259,7 @@ def answered(part: CriterionScore | Cell, criterion: Criterion | None, *, whole:
     if part.score is None:
         return "none" if part.applies else "n/a"
     if criterion is None or criterion.question is None or part.score not in (0, 1) or not whole:
-        return show(round(part.score, 2))
+        return format_score(round(part.score, 2))
     better = criterion.question.better
     return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
 
@@ -271,12 +271,12 @@ def label(score: float, scale: Scale) -> str:
 
 def rounded(score: float | None) -> str:
     """Return a score to two decimals, or `none`."""
-    return "none" if score is None else show(round(score, 2))
+    return "none" if score is None else format_score(round(score, 2))
 
 
 def score_interval(ends: tuple[float, float]) -> str:
     """Return the interval of a score, as `[2.5, 3.75]`."""
-    low, high = (show(round(end, 2)) for end in ends)
+    low, high = (format_score(round(end, 2)) for end in ends)
     return f"[{low}, {high}]"
 
 

@@ -31,7 +31,7 @@ from markupsafe import Markup, escape
 
 from rubriclab.errors import UserError
 from rubriclab.models.characters import one_line, plain
-from rubriclab.models.text import show
+from rubriclab.models.text import format_score
 from rubriclab.report.wording import cut, figure, interval, lines
 from rubriclab.stats.intervals import Interval
 
@@ -205,7 +205,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"q": q, "prose": prose}
-    environment.globals |= vars(wording) | {"Interval": Interval, "rounded": describe.rounded, "show": show}
+    environment.globals |= vars(wording) | {"Interval": Interval, "rounded": describe.rounded, "show": format_score}
     environment.globals |= {
         each.__name__: each for each in (badge, facts, head, number, one_line, p_value, row, signed)
     }

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from rubriclab.learning.paired_scores import AnchorLook, Comparison
 from rubriclab.models.characters import asked_at, count
-from rubriclab.models.text import show
+from rubriclab.models.text import format_score
 from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import describe, wording
@@ -95,9 +95,9 @@ def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
     words, tone = BADGES[check.outcome]
     if check.allowed is None:
         return {"within": "no significant drop", "beyond": "worse"}.get(check.outcome, words), tone, ""
-    found = "an undefined figure" if check.value is None else show(round(check.value, 4))
+    found = "an undefined figure" if check.value is None else format_score(round(check.value, 4))
     figures = LIMITS["max_human_drop" if human else check.limit].format(found)
-    return words, tone, f"{figures}, limit {show(check.allowed)}"
+    return words, tone, f"{figures}, limit {format_score(check.allowed)}"
 
 
 def change_sentence(comparison: Comparison) -> str:
@@ -117,7 +117,7 @@ def change_sentence(comparison: Comparison) -> str:
         return f"{changed} With so few groups there is no interval: give outputs for more sources."
     if comparison.max_drop is None:
         return changed
-    limit = f"a drop of {show(comparison.max_drop)}"
+    limit = f"a drop of {format_score(comparison.max_drop)}"
     meaning = {
         "within": f"The interval excludes more than {limit}.",
         "beyond": f"The whole interval lies beyond {limit}.",
@@ -175,7 +175,7 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
         found=result,
         pairs=_facts_of_source(result),
         distribution=lambda aspect: wording.excerpt(
-            ", ".join(f"{show(value)}: {number}" for value, number in aspect.distribution.items()), 60
+            ", ".join(f"{format_score(value)}: {number}" for value, number in aspect.distribution.items()), 60
         ),
         commands=check_commands(result) if commands else (),
     )
@@ -224,7 +224,7 @@ def check_row(result: CheckResult) -> dict[str, Any]:
         {
             **asdict(aspect),
             "scale": aspect.scale.model_dump(mode="json") if aspect.scale else None,
-            "distribution": {show(value): number for value, number in aspect.distribution.items()},
+            "distribution": {format_score(value): number for value, number in aspect.distribution.items()},
         }
         for aspect in result.aspects
     ]
@@ -454,7 +454,7 @@ def why(planned: SelectedText) -> str:
 def _unusual(unusual: UnusualRating) -> str:
     title, question = describe.title(unusual.criterion, PLAN_TITLE), unusual.criterion.question
     if question is None:
-        rating, usual = (show(round(value, 1)) for value in (unusual.rating, unusual.mean))
+        rating, usual = (format_score(round(value, 1)) for value in (unusual.rating, unusual.mean))
         return f"“{title}”: {rating} here, {usual} on average so far"
     # A score of a question says whether its answer speaks for the text, not whether it is yes.
     spoke, share = unusual.rating >= 0.5, unusual.mean if unusual.rating >= 0.5 else 1 - unusual.mean

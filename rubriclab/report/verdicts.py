@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.models.characters import count
-from rubriclab.models.text import show
+from rubriclab.models.text import format_score
 from rubriclab.models.version import (
     VERDICTS,
     WHOLE,
@@ -115,7 +115,7 @@ def name(evaluator: EvaluatorAgreement) -> str:
 
 def calls(number: float) -> str:
     """Return calls per text, with one decimal where they are no whole number; with two below one call."""
-    return show(round(number, 1 if number >= 1 else 2))
+    return format_score(round(number, 1 if number >= 1 else 2))
 
 
 def basis(validation: Validation) -> str:

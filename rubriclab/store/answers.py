@@ -38,13 +38,13 @@ from rubriclab.store.tables import (
     TIMEOUT,
     AnswerRow,
     BatchRow,
-    autocommitting,
-    change,
-    guarded,
+    autocommit_connection,
+    execute_change,
+    fetch_rows,
     is_sqlite,
     now,
-    rows_of,
-    shown,
+    show_url,
+    translate_errors,
 )
 
 _ANSWERS = METADATA.tables[AnswerRow.__tablename__]
@@ -74,7 +74,7 @@ class AnswerTable:
             DamagedAnswer: if the reply is not as it was written.
             StoreError: if the database fails.
         """
-        rows = rows_of(self._engine, _REPLY, {"wanted": digest})
+        rows = fetch_rows(self._engine, _REPLY, {"wanted": digest})
         return read_reply(digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
     def put(self, digest: str, reply: dict[str, Any]) -> bool:
@@ -94,7 +94,7 @@ class AnswerTable:
             "model": one_line(model)[:NAME] if isinstance(model := reply.get("model"), str) else None,
         }
         try:
-            return change(self._engine, _INSERT, row) == 1
+            return execute_change(self._engine, _INSERT, row) == 1
         except IntegrityError:
             return False
 
@@ -106,20 +106,20 @@ class AnswerTable:
         """
         if not self._may_insert:
             raise StoreError(
-                f"The store {shown(self._engine.url)} is read-only and lacks an answer that is needed; no request was "
-                "made, since the reply could not be cached.",
+                f"The store {show_url(self._engine.url)} is read-only and lacks an answer that is needed; no request "
+                "was made, since the reply could not be cached.",
                 "Use a writable store, or a copy of this one.",
             )
 
     @cached_property
     def _may_insert(self) -> bool:
         if self._engine.dialect.name == "postgresql":
-            return bool(rows_of(self._engine, _PRIVILEGE)[0][0])
+            return bool(fetch_rows(self._engine, _PRIVILEGE)[0][0])
         return not self._read_only
 
     def count(self) -> int:
         """Return the number of cached answers."""
-        return int(rows_of(self._engine, _COUNT)[0][0])
+        return int(fetch_rows(self._engine, _COUNT)[0][0])
 
 
 def answer_digest(digest: str, text: str) -> str:
@@ -175,7 +175,7 @@ class BatchTable:
         """
         packed = b"".join(bytes.fromhex(digest.removeprefix(PREFIX)) for digest in batch.requests)
         values = {name: getattr(batch, name) for name in _COLUMNS if name != "requests"}
-        change(self._engine, _INSERT_BATCH, {**values, "requests": packed})
+        execute_change(self._engine, _INSERT_BATCH, {**values, "requests": packed})
 
     def set_id(self, key: str, batch_id: str) -> None:
         """Store the provider's id of a batch.
@@ -183,7 +183,7 @@ class BatchTable:
         Raises:
             StoreError: if the database fails.
         """
-        change(self._engine, _SET_ID, {"wanted": key, "made": batch_id})
+        execute_change(self._engine, _SET_ID, {"wanted": key, "made": batch_id})
 
     def remove(self, key: str) -> None:
         """Remove a batch, if it is there.
@@ -191,7 +191,7 @@ class BatchTable:
         Raises:
             StoreError: if the database fails.
         """
-        change(self._engine, _REMOVE, {"wanted": key})
+        execute_change(self._engine, _REMOVE, {"wanted": key})
 
     def open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
         """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first.
@@ -199,8 +199,8 @@ class BatchTable:
         Raises:
             StoreError: if the database fails.
         """
-        rows = rows_of(self._engine, _ALL) if judge is None else rows_of(self._engine, _OF_JUDGE, {"wanted": judge})
-        return tuple(_read(row) for row in rows)
+        query, values = (_ALL, None) if judge is None else (_OF_JUDGE, {"wanted": judge})
+        return tuple(_read(row) for row in fetch_rows(self._engine, query, values))
 
 
 def _read(row: Row[Any]) -> OpenBatch:
@@ -285,7 +285,7 @@ def sizes(connection: Connection) -> Iterator[KindSize]:
         yield from sorted(found, key=lambda size: (-size.rows, size.model is None, size.model))
 
 
-def space_of(connection: Connection) -> Space:
+def measure_space(connection: Connection) -> Space:
     """Return the space that the database takes."""
     if connection.dialect.name == "sqlite":
         pages, free, size = (
@@ -311,7 +311,7 @@ def vacuum(engine: Engine) -> None:
         StoreError: for a database of another kind.
         StoreUnavailable: if another process uses the store, or the disk is full.
     """
-    with guarded(engine.url), autocommitting(engine) as connection:
+    with translate_errors(engine.url), autocommit_connection(engine) as connection:
         if is_sqlite(engine.url):
             connection.exec_driver_sql("VACUUM")
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all()
@@ -324,7 +324,7 @@ def vacuum(engine: Engine) -> None:
                 connection.exec_driver_sql("RESET lock_timeout")
         else:
             raise StoreError(
-                f"The store {shown(engine.url)} is neither SQLite nor PostgreSQL; expected one of these to vacuum.",
+                f"The store {show_url(engine.url)} is neither SQLite nor PostgreSQL; expected one of these to vacuum.",
                 "Use the tools of this database.",
             )
 

@@ -26,7 +26,7 @@ from rubriclab.models.base import (
     canonical,
     digest,
     digest_text,
-    encoded,
+    encode_text,
     first_bounds_fault,
 )
 from rubriclab.models.judgment import HumanJudgment
@@ -39,10 +39,10 @@ from rubriclab.store.answers import (
     KindSize,
     Pruned,
     Space,
+    measure_space,
     prune_step,
     read_reply,
     sizes,
-    space_of,
     vacuum,
 )
 from rubriclab.store.tables import (
@@ -53,17 +53,17 @@ from rubriclab.store.tables import (
     TagRow,
     TrainingRow,
     VersionRow,
-    address,
-    file_of,
-    guarded,
+    database_url,
+    format_time,
     is_sqlite,
     make_engine,
     may_write,
     now,
-    prepare,
-    shown,
-    stored_time,
-    writing,
+    prepare_schema,
+    show_url,
+    sqlite_file,
+    translate_errors,
+    with_write_lock,
 )
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -115,13 +115,13 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
         StoreError: if it cannot be opened: no database, no driver, no access, no tables in a read-only file, or the
             schema of another version of rubriclab.
     """
-    place = address(where)
-    file = file_of(place)
+    place = database_url(where)
+    file = sqlite_file(place)
     if file and not file.exists() and (access == "read" or not create):
-        raise NoStore(f"The store {shown(place)} does not exist.", "Learn a rubric first: rubriclab learn")
+        raise NoStore(f"The store {show_url(place)} does not exist.", "Learn a rubric first: rubriclab learn")
     writable = may_write(place)
     if access == "write" and not writable:
-        raise _read_only(shown(place))
+        raise _read_only(show_url(place))
     return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 
@@ -136,14 +136,14 @@ class Store:
     def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:
         """Open the store; see `open_store`. `read_only` is for SQLite files."""
         self._read_only = read_only
-        self._engine = make_engine(address(where), read_only=read_only)
+        self._engine = make_engine(database_url(where), read_only=read_only)
         self._versions_by_record: dict[str, Version] = {}
         try:
-            prepare(self._engine, read_only=read_only)
+            prepare_schema(self._engine, read_only=read_only)
         except BaseException:
             self.close()
             raise
-        self._inode = _inode(file_of(self._engine.url))
+        self._inode = _inode(sqlite_file(self._engine.url))
 
     def __enter__(self) -> Self:
         return self
@@ -158,7 +158,7 @@ class Store:
     @property
     def place(self) -> str:
         """The path or address of the store, without a password."""
-        return shown(self._engine.url)
+        return show_url(self._engine.url)
 
     def check_file(self) -> None:
         """Check that the SQLite file is still the one that was opened: what is written to a removed one is lost.
@@ -166,7 +166,7 @@ class Store:
         Raises:
             StoreUnavailable: if it was removed or replaced.
         """
-        if _inode(file_of(self._engine.url)) != self._inode:
+        if _inode(sqlite_file(self._engine.url)) != self._inode:
             raise StoreUnavailable(
                 f"The store {self.place} was removed or replaced while it was open.", "Put it back, and open it again."
             )
@@ -229,7 +229,7 @@ class Store:
                 effort=effort_content,
                 parent_name=parent_row.name if parent_row else None,
                 parent_number=parent_row.number if parent_row else None,
-                created=stored_time(origin.created) if origin else now(),
+                created=format_time(origin.created) if origin else now(),
                 record_digest="",
                 origin=origin.ref if origin else LEARNED,
             )
@@ -392,12 +392,12 @@ class Store:
         """Return the rows and bytes of every kind, and the space of the whole database. Every row is read."""
         with self._session() as session:
             connection = session.connection()
-            return tuple(sizes(connection)), space_of(connection)
+            return tuple(sizes(connection)), measure_space(connection)
 
     def space(self) -> Space:
         """Return the space that the database takes."""
         with self._session() as session:
-            return space_of(session.connection())
+            return measure_space(session.connection())
 
     def prune(self, before: datetime, *, dry_run: bool = False) -> Iterator[Pruned]:
         """Remove cached answers in steps, each a transaction, and yield what every step removed.
@@ -409,7 +409,7 @@ class Store:
         Raises:
             StoreError: if the store is read-only and this is no dry run, or the database fails.
         """
-        stored, step = stored_time(before), Pruned()
+        stored, step = format_time(before), Pruned()
         while True:
             after = step.last
             if dry_run:
@@ -478,7 +478,7 @@ class Store:
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
-        with guarded(self._engine.url), Session(self._engine) as session:
+        with translate_errors(self._engine.url), Session(self._engine) as session:
             yield session
 
     def _write(self, work: Callable[[Session], Result]) -> Result:
@@ -486,7 +486,7 @@ class Store:
         self.check_writable()
         for _ in range(MAX_ATTEMPTS):
             try:
-                with guarded(self._engine.url), Session(writing(self._engine)) as session:
+                with translate_errors(self._engine.url), Session(with_write_lock(self._engine)) as session:
                     result = work(session)
                     session.commit()
                     return result
@@ -542,7 +542,7 @@ def _packed(record: TrainingRecord) -> tuple[str, bytes]:
     hashed, compressor = hashlib.sha256(), zlib.compressobj()
     parts = []
     try:
-        for part in map(encoded, record.content()):
+        for part in map(encode_text, record.content()):
             hashed.update(part)
             parts.append(compressor.compress(part))
     except ValueError as error:
@@ -645,12 +645,12 @@ def _find_row(session: Session, reference: str) -> VersionRow:
     ref = parse_ref(reference)
     newest = _newest_row(session, ref.name)
     if newest is None:
-        raise _unknown(f"The store holds no rubric {ref.name!r};", ref.name, _names(session), "no rubric at all")
+        raise _not_found(f"The store holds no rubric {ref.name!r};", ref.name, _names(session), "no rubric at all")
     if ref.tag is not None:
         tag = session.get(TagRow, (ref.name, ref.tag))
         if tag is None:
             tags = tuple(sorted(session.exec(select(TagRow.tag).where(TagRow.name == ref.name))))
-            raise _unknown(f"{ref.name} has no tag {ref.tag!r};", ref.tag, tags, "no tag at all")
+            raise _not_found(f"{ref.name} has no tag {ref.tag!r};", ref.tag, tags, "no tag at all")
         return session.get_one(VersionRow, (ref.name, tag.number))
     row = session.get(VersionRow, (ref.name, ref.number)) if ref.number else newest
     if row is None:
@@ -668,7 +668,7 @@ def _names(session: Session) -> tuple[str, ...]:
     return tuple(sorted(session.exec(select(VersionRow.name).distinct())))
 
 
-def _unknown(message: str, wanted: str, known: tuple[str, ...], nothing: str) -> NotInStore:
+def _not_found(message: str, wanted: str, known: tuple[str, ...], nothing: str) -> NotInStore:
     from rapidfuzz import process
 
     close = process.extractOne(wanted, known, score_cutoff=70)
@@ -682,7 +682,7 @@ def _problems(session: Session) -> Iterator[Problem]:
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubrics.add(row.digest)
         yield from _mismatch(f"rubric {row.digest}", "its content", digest_text(row.content), row.digest)
-        yield from _fault(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
+        yield from _attempt(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
     rows = _rows(session, VersionRow, VersionRow.name, VersionRow.number)
     versions = {(row.name, row.number): row for row in rows}
     for name, newest in dict(versions.keys()).items():
@@ -696,7 +696,7 @@ def _problems(session: Session) -> Iterator[Problem]:
     for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
         yield from _confirmation_problems(confirmation, versions)
     for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
-        yield from _fault(f"judgment {judgment.id}", _read_judgment, judgment)
+        yield from _attempt(f"judgment {judgment.id}", _read_judgment, judgment)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
@@ -717,7 +717,7 @@ def _training_problems(row: TrainingRow, versions: Collection[tuple[str, int]]) 
         yield Problem(where, error.message)
     else:
         yield from _mismatch(where, "its content", digest_text(content), row.digest)
-        yield from _fault(where, _read, TrainingRecord, content, "its content")
+        yield from _attempt(where, _read, TrainingRecord, content, "its content")
 
 
 def _confirmation_problems(row: ConfirmationRow, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
@@ -734,8 +734,8 @@ def _version_problems(
     if row.rubric_digest not in rubrics:
         yield Problem(row.ref, f"its rubric {row.rubric_digest} is missing")
     yield from _mismatch(row.ref, "its provenance", digest_text(row.provenance), row.provenance_digest)
-    yield from _fault(row.ref, _read, Provenance, row.provenance, "its provenance")
-    yield from _fault(row.ref, _read, Effort, row.effort, "its effort")
+    yield from _attempt(row.ref, _read, Provenance, row.provenance, "its provenance")
+    yield from _attempt(row.ref, _read, Effort, row.effort, "its effort")
     parent = versions.get((row.parent_name, row.parent_number)) if row.parent_name and row.parent_number else None
     if row.parent and not parent:
         yield Problem(row.ref, f"its parent {row.parent} does not exist")
@@ -753,7 +753,7 @@ def _mismatch(where: str, what: str, actual: str, expected: str) -> Iterator[Pro
         yield Problem(where, f"{what} has the digest {actual} instead of {expected}")
 
 
-def _fault(where: str, attempt: Callable[..., object], *arguments: object) -> Iterator[Problem]:
+def _attempt(where: str, attempt: Callable[..., object], *arguments: object) -> Iterator[Problem]:
     try:
         attempt(*arguments)
     except StoreError as error:

@@ -54,7 +54,7 @@ Values = Mapping[str, str | bytes | None]
 TIMEOUT = 30
 
 
-def address(where: str | Path | None) -> URL:
+def database_url(where: str | Path | None) -> URL:
     """Return the database URL of `where`: a URL, a path to an SQLite file, or `None` for the user's own store.
 
     Raises:
@@ -67,7 +67,7 @@ def address(where: str | Path | None) -> URL:
     try:
         url = make_url(where)
     except (ArgumentError, ValueError):
-        raise _not_understood() from None
+        raise _address_error() from None
     if is_sqlite(url) and (url.query or (url.database or "").startswith("file:")):
         # SQLite's URIs could override the access mode.
         raise StoreError("The store's address has options for SQLite.", "Write the path of its file alone.")
@@ -75,7 +75,7 @@ def address(where: str | Path | None) -> URL:
     return url.set(drivername="postgresql+psycopg") if is_postgresql else url
 
 
-def moved(where: str, folder: Path) -> str:
+def resolve_store(where: str, folder: Path) -> str:
     """Return `where` with the relative path of an SQLite file, alone or in a URL, resolved against `folder`.
 
     Raises:
@@ -83,13 +83,13 @@ def moved(where: str, folder: Path) -> str:
     """
     if "://" not in where:
         return str(folder / Path(where).expanduser())
-    url = address(where)
+    url = database_url(where)
     if not is_sqlite(url) or in_memory(url):
         return where
     return url.set(database=str(folder / str(url.database))).render_as_string(hide_password=False)
 
 
-def shown(url: URL) -> str:
+def show_url(url: URL) -> str:
     """Return `url` for messages: a path for SQLite, otherwise without password and options."""
     return url.database or ":memory:" if is_sqlite(url) else str(url.set(query={}))
 
@@ -98,9 +98,9 @@ def is_remote(where: str | Path | None) -> bool:
     """Return whether calls to the store at `where` wait for a network; an SQLite file answers faster than that.
 
     Raises:
-        StoreError: as `address` does.
+        StoreError: as `database_url` does.
     """
-    return not is_sqlite(address(where))
+    return not is_sqlite(database_url(where))
 
 
 def is_sqlite(url: URL) -> bool:
@@ -113,7 +113,7 @@ def in_memory(url: URL) -> bool:
     return is_sqlite(url) and url.database in (None, "", ":memory:")
 
 
-def file_of(url: URL) -> Path | None:
+def sqlite_file(url: URL) -> Path | None:
     """Return the SQLite file that `url` names; `None` for other databases."""
     return Path(str(url.database)) if is_sqlite(url) and not in_memory(url) else None
 
@@ -123,7 +123,7 @@ def may_write(url: URL) -> bool:
 
     SQLite needs write access to the folder too, for its write-ahead log.
     """
-    file = file_of(url)
+    file = sqlite_file(url)
     if file is None or not file.exists():
         return True
     return os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK)
@@ -135,21 +135,21 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
     Raises:
         StoreError: if the folders cannot be made, or the database's driver is not installed.
     """
-    file = file_of(url)
+    file = sqlite_file(url)
     try:
         if file and read_only:
             return _sqlite_reading(url, file)
         return _sqlite(url, file) if is_sqlite(url) else create_engine(url, pool_pre_ping=True)
     except ArgumentError as error:
         if not isinstance(error, NoSuchModuleError):
-            raise _not_understood() from None
-        raise _no_driver(url, error) from None
+            raise _address_error() from None
+        raise _driver_error(url, error) from None
     except ImportError as error:
-        raise _no_driver(url, error) from None
+        raise _driver_error(url, error) from None
 
 
 @contextmanager
-def guarded(url: URL) -> Iterator[None]:
+def translate_errors(url: URL) -> Iterator[None]:
     """Turn database errors into StoreUnavailable, except for key conflicts, which the caller resolves."""
     try:
         yield
@@ -157,7 +157,7 @@ def guarded(url: URL) -> Iterator[None]:
         raise
     except DBAPIError as error:
         raise StoreUnavailable(
-            f"The store {shown(url)} cannot be used: {reason(error)}.",
+            f"The store {show_url(url)} cannot be used: {reason(error)}.",
             "Check that `store` names a store and that its disk has space; replace a damaged one by a copy.",
         ) from error
 
@@ -167,7 +167,7 @@ def reason(error: DBAPIError) -> str:
     return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0].removesuffix(".")
 
 
-def writing(engine: Engine) -> Engine:
+def with_write_lock(engine: Engine) -> Engine:
     """Return `engine` with transactions that take SQLite's write lock at the start.
 
     A transaction that reads first and takes the lock later fails if another process has written in between.
@@ -175,43 +175,43 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(writes=True)
 
 
-def rows_of(engine: Engine, statement: Select[Any], values: Values | None = None) -> Sequence[Row[Any]]:
+def fetch_rows(engine: Engine, statement: Select[Any], values: Values | None = None) -> Sequence[Row[Any]]:
     """Return the rows of a query.
 
     Raises:
         StoreUnavailable: if the database fails.
     """
-    with guarded(engine.url), autocommitting(engine) as connection:
+    with translate_errors(engine.url), autocommit_connection(engine) as connection:
         return connection.execute(statement, values).all()
 
 
-def change(engine: Engine, statement: UpdateBase, values: Values | None = None) -> int:
+def execute_change(engine: Engine, statement: UpdateBase, values: Values | None = None) -> int:
     """Return the number of rows written or deleted, which is committed.
 
     Raises:
         IntegrityError: if a key exists.
         StoreUnavailable: if the database fails.
     """
-    with guarded(engine.url), autocommitting(engine) as connection:
+    with translate_errors(engine.url), autocommit_connection(engine) as connection:
         return connection.execute(statement.execution_options(preserve_rowcount=True), values).rowcount
 
 
-def autocommitting(engine: Engine) -> Connection:
+def autocommit_connection(engine: Engine) -> Connection:
     """Return a connection of `engine` on which every statement commits."""
     if is_sqlite(engine.url):
         return engine.connect().execution_options(autocommit=True)
     return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
 
 
-def _not_understood() -> StoreError:
+def _address_error() -> StoreError:
     # The address is not repeated, since it may contain a password.
     return StoreError("The store's address is not understood.", "Write a path, or a URL: postgresql://user@host/name.")
 
 
-def _no_driver(url: URL, error: Exception) -> StoreError:
+def _driver_error(url: URL, error: Exception) -> StoreError:
     is_postgresql = url.drivername == "postgresql+psycopg"
     hint = "pip install 'rubriclab[postgresql]'" if is_postgresql else "the driver that such an address needs."
-    return StoreError(f"No driver for {shown(url)} is installed ({error}).", f"Install it: {hint}")
+    return StoreError(f"No driver for {show_url(url)} is installed ({error}).", f"Install it: {hint}")
 
 
 def _sqlite(url: URL, file: Path | None) -> Engine:
@@ -228,7 +228,7 @@ def _sqlite(url: URL, file: Path | None) -> Engine:
         # SQLite will report an error of the file.
         if file and not file.parent.is_dir():
             raise StoreError(
-                f"The folder of {shown(url)} cannot be made: {error.strerror}.",
+                f"The folder of {show_url(url)} cannot be made: {error.strerror}.",
                 "Give a place that you may write to: `store=PATH`.",
             ) from None
     # Python's sqlite3 begins transactions only before writes; SQLAlchemy's events begin all of them.
@@ -276,7 +276,7 @@ def _begin(connection: Connection) -> None:
     except OperationalError as error:
         if "locked" not in str(error.orig):
             raise
-        log_wait(_log, LONG_WAIT, "another process that writes to the store", f" {shown(connection.engine.url)}")
+        log_wait(_log, LONG_WAIT, "another process that writes to the store", f" {show_url(connection.engine.url)}")
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * (TIMEOUT - LONG_WAIT):.0f}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -302,10 +302,10 @@ METADATA = MetaData(
 
 def now() -> str:
     """Return the current time as it is stored."""
-    return stored_time(datetime.now(UTC))
+    return format_time(datetime.now(UTC))
 
 
-def stored_time(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """Return a time with a zone in UTC as ISO 8601, the form of all stored times, since SQLite has no type for them."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
@@ -471,7 +471,7 @@ IMMUTABLE = {
 LOCK = 0x72_75_62_72_69_63
 
 
-def prepare(engine: Engine, *, read_only: bool = False) -> None:
+def prepare_schema(engine: Engine, *, read_only: bool = False) -> None:
     """Create the schema in the database of `engine` if it has none. Several processes may do so at once.
 
     The file of a `read_only` engine gets it too if it is writable.
@@ -480,7 +480,7 @@ def prepare(engine: Engine, *, read_only: bool = False) -> None:
         StoreError: if the database cannot be opened, is no database, was written by another version of rubriclab, or
             has no schema and is not writable.
     """
-    with guarded(engine.url):
+    with translate_errors(engine.url):
         with engine.connect() as connection:
             done = is_current(connection)
         if done:
@@ -493,7 +493,7 @@ def prepare(engine: Engine, *, read_only: bool = False) -> None:
             writable.dispose()
         else:
             raise StoreError(
-                f"The store {shown(engine.url)} has no tables; expected schema {SCHEMA!r}. It is read-only here.",
+                f"The store {show_url(engine.url)} has no tables; expected schema {SCHEMA!r}. It is read-only here.",
                 "Open it once where it can be written, or use a copy: `store=COPY`.",
             )
 
@@ -509,14 +509,14 @@ def is_current(connection: Connection) -> bool:
     number = connection.execute(select(SCHEMA_TABLE.c.number)).scalar()
     if number != SCHEMA:
         raise StoreError(
-            f"The store {shown(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}.",
+            f"The store {show_url(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}.",
             "It was written by another version of rubriclab: use that one, or another store: `store=PATH`.",
         )
     return True
 
 
 def _create_tables(engine: Engine) -> None:
-    with writing(engine).begin() as connection:
+    with with_write_lock(engine).begin() as connection:
         dialect = connection.dialect.name
         if dialect == "postgresql":
             # Other processes wait until the transaction ends; on SQLite the write lock does that.

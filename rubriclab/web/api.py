@@ -36,7 +36,7 @@ from rubriclab.judges.connect import is_language_model
 from rubriclab.judges.metrics import BUCKETS, Metrics
 from rubriclab.judges.providers import load_litellm
 from rubriclab.judges.stack import Ledger, RedactingJudge
-from rubriclab.models.base import Unreadable, read_file, text_of
+from rubriclab.models.base import Unreadable, decode_text, read_file
 from rubriclab.models.characters import describe, one_line, preview
 from rubriclab.ops.inputs import repeated_id
 from rubriclab.ops.options import ScoreOptions, ServeOptions
@@ -558,7 +558,7 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
 
 def _lines(file: str | Path) -> list[str]:
     try:
-        return text_of(read_file(Path(file), MOST_BYTES)).splitlines()
+        return decode_text(read_file(Path(file), MOST_BYTES)).splitlines()
     except Unreadable as error:
         raise SettingsError(f"`token_file`: {file} cannot be used: {error}.") from None
 

@@ -11,7 +11,7 @@ from commands import Commands
 
 from rubriclab.cli.files import write_csv
 from rubriclab.cli.main import every_command
-from rubriclab.data.write import flattened
+from rubriclab.data.write import flatten
 
 LISTS = {
     "list": "versions",
@@ -34,7 +34,7 @@ def shown(value: Any) -> str:
 def test_a_list_is_written_with_a_line_for_each_row(own: Commands, command: str) -> None:
     done = own(*command.split(), "--json", "--csv", "rows.csv")
     assert (done.code, done.err) == (0, "rows.csv written\n")
-    rows = [flattened(row) for row in done.json[LISTS[command]]]
+    rows = [flatten(row) for row in done.json[LISTS[command]]]
     columns, *lines = read(own.folder / "rows.csv")
     assert rows
     assert lines == [[shown(row.get(name)) for name in columns] for row in rows]

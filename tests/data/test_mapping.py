@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, closest_column, look_up, parse_mapping, proposed_mapping
+from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, closest_column, look_up, parse_mapping, propose_mapping
 from rubriclab.data.readers import from_rows
 from rubriclab.data.rows import RowError
 from rubriclab.errors import SettingsError
@@ -69,32 +69,32 @@ LONG = "A text of several words that is longer than a name."
 def test_columns_are_recognised_by_name_and_the_output_by_its_length() -> None:
     row = {"Nr.": "1", "Artikel": LONG, "Was sie schrieb": LONG * 2, "Modell": "m", "Kohärenz": "3,5"}
     expected = {"output": "Was sie schrieb", "source": "Artikel", "id": "Nr.", "system": "Modell"}
-    assert proposed_mapping([row]) == expected
-    assert proposed_mapping([row], "coherence") == {**expected, "scores.coherence": "Kohärenz"}
+    assert propose_mapping([row]) == expected
+    assert propose_mapping([row], "coherence") == {**expected, "scores.coherence": "Kohärenz"}
 
 
 def test_a_compound_is_recognised_by_its_last_word() -> None:
     german = {"Nr.": "1", "Kundenfrage": LONG, "Antwort": LONG, "Musterantwort": LONG}
     expected = {"output": "Antwort", "reference": "Musterantwort", "id": "Nr.", "context": "Kundenfrage"}
-    assert proposed_mapping([german]) == expected
+    assert propose_mapping([german]) == expected
     english = {"customer question": LONG, "agent reply": LONG, "reply time": "12"}
-    assert proposed_mapping([english]) == {"output": "agent reply", "context": "customer question"}
+    assert propose_mapping([english]) == {"output": "agent reply", "context": "customer question"}
 
 
 def test_several_columns_of_an_aspect_are_its_raters() -> None:
     raters = {"coherence_anna": "4", "coherence_ben": "5", "Rater 1": "3"}
-    found = proposed_mapping([{"output": LONG, **raters}], "coherence")
+    found = propose_mapping([{"output": LONG, **raters}], "coherence")
     assert found == {"annotations.coherence.anna": "coherence_anna", "annotations.coherence.ben": "coherence_ben"}
 
 
 def test_fields_with_columns_of_their_own_are_not_mapped() -> None:
-    assert proposed_mapping([{"output": LONG, "id": "1", "scores.x": "4", "words": "12"}], "x") == {}
+    assert propose_mapping([{"output": LONG, "id": "1", "scores.x": "4", "words": "12"}], "x") == {}
 
 
 def test_a_column_of_words_named_like_a_score_holds_scores_and_one_of_other_words_does_not() -> None:
     rows = [{"output": LONG, "Bewertung": word, "colour": word} for word in ("gut", "schlecht", "gut")]
-    assert proposed_mapping(rows, "x") == {"scores.x": "Bewertung"}
-    assert proposed_mapping([{"output": LONG, "colour": word} for word in ("red", "blue")], "x") == {}
+    assert propose_mapping(rows, "x") == {"scores.x": "Bewertung"}
+    assert propose_mapping([{"output": LONG, "colour": word} for word in ("red", "blue")], "x") == {}
 
 
 def test_a_misspelt_column_is_found() -> None:
@@ -115,10 +115,10 @@ MEASURED: dict[str, list[float]] = {
 @pytest.mark.parametrize("measured", MEASURED)
 def test_columns_of_a_small_range_are_raters_and_measurements_are_no_scores(measured: str) -> None:
     rows = [{"output": LONG, "Anna": n % 5, "Ben": n % 4, measured: MEASURED[measured][n]} for n in range(20)]
-    assert proposed_mapping(rows, "x") == {"annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}
+    assert propose_mapping(rows, "x") == {"annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}
     alone = [{"output": LONG, measured: cell} for cell in MEASURED[measured]]
-    assert proposed_mapping(alone, "x") == {}
-    assert proposed_mapping(alone, measured) == {f"scores.{measured}": measured}
+    assert propose_mapping(alone, "x") == {}
+    assert propose_mapping(alone, measured) == {f"scores.{measured}": measured}
 
 
 @pytest.mark.parametrize("cells", [[1, 2, 3], ["major", "minor", "none"], [True, False, True]])
@@ -127,14 +127,14 @@ def test_a_column_named_like_the_aspect_holds_its_scores_whatever_the_others_hol
         {"output": LONG, "rating": 3, "Answer Quality": cell, "answer_quality_bleu": 0.5, "system": "a"}
         for cell in cells
     ]
-    assert proposed_mapping(rows, "answer quality") == {"scores.answer quality": "Answer Quality"}
+    assert propose_mapping(rows, "answer quality") == {"scores.answer quality": "Answer Quality"}
 
 
 @pytest.mark.parametrize("cells", [["pass", "fail"], [True, False], ["Good", "Poor"]])
 def test_one_column_of_usual_words_for_levels_holds_scores_if_there_are_no_others(cells: list[object]) -> None:
     rows = [{"output": LONG, "x1": cell, "colour": "red" if n else "blue"} for n, cell in enumerate(cells)]
-    assert proposed_mapping(rows, "tone") == {"scores.tone": "x1"}
-    assert proposed_mapping([{**row, "rating": 3} for row in rows], "tone") == {"scores.tone": "rating"}
+    assert propose_mapping(rows, "tone") == {"scores.tone": "x1"}
+    assert propose_mapping([{**row, "rating": 3} for row in rows], "tone") == {"scores.tone": "rating"}
 
 
 def test_a_table_with_a_row_for_each_rating_has_raters_and_aspects() -> None:
@@ -145,27 +145,27 @@ def test_a_table_with_a_row_for_each_rating_has_raters_and_aspects() -> None:
         for rater in (7, 8)
     ]
     expected = {"output": "text", "aspect": "dimension", "rater": "worker_id", "scores.tone": "rating"}
-    assert proposed_mapping(rows, "tone") == expected
-    assert proposed_mapping(rows, "clarity") == {k: v for k, v in expected.items() if k != "scores.tone"}
+    assert propose_mapping(rows, "tone") == expected
+    assert propose_mapping(rows, "clarity") == {k: v for k, v in expected.items() if k != "scores.tone"}
 
 
 def test_a_form_with_a_question_for_each_text_gets_no_mapping_and_one_for_each_aspect_does() -> None:
     form = {"Timestamp": "2024/05/01 10:10:00 AM GMT+2", "How good? [Text 1]": "4", "How good? [Text 2]": "5"}
-    assert proposed_mapping([form], "good") == {}
+    assert propose_mapping([form], "good") == {}
     rated = {"Summary": LONG, "Rate it [Tone]": "4", "Rate it [Style]": "5"}
-    assert proposed_mapping([rated], "tone") == {"output": "Summary", "scores.tone": "Rate it [Tone]"}
+    assert propose_mapping([rated], "tone") == {"output": "Summary", "scores.tone": "Rate it [Tone]"}
 
 
 @pytest.mark.parametrize("cells", [range(1, 31), [n / 31 for n in range(30)], [117 + 3 * n for n in range(30)]])
 def test_numbers_that_all_differ_are_scores_only_if_they_are_named_so(cells: list[float]) -> None:
     def proposed(column: str) -> dict[str, str]:
-        return proposed_mapping([{"output": LONG, column: cell} for cell in cells], "coherence")
+        return propose_mapping([{"output": LONG, column: cell} for cell in cells], "coherence")
 
     assert proposed("seg_id") == proposed("latency") == {}
     assert proposed("rating") == {"scores.coherence": "rating"}
     assert proposed("coherence_mean") == {"scores.coherence": "coherence_mean"}
     rows = [{"output": LONG, "bleu": cell, "quality": n % 5} for n, cell in enumerate(cells)]
-    assert proposed_mapping(rows, "coherence") == {"scores.coherence": "quality"}
+    assert propose_mapping(rows, "coherence") == {"scores.coherence": "quality"}
 
 
 @pytest.mark.parametrize("written", ["annotations=Anna,annotations=Ben", "annotations.x=Anna,annotations.x=Ben"])
@@ -178,10 +178,10 @@ def test_two_columns_of_annotations_need_the_raters_names(written: str) -> None:
 def test_an_aspect_that_has_mapped_scores_gets_no_other_columns() -> None:
     rows = [{"text": LONG, "Anna": n % 5, "Ben": n % 4, "share": n / 10} for n in range(9)]
     for field in ("scores.x", "annotations.x.anna"):
-        assert proposed_mapping(rows, "x", {field: "share"}) == {"output": "text"}
-    assert "Anna" in proposed_mapping(rows, "y", {"scores.x": "share"}).values()
+        assert propose_mapping(rows, "x", {field: "share"}) == {"output": "text"}
+    assert "Anna" in propose_mapping(rows, "y", {"scores.x": "share"}).values()
 
 
 def test_true_and_false_are_no_ratings() -> None:
     rows = [{"output": LONG, "Anna": n % 5, "Ben": n % 4, "flag": n % 2 == 0} for n in range(9)]
-    assert proposed_mapping(rows, "x") == {"annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}
+    assert propose_mapping(rows, "x") == {"annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}

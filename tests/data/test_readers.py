@@ -23,7 +23,7 @@ from hypothesis import given, settings, strategies as st
 
 from rubriclab.data.mapping import ABSENT, look_up
 from rubriclab.data.readers import Rows, from_rows, read
-from rubriclab.data.rows import RowError, without_placeholder
+from rubriclab.data.rows import RowError, drop_placeholder
 from rubriclab.data.write import check_writable, write_rows
 from rubriclab.errors import DataError
 from rubriclab.models.characters import is_blank
@@ -32,7 +32,7 @@ from rubriclab.models.text import Example
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
     lambda text: not is_blank(text)
 )
-BESIDE = st.none() | TEXTS.filter(without_placeholder)
+BESIDE = st.none() | TEXTS.filter(drop_placeholder)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
 EXAMPLES = st.builds(
     Example,

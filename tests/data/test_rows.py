@@ -17,7 +17,7 @@ import rubriclab as rl
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import TYPED, UNTYPED, ReadingOptions, parse_mapping
 from rubriclab.data.readers import from_rows, read
-from rubriclab.data.rows import MAX_REASON, RowError, example_of, without_placeholder
+from rubriclab.data.rows import MAX_REASON, RowError, drop_placeholder, example_of
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH
 from rubriclab.models.text import (
@@ -394,7 +394,7 @@ def test_an_output_an_id_and_a_system_stay_whatever_they_say(said: str):
 
 @pytest.mark.parametrize("said", TEXTS)
 def test_a_text_that_merely_begins_like_one_stays(said: str):
-    assert without_placeholder(said) == said
+    assert drop_placeholder(said) == said
 
 
 PAIRS = [

@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 from rubriclab.data.check import training_examples
 from rubriclab.data.readers import read
 from rubriclab.data.rows import RowError
-from rubriclab.data.text_files import encoding_of
+from rubriclab.data.text_files import detect_encoding
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example
 
@@ -88,9 +88,9 @@ def test_a_german_excel_export_is_read_in_any_encoding_with_a_note(
 
 
 def test_what_is_neither_utf_8_nor_western_european_text_needs_its_encoding(tmp_path: Path) -> None:
-    assert encoding_of("f", "Größe – 5 €".encode("cp1252"), complete=True) == "cp1252"
-    assert encoding_of("f", "Größe".encode() + b"\xff", complete=True) == "utf-8"
-    assert encoding_of("f", "Größ".encode()[:-1], complete=False) == "utf-8"
+    assert detect_encoding("f", "Größe – 5 €".encode("cp1252"), complete=True) == "cp1252"
+    assert detect_encoding("f", "Größe".encode() + b"\xff", complete=True) == "utf-8"
+    assert detect_encoding("f", "Größ".encode()[:-1], complete=False) == "utf-8"
     russian = written(tmp_path / "r.csv", "output\nПривет мир\n", "cp1251")
     with pytest.raises(DataError, match="Name its encoding, such as `encoding=cp1251`"):
         read(russian)

@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 from python_calamine import CalamineWorkbook
 
 from rubriclab.data.readers import read
-from rubriclab.data.write import CsvDialect, csv_text, escaped, unescaped, write_rows, writing_table
+from rubriclab.data.write import CsvDialect, csv_text, escape_cell, table_writer, unescape_cell, write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example
 
@@ -42,28 +42,28 @@ MARKUP = st.lists(st.sampled_from(["<r>", "</r>", "<t>", "</t>", "<f>1+1</f>", "
 @pytest.mark.parametrize("text", RUNS)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_a_text_that_a_spreadsheet_would_run_is_preceded_by_an_apostrophe(text: str, delimiter: str) -> None:
-    assert escaped(text, delimiter).startswith("'")
-    assert escaped(text, "\t") == f"'{text}"
+    assert escape_cell(text, delimiter).startswith("'")
+    assert escape_cell(text, "\t") == f"'{text}"
 
 
 @pytest.mark.parametrize("cell", ["plain", "1.5", "-1.5", "+3", "-1,5", "a - b", "x=1", "it's", "'quoted'", ""])
 def test_numbers_and_other_texts_stay_as_they_are(cell: str) -> None:
-    assert escaped(cell) == cell
+    assert escape_cell(cell) == cell
 
 
 @given(TEXTS, st.sampled_from([",", ";", "\t"]))
 def test_reading_restores_every_text(text: str, delimiter: str) -> None:
-    assert unescaped(escaped(text, delimiter), delimiter) == text
+    assert unescape_cell(escape_cell(text, delimiter), delimiter) == text
 
 
 @given(TEXTS)
 def test_no_cell_begins_a_formula_also_where_a_file_with_commas_is_divided_at_semicolons(text: str) -> None:
     content = csv_text([["before", text, "after"]])
     (row,) = csv.reader(io.StringIO(content, newline=""))
-    assert escaped(row[1], "\t") == row[1] or row[1].startswith("'")
+    assert escape_cell(row[1], "\t") == row[1] or row[1].startswith("'")
     for piece in content.split(";")[1:]:
         line = piece.splitlines()[0] if piece else ""
-        assert escaped(line.lstrip('"'), "\t") == line.lstrip('"') or line.lstrip('" ')[:1] in ("'", "\t", "")
+        assert escape_cell(line.lstrip('"'), "\t") == line.lstrip('"') or line.lstrip('" ')[:1] in ("'", "\t", "")
 
 
 @settings(deadline=None, max_examples=50)
@@ -118,7 +118,7 @@ def test_a_text_that_is_too_long_for_a_cell_is_refused_and_never_cut(tmp_path: P
 @pytest.mark.parametrize("dialect", [CsvDialect(), CsvDialect(";", decimal_comma=True, byte_order_mark=True)])
 def test_rows_of_a_csv_file_are_read_back_as_they_were(tmp_path: Path, dialect: CsvDialect) -> None:
     texts = [*RUNS, *LATER]
-    with writing_table(tmp_path / "table.csv", dialect=dialect) as write:
+    with table_writer(tmp_path / "table.csv", dialect=dialect) as write:
         for text in texts:
             write({"output": text, "=name": "x"})
     assert [row.output for row in read(tmp_path / "table.csv") if isinstance(row, Example)] == texts

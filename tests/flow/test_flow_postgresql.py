@@ -6,7 +6,7 @@ from commands import Commands
 from flow_server import HYPOEVAL, LITTLE, Little, learn_little, texts
 from server import RunningServer
 
-from rubriclab.store.tables import address, shown
+from rubriclab.store.tables import database_url, show_url
 
 
 def test_versions_and_answers_live_on_the_server(rubriclab: Commands, schema: str) -> None:
@@ -19,7 +19,8 @@ def test_versions_and_answers_live_on_the_server(rubriclab: Commands, schema: st
     assert there("score", some, "--rubric", "news").rows == rubriclab("score", some, "--rubric", "news").rows
     assert there("tag", "news@1", "production").out == "news@1 is production\n"
     assert [row["rubric"] for row in there("list", "--json").json["versions"]] == ["news@1"]
-    assert " ".join(there("verify").out.split()) == f"{shown(address(schema))}: 1 rubric, everything as it was written"
+    shown = show_url(database_url(schema))
+    assert " ".join(there("verify").out.split()) == f"{shown}: 1 rubric, everything as it was written"
     pack = there("export", "news@production").out.encode()
     assert rubriclab("import", "-", stdin=pack).out == "news@1 holds it already\n"
 

@@ -26,12 +26,12 @@ from rubriclab.models.base import (
     Unreadable,
     cached_by_size,
     canonical,
+    decode_text,
     digest,
     digest_text,
     parse_json,
     parse_toml,
     read_file,
-    text_of,
 )
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -174,9 +174,9 @@ def test_toml_that_python_cannot_read_is_refused_in_one_line(text: str, reason: 
 
 
 def test_a_byte_order_mark_is_no_content() -> None:
-    assert text_of(b"\xef\xbb\xbf{}") == "{}"
+    assert decode_text(b"\xef\xbb\xbf{}") == "{}"
     with pytest.raises(Unreadable, match="not UTF-8"):
-        text_of(b"\xff")
+        decode_text(b"\xff")
 
 
 def test_latest_results_are_cached_up_to_the_limit() -> None:

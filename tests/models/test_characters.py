@@ -93,7 +93,7 @@ LOG = logging.getLogger("rubriclab.test")
 
 @pytest.fixture(autouse=True)
 def _nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waits, "_told", {})
+    monkeypatch.setattr(waits, "_last_warnings", {})
 
 
 def test_long_wait_is_on_standard_error_and_in_the_log_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

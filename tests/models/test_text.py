@@ -18,11 +18,11 @@ from rubriclab.models.text import (
     Scale,
     data_digest,
     find_aspect,
+    format_score,
     labelled,
     parse_scale,
     scale_of,
     sentence_spans,
-    show,
     split_by_group,
     split_sentences,
     task_words,
@@ -248,7 +248,7 @@ def test_anchors_rise_from_end_to_end_and_are_few(scale: Scale):
 @settings(deadline=None, max_examples=60)
 @given(scale=ANY_SCALE)
 def test_a_judge_that_repeats_an_anchor_as_it_is_shown_names_that_anchor(scale: Scale):
-    assert tuple(float(show(anchor)) for anchor in scale.anchors()) == scale.anchors()
+    assert tuple(float(format_score(anchor)) for anchor in scale.anchors()) == scale.anchors()
 
 
 @settings(deadline=None, max_examples=60)
@@ -276,7 +276,7 @@ def test_whole_scores_need_whole_ends(low: float, high: float):
     [(4.0, "4"), (3.5, "3.5"), (0.25, "0.25"), (10.0, "10"), (100, "100"), (2 / 3, "0.667"), (0, "0"), (-1.5, "-1.5")],
 )
 def test_scores_are_shown_as_a_person_writes_them(score: float, text: str):
-    assert show(score) == text
+    assert format_score(score) == text
 
 
 # Written by the user, or taken from the labels

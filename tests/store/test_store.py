@@ -50,7 +50,7 @@ from rubriclab.ops.workspace import JudgeChoice, Notify, generator_of
 from rubriclab.store import import_pack, read_pack, write_pack
 from rubriclab.store.answers import answer_digest
 from rubriclab.store.store import Store, open_store
-from rubriclab.store.tables import address
+from rubriclab.store.tables import database_url
 
 
 def save(store: Store, number: int, name: str = "news", parent: str | None = None) -> Version:
@@ -215,7 +215,7 @@ CHANGES = {
 def test_the_database_itself_refuses_to_change_what_is_stored(store: Store, where: str) -> None:
     saved = save(store, 1)
     store.add_judgment(judgment("a"))
-    engine = create_engine(address(where))
+    engine = create_engine(database_url(where))
     for statement in CHANGES["both"] + CHANGES[engine.dialect.name]:
         with pytest.raises(DatabaseError, match="never change"), engine.begin() as connection:
             connection.execute(text(statement))
@@ -226,7 +226,7 @@ def test_the_database_itself_refuses_to_change_what_is_stored(store: Store, wher
 
 def test_a_version_with_another_content_is_not_loaded(sqlite_store: Store) -> None:
     save(sqlite_store, 1)
-    engine = create_engine(address(sqlite_store.place))
+    engine = create_engine(database_url(sqlite_store.place))
     with engine.begin() as connection:
         connection.execute(text("DROP TRIGGER rubrics_no_update"))
         connection.execute(text("UPDATE rubrics SET content = replace(content, 'better', 'worse')"))
@@ -254,7 +254,7 @@ def test_the_training_record_of_a_version_is_kept_beside_it_and_a_later_one_does
 
 def test_training_texts_can_be_deleted_from_the_database_and_the_versions_stay(store: Store, where: str) -> None:
     store.save("news", numbered(1), provenance(), EFFORT, training=record_of("a text"))
-    engine = create_engine(address(where))
+    engine = create_engine(database_url(where))
     with engine.begin() as connection:
         connection.execute(text("DELETE FROM trainings"))
     engine.dispose()
@@ -266,7 +266,7 @@ def test_training_texts_can_be_deleted_from_the_database_and_the_versions_stay(s
 @pytest.mark.parametrize("damage", [b"no zlib", zlib.compress(b"{}"), zlib.compress(b"\xff")])
 def test_a_training_record_that_was_changed_is_found(store: Store, where: str, damage: bytes) -> None:
     store.save("news", numbered(1), provenance(), EFFORT, training=record_of("a text"))
-    engine = create_engine(address(where))
+    engine = create_engine(database_url(where))
     with engine.begin() as connection:
         connection.execute(text("UPDATE trainings SET packed = :damage"), {"damage": damage})
     engine.dispose()

@@ -18,7 +18,7 @@ from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import digest
 from rubriclab.store import answers as storage
 from rubriclab.store.store import Store, open_store
-from rubriclab.store.tables import address
+from rubriclab.store.tables import database_url
 
 REPLY = {"text": "4", "model": "m", "usage": {"prompt_tokens": 3, "cost_usd": None}}
 
@@ -66,7 +66,7 @@ def test_a_number_that_json_lacks_is_refused(sqlite_store: Store) -> None:
 
 def test_a_changed_answer_is_an_error_that_names_it_and_the_repair(store: Store, where: str) -> None:
     store.answers.put("sha256:a", REPLY)
-    engine = create_engine(address(where))
+    engine = create_engine(database_url(where))
     with engine.begin() as connection:
         connection.execute(text("UPDATE answers SET reply = replace(reply, '4', '5')"))
     engine.dispose()
@@ -138,7 +138,7 @@ def fill(store: Store, count: int, model: str = "m", length: int = 10) -> list[s
 def change_age(where: str, digests: list[str], age: timedelta) -> None:
     """Make answers look as if they had been cached some time ago."""
     created = (datetime.now(UTC) - age).isoformat(timespec="microseconds")
-    engine = create_engine(address(where))
+    engine = create_engine(database_url(where))
     with engine.begin() as connection:
         rows = [{"created": created, "digest": each} for each in digests]
         connection.execute(text("UPDATE answers SET created = :created WHERE digest = :digest"), rows)

@@ -28,10 +28,10 @@ from rubriclab.store.tables import (
     METADATA,
     SCHEMA,
     SCHEMA_TABLE,
-    address,
+    database_url,
     make_engine,
-    shown,
-    writing,
+    show_url,
+    with_write_lock,
 )
 
 
@@ -49,7 +49,7 @@ def test_a_file_is_found_by_path_and_by_url_alike(tmp_path: Path) -> None:
 
 
 def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
-    engine = make_engine(address(tmp_path / "store.db"))
+    engine = make_engine(database_url(tmp_path / "store.db"))
     with engine.connect() as connection:
         pragmas = {
             name: connection.execute(text(f"PRAGMA {name}")).scalar()
@@ -61,17 +61,17 @@ def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
 
 def test_without_an_address_the_store_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platformdirs, "user_data_path", lambda name, **_: Path("/data") / name)
-    assert shown(address(None)) == str(Path("/data/rubriclab/store.db"))
+    assert show_url(database_url(None)) == str(Path("/data/rubriclab/store.db"))
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
 def test_postgresql_is_spoken_to_through_psycopg(scheme: str) -> None:
-    assert address(f"{scheme}://me@host/rubrics").drivername == "postgresql+psycopg"
+    assert database_url(f"{scheme}://me@host/rubrics").drivername == "postgresql+psycopg"
 
 
 def test_a_password_is_never_shown() -> None:
-    url = address("postgresql://me:secret@localhost:1/rubrics")
-    assert "secret" not in shown(url)
+    url = database_url("postgresql://me:secret@localhost:1/rubrics")
+    assert "secret" not in show_url(url)
     with pytest.raises(StoreError, match="cannot be used") as caught:
         open_store("postgresql://me:secret@localhost:1/rubrics?connect_timeout=2&password=secret")
     assert "secret" not in str(caught.value)
@@ -134,9 +134,9 @@ def test_a_damaged_file_is_an_error_of_the_store(tmp_path: Path) -> None:
 
 
 def test_a_writer_holds_the_lock_from_its_start(tmp_path: Path) -> None:
-    engine = make_engine(address(tmp_path / "store.db"))
+    engine = make_engine(database_url(tmp_path / "store.db"))
     other = sqlite3.connect(tmp_path / "store.db", timeout=0)
-    with writing(engine).begin(), pytest.raises(sqlite3.OperationalError, match="locked"):
+    with with_write_lock(engine).begin(), pytest.raises(sqlite3.OperationalError, match="locked"):
         other.execute("BEGIN IMMEDIATE")
     other.close()
     engine.dispose()
@@ -156,14 +156,14 @@ def test_a_wait_for_another_process_that_writes_is_logged_and_the_write_succeeds
 ) -> None:
     monkeypatch.setattr(engine, "LONG_WAIT", 0.05)
     place = tmp_path / "store.db"
-    with writing(make_engine(address(place))).begin() as connection:
+    with with_write_lock(make_engine(database_url(place))).begin() as connection:
         connection.exec_driver_sql("CREATE TABLE numbers (number INTEGER)")
     other = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     threading.Timer(0.3, other.execute, ["COMMIT"]).start()
     with (
         caplog.at_level(logging.INFO, "rubriclab"),
-        writing(make_engine(address(place))).begin() as connection,
+        with_write_lock(make_engine(database_url(place))).begin() as connection,
     ):
         connection.exec_driver_sql("INSERT INTO numbers VALUES (1)")
     assert "another process that writes to the store" in caplog.text
@@ -172,7 +172,7 @@ def test_a_wait_for_another_process_that_writes_is_logged_and_the_write_succeeds
 
 
 def test_a_new_store_has_all_tables_and_triggers_on_those_that_never_change(store: Store, where: str) -> None:
-    engine = create_engine(address(where))
+    engine = create_engine(database_url(where))
     with engine.connect() as connection:
         assert set(inspect(connection).get_table_names()) == {*METADATA.tables, SCHEMA_TABLE.name}
         if engine.dialect.name == "sqlite":
@@ -186,7 +186,7 @@ def test_a_new_store_has_all_tables_and_triggers_on_those_that_never_change(stor
 
 
 def test_a_store_with_another_schema_is_refused_and_left_alone(store: Store, where: str) -> None:
-    engine = create_engine(address(where))
+    engine = create_engine(database_url(where))
     with engine.begin() as connection:
         connection.execute(text(f"UPDATE {SCHEMA_TABLE.name} SET number = '9001'"))
     with pytest.raises(StoreError, match=rf"has schema '9001'; expected '{SCHEMA}'\. It was written"):
@@ -308,14 +308,14 @@ def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:
     with open_store(schema) as store:
         store.save("news", numbered(1), provenance(), EFFORT)
         store.answers.put("sha256:a", {"text": "4"})
-    name = address(schema).query["options"].partition("=")[2]
-    engine = create_engine(address(schema))
+    name = database_url(schema).query["options"].partition("=")[2]
+    engine = create_engine(database_url(schema))
     with engine.begin() as connection:
         connection.execute(text(f"CREATE ROLE reader_{name} LOGIN"))
         connection.execute(text(f"GRANT USAGE ON SCHEMA {name} TO reader_{name}"))
         connection.execute(text(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO reader_{name}"))
     engine.dispose()
-    reader = address(schema).set(username=f"reader_{name}").render_as_string(hide_password=False)
+    reader = database_url(schema).set(username=f"reader_{name}").render_as_string(hide_password=False)
     with open_store(reader, access="either") as store:
         assert [*store.names(), store.load("news").ref, store.verify(), store.answers.get("sha256:a")] == FOUND
         with pytest.raises(StoreError, match="is read-only and lacks an answer"):
@@ -349,7 +349,7 @@ REPLY = {"text": "4"}
 
 def drop_all(url: str) -> None:
     """End every other connection of the server."""
-    engine = create_engine(address(url))
+    engine = create_engine(database_url(url))
     with engine.connect() as connection:
         others = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
         assert connection.execute(text(f"{others} AND backend_type = 'client backend'")).scalar_one() > 0

@@ -24,7 +24,7 @@ from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
 from rubriclab import Judge, Prompt, Reply, SettingsError
 from rubriclab.models.base import FrozenModel
-from rubriclab.models.text import Words, show
+from rubriclab.models.text import Words, format_score
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import CONFIDENCE, Interval, Statistic, estimate, rounded
 
@@ -66,7 +66,7 @@ class Wording(FrozenModel):
         }
         if self.scale and "scale" in fields:
             # Not `format`: there may be other braces.
-            low, high = (show(fields["scale"][end]) for end in ("low", "high"))
+            low, high = (format_score(fields["scale"][end]) for end in ("low", "high"))
             others["scale"] = {"text": self.scale.replace("{low}", low).replace("{high}", high)}
         changed = {
             name: {**fields[name], **{key: value for key, value in words.items() if value is not None}}

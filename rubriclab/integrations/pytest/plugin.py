@@ -100,10 +100,10 @@ class Settings:
 
     def store(self, marked: str | None) -> str | None:
         """Return the store; `None` for the user's own."""
-        from rubriclab.store.tables import moved
+        from rubriclab.store.tables import resolve_store
 
         where = self.value("store", marked)
-        return None if where is None else moved(where, self._base("store", marked))
+        return None if where is None else resolve_store(where, self._base("store", marked))
 
     def judge(self, marked: str | None) -> str | None:
         """Return the judge; `None` for the one that the rubric was learned with."""

@@ -16,7 +16,7 @@ from rubriclab.learning.paired_scores import Comparison, SideSummary
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.characters import count, one_line
 from rubriclab.models.rubric import Criterion, Rubric
-from rubriclab.models.text import show
+from rubriclab.models.text import format_score
 from rubriclab.models.version import Effort
 from rubriclab.report import describe
 from rubriclab.report.describe import rounded
@@ -31,7 +31,7 @@ CRITERIA, TEXTS, REASON, TEXT = 3, 3, 200, 300
 def below(score: Score, rubric: Rubric, threshold: float, output: object) -> str:
     """Return why a text fails."""
     interval = f" {describe.score_interval(score.interval)}" if score.interval else ""
-    first = f"{score.rubric}: score {describe.rounded(score.score)}{interval} is below {show(threshold)}"
+    first = f"{score.rubric}: score {describe.rounded(score.score)}{interval} is below {format_score(threshold)}"
     return "\n".join((f"{first} ({_scorer(score, rubric)})", *_costs(score, rubric), *_text(score, output)))
 
 
@@ -50,13 +50,13 @@ def mean_below(
     what = f"share of {names[1]!r}" if names else "mean"
     lines = [f"{scores[0].rubric}: {what} {estimate(side.mean)} of {texts} ({_scorer(scores[0], rubric)})"]
     if not inconclusive:
-        lines.append(f"the whole interval is below {show(threshold)}")
+        lines.append(f"the whole interval is below {format_score(threshold)}")
     elif side.mean.low is None:
         lines.append("inconclusive: with so few groups there is no interval; give texts of more groups")
     elif side.mean.low >= threshold:
         lines.append("inconclusive: more than a tenth of the texts have no score: the others may not represent them")
     else:
-        lines.append(f"inconclusive: the interval includes {show(threshold)}; more texts are needed")
+        lines.append(f"inconclusive: the interval includes {format_score(threshold)}; more texts are needed")
     lines += _without_score(side)
     lines += _lowest(scores, rubric)
     return "\n".join(lines)

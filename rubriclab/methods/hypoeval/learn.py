@@ -49,7 +49,7 @@ from rubriclab.methods.sources import Finding
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
-from rubriclab.models.text import Assignment, Example, Scale, show
+from rubriclab.models.text import Assignment, Example, Scale, format_score
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -406,7 +406,7 @@ class Hypothesis(BaseModel):
             expected = list(info.context["scale"]["anchors"])
             got = sorted(level.score for level in self.levels)
             if got != expected:
-                named, given = (", ".join(map(show, scores)) or "none" for scores in (expected, got))
+                named, given = (", ".join(map(format_score, scores)) or "none" for scores in (expected, got))
                 raise ValueError(f"levels needed for {named}, got {given}")
         return self
 

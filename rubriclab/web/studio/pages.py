@@ -25,7 +25,7 @@ from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreErr
 from rubriclab.models.aggregation import Term, threshold_by_hand
 from rubriclab.models.characters import asked_at, count, is_blank, listed, plain
 from rubriclab.models.rubric import Criterion
-from rubriclab.models.text import Example, show
+from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import EditChange, Version
 from rubriclab.ops import versions as service
 from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_version
@@ -464,7 +464,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
             "edit",
             criteria=criteria,
             fitted=fitted,
-            threshold=None if (least := version.rubric.threshold) is None else show(least),
+            threshold=None if (least := version.rubric.threshold) is None else format_score(least),
             by_hand=threshold_by_hand(version.rubric.aggregation) is not None,
             definition=version.rubric.aspect.definition,
             aspect=plain(version.rubric.aspect.name),
