@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, aclosing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, aclosing, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -492,10 +492,13 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         # whatever the task returned. For the training record of 10,000 texts that took minutes and gigabytes.
         results.append(await closing_connections(work()))
 
-    if _loop_is_running():
-        BackgroundWork(run).join()
-    else:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
         asyncio.run(run())
+    else:
+        with closing(BackgroundLoop()) as loop:
+            loop.run(run)
     return results[0]
 
 
@@ -508,34 +511,30 @@ def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
     stopped = threading.Event()
 
     async def run() -> None:
-        async with aclosing(stream()) as running:
-            async for result in running:
-                await asyncio.to_thread(_put, results, [result], stopped)
-                if stopped.is_set():
-                    return
-
-    thread = BackgroundWork(lambda: closing_connections(run()), at_end=lambda: _put(results, [], stopped))
-    finished = False
-    try:
-        while result := results.get():
-            yield result[0]
-        finished = True
-    finally:
-        stopped.set()
-        if finished:
-            thread.join()
-        else:
-            thread.stop()
-
-
-def _put(results: queue.Queue[list[T]], result: list[T], stopped: threading.Event) -> None:
-    """Hand a result over, unless nobody is reading any more; an empty one is the end."""
-    while not stopped.is_set():
         try:
-            results.put(result, timeout=0.1)
-        except queue.Full:
-            continue
-        return
+            async with aclosing(stream()) as running:
+                async for result in running:
+                    await asyncio.to_thread(put, [result])
+                    if stopped.is_set():
+                        return
+        finally:
+            await asyncio.to_thread(put, [])
+
+    def put(result: list[T]) -> None:
+        """Hand a result over, unless nobody is reading any more; an empty one is the end."""
+        while not stopped.is_set():
+            with suppress(queue.Full):
+                results.put(result, timeout=0.1)
+                return
+
+    with closing(BackgroundLoop()) as loop:
+        future = loop.start(run)
+        try:
+            while result := results.get():
+                yield result[0]
+        finally:
+            stopped.set()
+        future.result()
 
 
 async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
@@ -564,14 +563,6 @@ async def end_other_tasks() -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
 class BackgroundLoop:
     """An event loop in a thread of its own, which does the work of other threads and loops until it is closed."""
 
@@ -587,7 +578,7 @@ class BackgroundLoop:
         Raises:
             RuntimeError: if the loop is closed.
         """
-        future = self._submit(work)
+        future = self.start(work)
         try:
             return future.result()
         except KeyboardInterrupt:
@@ -600,7 +591,7 @@ class BackgroundLoop:
         Raises:
             RuntimeError: if the loop is closed.
         """
-        return await asyncio.wrap_future(self._submit(work))
+        return await asyncio.wrap_future(self.start(work))
 
     def close(self, at_end: Callable[[], None] | None = None) -> None:
         """Cancel the work under way, close the connections of language models, call `at_end`, and end the thread."""
@@ -610,6 +601,7 @@ class BackgroundLoop:
 
         async def ended() -> None:
             await closing_connections(asyncio.sleep(0))
+            await self._loop.shutdown_default_executor()
             if at_end:
                 at_end()
 
@@ -620,60 +612,15 @@ class BackgroundLoop:
             self._thread.join()
             self._loop.close()
 
-    def _submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+    def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        """Return the future result of `work`, which has begun.
+
+        Raises:
+            RuntimeError: if the loop is closed.
+        """
         if self._closed:
             raise RuntimeError("The rubric is closed; open a new scorer.")
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
-
-
-class BackgroundWork:
-    """Asynchronous work under way in a thread that has a loop of its own."""
-
-    def __init__(self, work: Callable[[], Coroutine[Any, Any, None]], at_end: Callable[[], None] | None = None) -> None:
-        self._work = work
-        self._at_end = at_end
-        self._error: BaseException | None = None
-        self._loop = asyncio.new_event_loop()
-        self._task: asyncio.Task[None] | None = None
-        self._stopped = False
-        self._thread = threading.Thread(target=self._run, name="rubriclab", daemon=True)
-        self._thread.start()
-
-    def join(self) -> None:
-        """Wait for the work, and raise what it raised."""
-        try:
-            self._thread.join()
-        except KeyboardInterrupt:
-            self.stop()
-            raise
-        if self._error is not None:
-            raise self._error
-
-    def stop(self) -> None:
-        """Cancel the work and wait until it has ended."""
-        with suppress(RuntimeError):  # the loop has been closed in the meantime
-            self._loop.call_soon_threadsafe(self._cancel)
-        self._thread.join()
-
-    def _cancel(self) -> None:
-        self._stopped = True
-        if self._task is not None:
-            self._task.cancel()
-
-    def _run(self) -> None:
-        try:
-            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-                runner.run(self._main())
-        except BaseException as error:
-            self._error = error
-        finally:
-            if self._at_end:
-                self._at_end()
-
-    async def _main(self) -> None:
-        self._task = asyncio.current_task()
-        if not self._stopped:
-            await self._work()
 
 
 # Told what is being done, and the share of the whole that is done (0 to 1; below 0 where the whole is not known).
@@ -804,43 +751,30 @@ _log = logging.getLogger(__name__)
 
 
 def logged(display: ProgressDisplay, *, clock: Callable[[], float] = time.monotonic) -> ProgressDisplay:
-    """Return a progress display that also logs what it shows."""
+    """Return a progress display that also logs a line for each new phase, and one in `INTERVAL` seconds."""
 
     @contextmanager
     def show(ledger: Ledger) -> Iterator[Progress]:
-        lines = _Lines(ledger, clock)
+        begun = last = clock()
+        phase = ""
+
+        def log(text: str) -> None:
+            nonlocal last
+            last = clock()
+            counts = (ledger.calls, ledger.cached, ledger.failed)
+            _log.info("%s; %.0f s, %d calls, %d cached, %d failed", text, last - begun, *counts)
+
         with display(ledger) as on_progress:
 
             def advance(text: str, share: float) -> None:
+                nonlocal phase
                 on_progress(text, share)
-                lines.advance(text)
+                # Counts change with every text, the words around them with the phase.
+                if (words := re.sub(r"[\d,]+", "", text)) != phase or clock() - last >= INTERVAL:
+                    phase = words
+                    log(text)
 
             yield advance
-            lines.log("done")
+            log("done")
 
     return show
-
-
-class _Lines:
-    """The lines about one operation."""
-
-    def __init__(self, ledger: Ledger, clock: Callable[[], float]) -> None:
-        self._ledger = ledger
-        self._clock = clock
-        self._begun = self._last = clock()
-        self._phase = ""
-
-    def advance(self, text: str) -> None:
-        """Log how far a phase is, if it is new or the last line is some time ago."""
-        # Counts change with every text, the words around them with the phase.
-        phase = re.sub(r"[\d,]+", "", text)
-        if phase != self._phase or self._clock() - self._last >= INTERVAL:
-            self._phase = phase
-            self.log(text)
-
-    def log(self, text: str) -> None:
-        """Log a line."""
-        self._last = self._clock()
-        seconds, ledger = self._last - self._begun, self._ledger
-        counts = (ledger.calls, ledger.cached, ledger.failed)
-        _log.info("%s; %.0f s, %d calls, %d cached, %d failed", text, seconds, *counts)
