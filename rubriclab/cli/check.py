@@ -35,13 +35,13 @@ def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
     """
     from rubriclab.ops import check as service
     from rubriclab.ops.options import CheckOptions
-    from rubriclab.report.results import check_commands, check_row, check_view
+    from rubriclab.report.results import check_commands, check_view
 
     options = options_of(CheckOptions, values)
     results = service.check_each(files, options) if len(files) > 1 else [service.check(files[0], options)]
     results = [_typed(result) for result in results]
     if as_json:
-        rows = [check_row(result) for result in results]
+        rows = [result.to_row() for result in results]
         print_json(rows if len(files) > 1 else rows[0])
     else:
         for result in results:

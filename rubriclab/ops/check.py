@@ -50,6 +50,7 @@ from rubriclab.models.characters import count, describe, listed
 from rubriclab.models.text import (
     Example,
     Scale,
+    format_score,
     is_defined,
     labelled,
     named_reasons,
@@ -184,9 +185,26 @@ class CheckResult(Displayed):
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one JSON object."""
-        from rubriclab.report.results import check_row
-
-        return check_row(self)
+        names = ("rows", "texts", "groups", "comparisons", "skipped", "skipped_scores", "duplicates", "missing")
+        aspects = [
+            {
+                **asdict(aspect),
+                "scale": aspect.scale.model_dump(mode="json") if aspect.scale else None,
+                "distribution": {format_score(value): number for value, number in aspect.distribution.items()},
+            }
+            for aspect in self.aspects
+        ]
+        return {
+            "usable": self.usable,
+            "source": asdict(self.source),
+            "columns": [asdict(column) for column in self.columns],
+            **{name: getattr(self, name) for name in (*names, "problem_count")},
+            "aspects": aspects,
+            **{name: list(getattr(self, name)) for name in ("problems", "hints", "notes")},
+            "proposal": self.proposal,
+            "usable_as_proposed": self.usable_as_proposed,
+            "next": self.next,
+        }
 
 
 def check(data: Data, options: CheckOptions) -> CheckResult:
@@ -471,7 +489,8 @@ class LintResult(Displayed):
         """Yield each duplicate, then the numbers of questions and duplicates."""
         for each in self.duplicates:
             yield f"{each.question}: asks the same as {each.repeats!r}; keep one of them: {each.text}"
-        yield f"{_count(len(self.checklist.questions), 'question')}, {_count(len(self.duplicates), 'duplicate')}"
+        duplicates = count(len(self.duplicates), "duplicate") if self.duplicates else "no duplicates"
+        yield f"{count(len(self.checklist.questions), 'question')}, {duplicates}"
 
 
 def lint(source: str | Path | Checklist) -> LintResult:
@@ -498,10 +517,6 @@ def lint(source: str | Path | Checklist) -> LintResult:
 def _words(text: str) -> tuple[str, ...]:
     words = re.findall(r"[\w<>=%+'-]+", text.casefold())
     return tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
 
 
 def _read(source: str | Path) -> Checklist:

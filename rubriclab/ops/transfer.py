@@ -53,7 +53,7 @@ from rubriclab.learning.train import (
 from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import Progress, TrainingInput, ignore_progress
-from rubriclab.methods.sources import Finding, load_findings, seed_questions
+from rubriclab.methods.sources import load_findings, seed_questions
 from rubriclab.models.aggregation import raw_value, threshold_by_hand
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
@@ -86,7 +86,7 @@ from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace, generator_of, imported_source, judge_of, version_of
 from rubriclab.stats.agreement import agreement
-from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats
+from rubriclab.stats.correlation import BoolArray, FloatArray, floats
 from rubriclab.stats.intervals import (
     MIN_GROUPS,
     Interval,
@@ -209,7 +209,9 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
         SettingsError: for an unknown aspect, or a scale that is not understood.
     """
     rubric, name = version.rubric, describe(data)
-    aspect = _aspect(rubric, options)
+    aspect = rubric.aspect
+    if options.definition or options.aspect not in (None, aspect.name):
+        aspect = find_aspect(rubric.task, options.aspect or aspect.name, options.definition)
     examples = usable_texts(data, options, [(aspect.name, rubric.scores_on)], notify)
     texts = unseen(examples, [version.provenance])
     if len(texts) < len(examples):
@@ -223,13 +225,6 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     by_id = {text.id: text for text in usable}
     every_text = tuple(by_id.get(text.id, text) for text in texts)
     return TargetTexts(name, every_text, usable, aspect, scale)
-
-
-def _aspect(rubric: Rubric, options: TransferOptions) -> Aspect:
-    name = options.aspect or rubric.aspect.name
-    if name == rubric.aspect.name and not options.definition:
-        return rubric.aspect
-    return find_aspect(rubric.task, name, options.definition)
 
 
 def _usable_labels(
@@ -295,9 +290,12 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
         except ChecklistError:
             continue
     if not startable:
-        _notify_no_checklist(version, aspect, workspace.notify)
+        workspace.notify(
+            f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}"
+        )
         return None
-    assignment, findings = Assignment(task_words(task), target.aspect, target.scale), _findings(version, aspect)
+    assignment = Assignment(task_words(task), target.aspect, target.scale)
+    findings = load_findings(task, aspect, without=version.provenance.literature_without)
 
     def training(texts: Sequence[Example]) -> TrainingRun:
         plans = [
@@ -307,14 +305,6 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
         return TrainingRun(tuple(plans), resolved.joint)
 
     return training
-
-
-def _findings(version: Version, aspect: str) -> tuple[Finding, ...]:
-    return load_findings(version.rubric.task, aspect, without=version.provenance.literature_without)
-
-
-def _notify_no_checklist(version: Version, aspect: str, notify: Notify) -> None:
-    notify(f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}")
 
 
 # The cheapest first.
@@ -385,35 +375,6 @@ class Transfer(Displayed, FrozenModel):
     def best(self) -> ActionEvaluation | None:
         """The evaluation of the recommended way."""
         return next((each for each in self.actions if each.action == self.recommended), None)
-
-
-def evaluate(
-    adapted: AdaptedRubric,
-    labels: FloatArray,
-    groups: Sequence[str],
-    *,
-    level: GateLevel,
-    point: float,
-) -> ActionEvaluation:
-    """Return the agreement of the held-out scores with `labels`, shape (texts,), with intervals over groups.
-
-    Args:
-        point: a point of `labels` in points of the user's scale.
-    """
-    scores = adapted.scores
-    found = agreement(adapted.raw, labels, groups, level=level)
-    scored = ~np.isnan(scores)
-    unit = units([group for group, has_score in zip(groups, scored.tolist(), strict=True) if has_score])
-    return ActionEvaluation(
-        action=adapted.action,
-        criteria=len(adapted.rubric.criteria),
-        level=level,
-        n=int(scored.sum()),
-        groups=len(set(unit.tolist())),
-        spearman=found.spearman.rounded(),
-        pearson=found.pearson.rounded(),
-        error=paired_mean(point * np.abs(scores - labels)[scored], unit).interval.rounded(),
-    )
 
 
 def recommend(
@@ -546,39 +507,40 @@ async def measure_transfer(
             skipped = str(error)
     # Another judge uses the scale differently, even if the labels are too few to show it.
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
-    complete = _with_labels(unlabelled, labelled, adapted, skipped=skipped, default=default)
-    return FittedTransfer(complete, adapted, labelled, trained)
-
-
-def _with_labels(
-    unlabelled: Transfer,
-    labelled: LabelledTarget,
-    adapted: Mapping[Action, AdaptedRubric],
-    *,
-    skipped: str,
-    default: Action,
-) -> Transfer:
-    table, level = labelled.table, gate_level(labelled.table.labels, labelled.table.groups)
-    point = labelled.label_scale.width / labelled.rubric.scale.width
+    labels, groups, scale = labelled.table.labels, labelled.table.groups, labelled.label_scale
+    # A point of the rubric's scale in points of the labels' own.
+    level, point = gate_level(labels, groups), scale.width / labelled.rubric.scale.width
     scores = {action: each.scores for action, each in adapted.items()}
-    recommended, gains, too_few = recommend(scores, table.labels, table.groups, default, point)
-    measured = {
-        action: evaluate(each, table.labels, table.groups, level=level, point=point).model_copy(
-            update={"gain": gains[action]}
+    recommended, gains, too_few = recommend(scores, labels, groups, default, point)
+    evaluations = []
+    for action in ACTIONS:
+        if action not in adapted:
+            evaluations.append(ActionEvaluation(action=action, skipped=skipped))
+            continue
+        found, scored = agreement(adapted[action].raw, labels, groups, level=level), ~np.isnan(scores[action])
+        unit = units([group for group, has_score in zip(groups, scored.tolist(), strict=True) if has_score])
+        evaluations.append(
+            ActionEvaluation(
+                action=action,
+                criteria=len(adapted[action].rubric.criteria),
+                level=level,
+                n=int(scored.sum()),
+                groups=len(set(unit.tolist())),
+                spearman=found.spearman.rounded(),
+                pearson=found.pearson.rounded(),
+                error=paired_mean(point * np.abs(scores[action] - labels)[scored], unit).interval.rounded(),
+                gain=gains[action],
+            )
         )
-        for action, each in adapted.items()
+    update = {
+        "labels": len(labels),
+        "groups": len(set(groups)),
+        "mean_error": rounded(point * float(np.abs(labels - labels.mean()).mean())),
+        "actions": tuple(evaluations),
+        "recommended": recommended,
+        "too_few_groups": too_few,
     }
-    missing = {action: ActionEvaluation(action=action, skipped=skipped) for action in ACTIONS if action not in adapted}
-    return unlabelled.model_copy(
-        update={
-            "labels": len(table.labels),
-            "groups": len(set(table.groups)),
-            "mean_error": rounded(point * float(np.abs(table.labels - table.labels.mean()).mean())),
-            "actions": tuple({**measured, **missing}[action] for action in ACTIONS),
-            "recommended": recommended,
-            "too_few_groups": too_few,
-        }
-    )
+    return FittedTransfer(unlabelled.model_copy(update=update), adapted, labelled, trained)
 
 
 def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated: RatedTexts) -> Interval | None:
@@ -665,6 +627,12 @@ def _provenance(
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
         direct=table.values[:, table.methods.index(DIRECT)] if direct else None,
     )
+    verdicts: tuple[VerdictAgreement, ...] = ()
+    if table.scale.names and (threshold := adapted.rubric.threshold) is not None:
+        recall = labelled.settings.recall(table.scale.names)
+        given = threshold if reused else threshold_by_hand(adapted.rubric.aggregation)
+        passed = held_out_verdicts(adapted.scores, table.labels, fold, recall, given)
+        verdicts = (verdict_agreement(JOINT, adapted.scores, passed, table.labels, table.groups, order=adapted.raw),)
     return Provenance(
         **{**fields, "generator": before.generator, "generator_address": before.generator_address},
         settings=before.settings,
@@ -672,19 +640,8 @@ def _provenance(
         seed=labelled.seed,
         agreement=training_agreement(scores, adapted.raw, table.labels, table.groups, optimistic=not reused),
         baseline=best_feature(examples, labelled.aspect),
-        validation=found.model_copy(update={"verdict_agreements": _verdicts(adapted, labelled, fold)}),
+        validation=found.model_copy(update={"verdict_agreements": verdicts}),
     )
-
-
-def _verdicts(adapted: AdaptedRubric, labelled: LabelledTarget, fold: IntArray) -> tuple[VerdictAgreement, ...]:
-    """Return how the verdicts on the target texts agree with the labels; none for other labels than verdicts."""
-    table, threshold = labelled.table, adapted.rubric.threshold
-    if table.scale.names is None or threshold is None:
-        return ()
-    recall = labelled.settings.recall(table.scale.names)
-    given = threshold if adapted.action == "reuse" else threshold_by_hand(adapted.rubric.aggregation)
-    verdicts = held_out_verdicts(adapted.scores, table.labels, fold, recall, given)
-    return (verdict_agreement(JOINT, adapted.scores, verdicts, table.labels, table.groups, order=adapted.raw),)
 
 
 def _record(adapted: AdaptedRubric, labelled: LabelledTarget) -> TrainingRecord:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -215,43 +214,6 @@ def _facts_of_source(result: CheckResult) -> Iterator[tuple[str, str]]:
         yield "duplicates", f"{count(result.duplicates, 'row')} with the text of another row"
     if result.missing:
         yield "missing", ", ".join(f"{field} in {count(number, 'text')}" for field, number in result.missing.items())
-
-
-def check_row(result: CheckResult) -> dict[str, Any]:
-    """Return the result as one JSON object."""
-    source = asdict(result.source)
-    aspects = [
-        {
-            **asdict(aspect),
-            "scale": aspect.scale.model_dump(mode="json") if aspect.scale else None,
-            "distribution": {format_score(value): number for value, number in aspect.distribution.items()},
-        }
-        for aspect in result.aspects
-    ]
-    fields = (
-        "rows",
-        "texts",
-        "groups",
-        "comparisons",
-        "skipped",
-        "skipped_scores",
-        "duplicates",
-        "missing",
-        "problem_count",
-    )
-    return {
-        "usable": result.usable,
-        "source": source,
-        "columns": [asdict(column) for column in result.columns],
-        **{name: getattr(result, name) for name in fields},
-        "aspects": aspects,
-        "problems": list(result.problems),
-        "hints": list(result.hints),
-        "notes": list(result.notes),
-        "proposal": result.proposal,
-        "usable_as_proposed": result.usable_as_proposed,
-        "next": result.next,
-    }
 
 
 # Judges beside each other.
