@@ -39,7 +39,7 @@ from rubriclab.methods.method import (
     UnitVerdict,
     ignore_progress,
 )
-from rubriclab.methods.prompting import Whole, chunks, for_each, why_missing
+from rubriclab.methods.prompting import Whole, ask_entries, chunks, for_each
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part
@@ -169,11 +169,8 @@ def of_each(what: str, shown: Sequence[Mapping[str, Any]], form: type[BaseModel]
 
 async def ask_each(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
     """Return the usable entry for each number asked about, or in words why there is none."""
-    answer = await ask(judge, prompt)
-    entries = answer.value.entries if answer.value else {}
-    asked = [each.id for each in prompt.reply.asked]
-    missing = why_missing(prompt, answer, "entry") if len(entries) < len(asked) else ""
-    return {int(each.split()[1]): entries.get(each, missing) for each in asked}
+    entries, missing = await ask_entries(judge, prompt, "entry")
+    return {int(each.id.split()[1]): entries.get(each.id, missing) for each in prompt.reply.asked}
 
 
 _CHECK = "- "
@@ -197,12 +194,6 @@ def make_criterion(checklist: Checklist, material: Material, assignment: Assignm
         statement="\n".join(lines),
         evidence=Evidence(origin="written by hand"),
     )
-
-
-def listed_checks(criterion: Criterion) -> list[str]:
-    """Return the checks that a criterion lists; a criterion without a list is a check itself."""
-    lines = criterion.statement.splitlines()
-    return [line.removeprefix(_CHECK) for line in lines if line.startswith(_CHECK)] or [criterion.statement]
 
 
 def reference_field(units: Units | None) -> Material:
@@ -301,13 +292,6 @@ def evaluate_prompts(
     ]
 
 
-def convert_prompt(reasons: Mapping[int, str]) -> Prompt[KeyedReply]:
-    """Return the prompt for the marks of `reasons`, by the numbers of their sentences."""
-    fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
-    form = of_each("report", fields["reasons"], Mark)
-    return Prompt("dcr/convert", fields, form, max_tokens=TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons))
-
-
 # Sentences whose reasons are repeated in the reason of a score.
 REASONS_REPEATED = 3
 
@@ -345,7 +329,10 @@ async def rate(
     comparison = comparison_of(example, material, assignment, settings)
     if isinstance(comparison, str):
         return CriterionRating(criterion.id, None, comparison)
-    prompts = evaluate_prompts(comparison, listed_checks(criterion), assignment, settings)
+    lines = criterion.statement.splitlines()
+    # A criterion without a list is a check itself.
+    checks = [line.removeprefix(_CHECK) for line in lines if line.startswith(_CHECK)] or [criterion.statement]
+    prompts = evaluate_prompts(comparison, checks, assignment, settings)
     units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, comparison, judge) for each in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
     of = f"{len(units)} sentences of the {comparison.called}"
@@ -384,7 +371,9 @@ async def _judge(prompt: Prompt[Any], comparison: ReferenceComparison, judge: Ju
     reasons = {number: each.reason for number, each in found.items() if isinstance(each, Reason)}
     marks: Mapping[int, Mark | str] = {}
     if reasons and not prompt.fields["verdict"]:
-        marks = await ask_each(judge, convert_prompt(reasons))
+        fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
+        form, longest = of_each("report", fields["reasons"], Mark), TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
+        marks = await ask_each(judge, Prompt("dcr/convert", fields, form, max_tokens=longest))
     units = []
     for number, each in found.items():
         mark, reason = marks.get(number), each if isinstance(each, str) else each.reason

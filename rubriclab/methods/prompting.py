@@ -36,7 +36,7 @@ from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import CANNOT_ASSESS, Example, Scale, Words, named_annotations, named_reasons
-from rubriclab.prompts.prompt import Prompt, is_salvage
+from rubriclab.prompts.prompt import KeyedReply, Prompt, is_salvage
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -160,6 +160,13 @@ def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str
         return answer.missing
     _, complaint = read(answer.reply, prompt)
     return f"no usable {what}, also after one repair: {complaint}"
+
+
+async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], what: str) -> tuple[dict[str, Any], str]:
+    """Return the usable entries of the judge's reply by id, and why there is no usable `what` for the other ids."""
+    answer = await ask(judge, prompt)
+    entries = answer.value.entries if answer.value else {}
+    return entries, why_missing(prompt, answer, what) if len(entries) < len(prompt.reply.asked) else ""
 
 
 def at_most(most: int) -> AfterValidator:

@@ -15,7 +15,7 @@ from rubriclab.methods.checkeval.learn import augment, filter_questions
 from rubriclab.methods.checkeval.score import CheckEvalScoringSettings, CheckEvalSettings, answer_prompts
 from rubriclab.methods.hypoeval.learn import ProposalContext, propose
 from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
-from rubriclab.methods.single_call import judge_prompt, rivals_prompt
+from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.ops.edits import merged, reworded
 from rubriclab.prompts import render
@@ -35,7 +35,7 @@ PROMPTS: dict[str, tuple[str, Build]] = {
     ),
     "single_call/judge_rivals": (
         "hypothesis",
-        lambda criteria: rivals_prompt([TEXT], [part_of("hypoeval", *criteria)], assignment()),
+        lambda criteria: judge_group_prompt([TEXT], [part_of("hypoeval", *criteria)], assignment()),
     ),
 }
 

@@ -67,7 +67,7 @@ from rubriclab.methods.sources import Checklist, SeedQuestion, SubDimension
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects
-from rubriclab.prompts.prompt import KeyedReply, Prompt
+from rubriclab.prompts.prompt import Prompt
 
 # Sub-dimensions that a generator is asked for, as many as in the paper's checklists, and questions in each.
 MIN_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS = 3, 5
@@ -90,7 +90,13 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
     if settings.seeds == "checklist":
         return _shortened(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
-    answer = await ask(generator, seeds_prompt(assignment))
+    fields = {
+        **assignment.fields(),
+        "fewest": MIN_SUB_DIMENSIONS,
+        "most": MAX_SUB_DIMENSIONS,
+        "each": QUESTIONS_EACH,
+    }
+    answer = await ask(generator, Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=1500))
     if answer.value is None:
         raise JudgeError(f"No seed questions could be written: {answer.missing}", "Try another `generator`.")
     numbers = count(1)
@@ -109,17 +115,6 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
         definition=aspect.definition,
         sub_dimensions=subs,
     )
-
-
-def seeds_prompt(assignment: Assignment) -> Prompt[WrittenSeeds]:
-    """Return the prompt for sub-dimensions and seed questions from the aspect's definition alone."""
-    fields = {
-        **assignment.fields(),
-        "fewest": MIN_SUB_DIMENSIONS,
-        "most": MAX_SUB_DIMENSIONS,
-        "each": QUESTIONS_EACH,
-    }
-    return Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=1500)
 
 
 def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:
@@ -382,32 +377,26 @@ async def filter_questions(
     )
 
 
-def filter_dimension_prompt(
-    questions: Sequence[Criterion], checklist: Checklist, assignment: Assignment
-) -> Prompt[Removals]:
-    """Return the paper's prompt for the questions to remove from the whole checklist."""
+async def _filter_dimension(
+    pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
+) -> tuple[dict[str, str], list[str]]:
+    """Return the reasons to drop questions by the paper's filter of the whole checklist, and notes for the user."""
+    reasons = {each.id: '"no" is its good answer' for each in pool if question_of(each).better == "no"}
+    shown = [each for each in pool if each.id not in reasons]
     fields = {
         **assignment.fields(),
         "sub_dimensions": [
             {
                 "name": sub.name,
                 "definition": sub.definition,
-                "questions": [payload(question) for question in questions if question.trait == sub.name],
+                "questions": [payload(question) for question in shown if question.trait == sub.name],
             }
             for sub in checklist.sub_dimensions
         ],
         "others": [other.model_dump() for other in other_aspects(checklist, assignment)],
     }
-    return Prompt("checkeval/filter_dimension", fields, Removals, max_tokens=256 + 128 * len(questions))
-
-
-async def _filter_dimension(
-    pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
-) -> tuple[dict[str, str], list[str]]:
-    """Return the reasons to drop questions by the paper's filter, by id, and notes for the user."""
-    reasons = {each.id: '"no" is its good answer' for each in pool if question_of(each).better == "no"}
-    shown = [each for each in pool if each.id not in reasons]
-    answer = await ask(generator, filter_dimension_prompt(shown, checklist, assignment), salvage=Removals)
+    prompt = Prompt("checkeval/filter_dimension", fields, Removals, max_tokens=256 + 128 * len(shown))
+    answer = await ask(generator, prompt, salvage=Removals)
     if answer.value is None:
         return reasons, [f"the filter gave no usable reply; all questions that it was shown stay: {answer.missing}"]
     removed = {each.id: f"{REMOVED[each.fault]}: {each.reason}".removesuffix(": ") for each in answer.value.removed}
@@ -446,29 +435,22 @@ def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect,
     return tuple(aspect for aspect in shipped_aspects(assignment.words.task) if aspect.name not in own)
 
 
-def filter_prompt(
-    sub: SubDimension, questions: Sequence[Criterion], others: Sequence[Aspect], assignment: Assignment
-) -> Prompt[KeyedReply]:
-    """Return the prompt for a verdict on each of the questions of one sub-dimension."""
-    fields: Mapping[str, Any] = {
-        **assignment.fields(),
-        "sub_dimension": {"name": sub.name, "definition": sub.definition},
-        "questions": [payload(question) for question in questions],
-        "others": [other.model_dump() for other in others],
-    }
-    longest = 256 + 128 * len(questions)
-    return Prompt("checkeval/filter", fields, of_questions(fields, QuestionVerdict), max_tokens=longest)
-
-
 async def _verdicts(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> dict[str, QuestionVerdict]:
     """Return the model's usable verdicts on questions, by id."""
-    others = other_aspects(checklist, assignment)
-    groups = ((sub, [each for each in pool if each.trait == sub.name]) for sub in checklist.sub_dimensions)
-    prompts = [
-        filter_prompt(sub, some, others, assignment) for sub, group in groups for some in chunks(group, MAX_VERDICTS)
-    ]
+    others = [other.model_dump() for other in other_aspects(checklist, assignment)]
+    prompts = []
+    for sub in checklist.sub_dimensions:
+        for some in chunks([each for each in pool if each.trait == sub.name], MAX_VERDICTS):
+            fields: Mapping[str, Any] = {
+                **assignment.fields(),
+                "sub_dimension": {"name": sub.name, "definition": sub.definition},
+                "questions": [payload(question) for question in some],
+                "others": others,
+            }
+            form, longest = of_questions(fields, QuestionVerdict), 256 + 128 * len(some)
+            prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=longest))
     answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
     return {name: verdict for answer in answers if answer.value for name, verdict in answer.value.entries.items()}
 

@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from rubriclab.judges.judge import Judge, ask
+from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets
 from rubriclab.methods.prompting import (
     CitedNumbers,
@@ -29,10 +29,10 @@ from rubriclab.methods.prompting import (
     Reason,
     Whole,
     Wording,
+    ask_entries,
     bare_id,
     gather_in_order,
     keep_valid,
-    why_missing,
 )
 from rubriclab.methods.questions import YesNo, YesOrNo, by_trait, payload, question_of, read_answer
 from rubriclab.models.rubric import Criterion, Part
@@ -389,11 +389,9 @@ async def ask_questions(
     """Return the answer to each question, by its id."""
 
     async def answers(prompt: Prompt[KeyedReply]) -> dict[str, QuestionAnswer]:
-        ids = [question["id"] for question in shown_questions(prompt.fields)]
-        answer = await ask(judge, prompt)
-        entries = answer.value.entries if answer.value else {}
-        missing = QuestionAnswer(None, why_missing(prompt, answer, "answer") if len(entries) < len(ids) else "")
-        return {name: QuestionAnswer.of_entry(entries[name]) if name in entries else missing for name in ids}
+        entries, missing = await ask_entries(judge, prompt, "answer")
+        found = {name: QuestionAnswer.of_entry(entry) for name, entry in entries.items()}
+        return {each.id: found.get(each.id, QuestionAnswer(None, missing)) for each in prompt.reply.asked}
 
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
     by_id = {

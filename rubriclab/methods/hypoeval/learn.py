@@ -763,8 +763,26 @@ class _HypoEvalRun:
         candidates = tuple(criterion.id for criterion in self.bank.alive)
         matrix = self.ratings.matrix(candidates, ids)
         labels = np.array(list(self.labels.values()))
-        selected = self._selected(candidates, matrix, labels)
-        self._add_evidence()
+        # Without labels, the generator's order of importance decides.
+        selected = candidates[: settings.selected]
+        if ids:
+            if np.isnan(matrix).all():
+                raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
+            selected = tuple(candidates[column] for column in select(matrix, labels, settings))
+        if ids and not selected:
+            raise JudgeError(
+                f"No hypothesis was rated on at least half of the {len(ids)} texts.",
+                "Run it again, with `retry_failed`.",
+            )
+        for name, criterion in self.bank.criteria.items():
+            # Most hypotheses were dropped early and have few ratings.
+            ratings = self.ratings.of(name)
+            rated = [each for each in ids if each in ratings and ratings[each].score is not None]
+            given = np.array([[ratings[each].score] for each in rated], dtype=float).reshape(len(rated), 1)
+            r = label_correlations(given, np.array([self.labels[each] for each in rated], dtype=float))
+            update = {"pearson": rounded(float(r[0])), "judged": len(rated), "missing": len(ratings) - len(rated)}
+            evidence = criterion.evidence.model_copy(update=update)
+            self.bank.criteria[name] = criterion.model_copy(update={"evidence": evidence})
         kept = tuple(self.bank.criteria[name] for name in selected)
         best = f"{settings.selected} that track the labels best" if ids else f"first {settings.selected}"
         self.bank.keep_only(kept, f"not among the {best}")
@@ -787,31 +805,6 @@ class _HypoEvalRun:
             reselected=reselected(matrix, labels, [example.group for example in self.order], settings),
             notes=tuple(self.notes),
         )
-
-    def _selected(self, candidates: tuple[str, ...], matrix: FloatArray, labels: FloatArray) -> tuple[str, ...]:
-        """Return the selected candidates; without labels the first in the generator's order of importance."""
-        if not self.order:
-            return candidates[: self.settings.selected]
-        if np.isnan(matrix).all():
-            raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
-        selected = tuple(candidates[column] for column in select(matrix, labels, self.settings))
-        if not selected:
-            raise JudgeError(
-                f"No hypothesis was rated on at least half of the {len(self.order)} texts.",
-                "Run it again, with `retry_failed`.",
-            )
-        return selected
-
-    def _add_evidence(self) -> None:
-        """Add to each hypothesis its correlation with the labels; most were dropped early and have few ratings."""
-        for name, criterion in self.bank.criteria.items():
-            ratings = self.ratings.of(name)
-            rated = [each for each in self.labels if each in ratings and ratings[each].score is not None]
-            scores = np.array([[ratings[each].score] for each in rated], dtype=float).reshape(len(rated), 1)
-            r = label_correlations(scores, np.array([self.labels[each] for each in rated], dtype=float))
-            update = {"pearson": rounded(float(r[0])), "judged": len(rated), "missing": len(ratings) - len(rated)}
-            evidence = criterion.evidence.model_copy(update=update)
-            self.bank.criteria[name] = criterion.model_copy(update={"evidence": evidence})
 
 
 def _is_from_literature(criterion: Criterion) -> bool:

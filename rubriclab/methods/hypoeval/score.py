@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Presets, scores_of
-from rubriclab.methods.prompting import Rating, gather_in_order, score_entry, why_missing
+from rubriclab.methods.prompting import Rating, ask_entries, gather_in_order, score_entry
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
@@ -121,10 +121,7 @@ async def rate(
 ) -> tuple[CriterionRating, ...]:
     """Return one rating for each criterion, in order; for `concatenated` a single one with the id `overall`."""
     if ask_how == "together" and len(criteria) > 1:
-        together = rate_together_prompt(example, criteria, assignment)
-        answer = await ask(judge, together)
-        found = answer.value.entries if answer.value else {}
-        missing = why_missing(together, answer, "rating") if len(found) < len(criteria) else ""
+        found, missing = await ask_entries(judge, rate_together_prompt(example, criteria, assignment), "rating")
         return tuple(
             CriterionRating(each.id, entry.score, entry.reason)
             if (entry := found.get(each.id))

@@ -19,7 +19,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, UnitVerdict
-from rubriclab.methods.prompting import Number, ScoreEntry, Whole, bare_score, chunks, score_entry, why_missing
+from rubriclab.methods.prompting import (
+    Number,
+    ScoreEntry,
+    Whole,
+    ask_entries,
+    bare_score,
+    chunks,
+    score_entry,
+    why_missing,
+)
 from rubriclab.methods.questions import YesOrNo, question_of
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import (
@@ -412,9 +421,7 @@ async def _stated_facts(
     form = keyed_reply(tuple(AskedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
     longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(places)
     prompt = Prompt("seal/facts", fields, form, max_tokens=longest)
-    answer = await ask(judge, prompt)
-    stated = answer.value.entries if answer.value else {}
-    missing = why_missing(prompt, answer, "facts") if len(stated) < len(numbers) else ""
+    stated, missing = await ask_entries(judge, prompt, "facts")
     return [stated.get(f"sentence {number}", missing) for number in numbers]
 
 
