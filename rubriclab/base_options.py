@@ -54,7 +54,7 @@ class Options(BaseModel):
     """Base of the options of an operation: frozen, and strict about names that it does not know.
 
     Attributes:
-        section: the heading of help for the options that a class declares; its own if empty.
+        section: the heading of help for the options that a class itself declares; the command's own if empty.
         from_found: whether a configuration file that was found may set them.
     """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
-from rubriclab.cli.options import STORED, command, count_option, json_option, option, rows_options
+from rubriclab.cli.options import STORED, command, json_option, option
 from rubriclab.cli.places import FILE, check_output
 from rubriclab.cli.printing import as_typed, note, options_of, print_json, print_view
 
@@ -19,12 +19,8 @@ if TYPE_CHECKING:
     from rubriclab.ops.check import CheckResult, LintResult
 
 
-@command()
+@command(None, "CheckOptions")
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
-@option("--task", help="The kind of text, for the command to run next.")
-@option("--aspect", help="The aspect to learn; the file is then also checked for what learning needs.")
-@option("--scale", metavar="LOW:HIGH", help="The raters' scale, as in 1:5; taken from the labels if not given.")
-@rows_options
 @json_option
 def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
     """Report the format, columns and all problems of each FILE; exit code 2 if any cannot be used or read.
@@ -101,23 +97,8 @@ def _row(result: LintResult) -> dict[str, Any]:
 SIDES = ("train", "heldout")
 
 
-@command()
+@command(None, "SplitOptions")
 @click.argument("file", type=FILE)
-@option(
-    "--by",
-    default="group",
-    show_default=True,
-    metavar="FIELD",
-    help="The field whose groups are never divided: group, system or a column.",
-)
-@count_option(
-    "--train",
-    at_least=1,
-    default=30,
-    show_default=True,
-    help="The number of texts to learn from.",
-)
-@option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the choice of groups.")
 @option(
     "--output",
     "-o",
@@ -126,7 +107,6 @@ SIDES = ("train", "heldout")
     metavar="PREFIX",
     help="Write PREFIX-train and PREFIX-heldout, in the format that PREFIX ends in.  [default: the name of FILE]",
 )
-@rows_options
 @json_option
 def split(file: str, *, output: str | None, as_json: bool, **values: Any) -> None:
     """Split FILE by whole groups into rows to learn from and rows to hold out for `rubriclab evaluate`.

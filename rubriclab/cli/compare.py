@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_exports, check_rows_place, write_exports, writing_rows
-from rubriclab.cli.options import (
-    Points,
-    asking_options,
-    command,
-    judge_options,
-    measurement_options,
-    option,
-    rubric_option,
-)
-from rubriclab.cli.places import FILE, JUDGE, OUTPUT
+from rubriclab.cli.options import command, measurement_options, option, record_option, rubric_option
+from rubriclab.cli.places import FILE, OUTPUT
 from rubriclab.cli.printing import (
     effort_row,
     note,
@@ -37,17 +29,11 @@ if TYPE_CHECKING:
     from rubriclab.ops.transfer import TransferResult
 
 
-@command()
+@command(None, "CompareOptions", "CallOptions")
 @click.argument("outputs", type=FILE, nargs=-1, required=True, metavar="OLD [NEW]")
 @rubric_option
-@option("--max-drop", type=Points(min=0), metavar="POINTS", help="The largest acceptable drop in the mean score.")
-@option(
-    "--pair-by",
-    type=click.Choice(["id", "group"]),
-    help="The field to pair outputs by.  [default: id, else group, else unpaired]",
-)
-@judge_options
 @measurement_options
+@record_option
 def compare(
     outputs: tuple[str, ...],
     *,
@@ -90,36 +76,13 @@ EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3
 ORDER = "REF [REF] TEXTS"
 
 
-@command()
+@command(None, "DriftOptions", "CallOptions")
 @click.argument("named", type=FILE, nargs=-1, required=True, metavar=ORDER)
-@option(
-    "--judge",
-    "judges",
-    multiple=True,
-    type=JUDGE,
-    metavar="JUDGE",
-    help="The judge of both versions; give it twice for the judges before and after.  [default: those that the "
-    "versions were learned with]",
-)
-@option(
-    "--flip-at",
-    type=float,
-    metavar="SCORE",
-    help="The threshold; a text flips if only one of its scores reaches it.  [default: the middle of the scale]",
-)
 @option(
     "--anchor",
     type=FILE,
     metavar="FILE",
     help="In place of TEXTS, labelled texts that REF scores again at each look; FILE.looks.json keeps the sums.",
-)
-@option("--max-shift", type=click.FloatRange(min=0), metavar="POINTS", help="Fail if the mean score shifts by more.")
-@option("--max-flips", type=click.FloatRange(0, 1), metavar="SHARE", help="Fail if a larger share of texts flips.")
-@option(
-    "--min-rank",
-    type=click.FloatRange(-1, 1),
-    metavar="CORRELATION",
-    help="Fail if Spearman's correlation of the two rankings is lower; within groups, if groups have several texts.",
 )
 @option(
     "--output",
@@ -129,8 +92,8 @@ ORDER = "REF [REF] TEXTS"
     help="Write the texts that flip to this file, with all reasons, as JSON Lines.",
 )
 @option("--all", "write_all", is_flag=True, help="Write all texts to --output, not only those that flip.")
-@asking_options
 @measurement_options
+@record_option
 def drift(
     named: Sequence[str],
     *,
@@ -206,19 +169,11 @@ def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
     return named[0], named[1] if len(named) == 3 else None, named[-1]
 
 
-@command()
+@command(None, "AgreeOptions", "CallOptions")
 @click.argument("texts", type=FILE)
 @rubric_option
-@option(
-    "--judge",
-    "judges",
-    multiple=True,
-    type=JUDGE,
-    metavar="JUDGE",
-    help="A litellm model string, 'embedded' or recorded:PATH#JUDGE; give at least two.",
-)
-@asking_options
 @measurement_options
+@record_option
 def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Measure the agreement of judges that score TEXTS by the same rubric: alpha, kappas, differences in severity.
 
@@ -241,7 +196,7 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
     result.check_answered()
 
 
-@command()
+@command(None, "TransferOptions", "CallOptions")
 @click.argument("ref")
 @option(
     "--to",
@@ -251,22 +206,8 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
     metavar="PATH",
     help="Texts to transfer the rubric to, with or without labels.",
 )
-@option("--judge", type=JUDGE, metavar="JUDGE", help="The judge to use.  [default: the one that REF is calibrated for]")
-@option("--aspect", help="The aspect of the target's labels.  [default: the rubric's]")
-@option("--definition", help="What that aspect means; included for the aspects of well-known data sets.")
-@option("--scale", metavar="LOW:HIGH", help="The scale of the target's labels.  [default: taken from the labels]")
-@option("--no-relearn", is_flag=True, help="Do not learn again, which takes the most calls.")
-@option("--save", from_found="never", is_flag=True, help="Save the result as a version whose parent is REF.")
-@option(
-    "--action",
-    from_found="never",
-    type=click.Choice(("reuse", "recalibrate", "relearn")),
-    help="The way to save.  [default: the recommended one]",
-)
-@option("--name", from_found="never", help="The name to save under.  [default: the rubric's]")
-@option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Seed of random draws and folds.")
-@asking_options
 @measurement_options
+@record_option
 def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
 

@@ -20,11 +20,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import FromFound, SectionOption
+from rubriclab.cli.options import SectionOption
 from rubriclab.cli.places import PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.catalogue import has_settings, settings_names
@@ -35,6 +35,9 @@ from rubriclab.models.base import (
     read_file,
 )
 from rubriclab.models.characters import did_you_mean
+
+if TYPE_CHECKING:
+    from rubriclab.base_options import FromFound
 
 CONFIG_NAME = "rubriclab.toml"
 

@@ -9,14 +9,12 @@ import click
 
 from rubriclab.cli.files import check_exports, write_exports
 from rubriclab.cli.options import (
-    batch_options,
     command,
     export_options,
     json_option,
-    judge_options,
     measurement_options,
     option,
-    rivals_options,
+    record_option,
     store_option,
 )
 from rubriclab.cli.places import FILE
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from rubriclab.report.render import View
 
 
-@command()
+@command(None, "EvaluateOptions", "CallOptions", "BatchOptions")
 @click.argument("heldout", type=FILE)
 @option(
     "--rubric",
@@ -38,25 +36,8 @@ if TYPE_CHECKING:
     metavar="REF",
     help="A rubric to evaluate; may be given several times.",
 )
-@option(
-    "--level",
-    "levels",
-    multiple=True,
-    type=click.Choice(["group", "dataset", "system"]),
-    help="Level of agreement; may be given several times.  [default: all]",
-)
-@option(
-    "--constant-groups",
-    type=click.Choice(["skip", "papers"]),
-    default="skip",
-    show_default=True,
-    help="How groups with constant human scores count; 'papers' counts their correlation as 1, as HypoEval does.",
-)
-@option("--include-training", is_flag=True, help="Also evaluate on groups that a rubric was learned from.")
-@judge_options
-@rivals_options
-@batch_options
 @measurement_options
+@record_option
 def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: bool, **values: Any) -> None:
     """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rubriclab.cli.files import check_exports, check_place, check_rows_place, writing, writing_rows
 from rubriclab.cli.options import (
-    change_option,
     command,
-    judge_options,
     measurement_options,
     option,
     output_option,
+    record_option,
     rubric_option,
     run_options,
 )
-from rubriclab.cli.places import FILE, JUDGE, OUTPUT
+from rubriclab.cli.places import FILE, OUTPUT
 from rubriclab.cli.printing import (
     effort_row,
     note,
@@ -35,40 +34,18 @@ if TYPE_CHECKING:
     from rubriclab.ops.improve import Improvement, Improving
 
 
-@command()
+@command(None, "ImproveOptions", "CallOptions")
 @click.argument("texts", type=FILE)
 @rubric_option
 @output_option("texts")
-@option(
-    "--rounds",
-    type=click.IntRange(1, 20),
-    default=2,
-    show_default=True,
-    help="The maximum number of rewrites of one text.",
-)
-@option(
-    "--good-from",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.75,
-    show_default=True,
-    help="Scores at or above this share of the scale are not faults.",
-)
-@option(
-    "--take",
-    type=click.Choice(["better", "every"]),
-    default="better",
-    show_default=True,
-    help="Accept rewrites that score higher, or every rewrite, as in DCR's paper.",
-)
-@option("--writer", type=JUDGE, metavar="JUDGE", help="The model that rewrites.  [default: the judge]")
 @option(
     "--diff",
     type=OUTPUT,
     metavar="PATH",
     help="Write the changes with their reasons to this file, as text; - for standard output.",
 )
-@judge_options
 @run_options
+@record_option
 def improve(
     texts: str, *, rubric: str, output: str, diff: str | None, dry_run: bool, as_json: bool, **values: Any
 ) -> None:
@@ -151,33 +128,10 @@ def _print(improving: Improving, output: str, *, as_json: bool) -> None:
     print_view(improvement_view(summary, effort), err=True)
 
 
-@command()
+@command(None, "EditOptions", "CallOptions")
 @click.argument("rubric")
-@change_option("--drop", "ID", "Remove a criterion; this and the next five may be repeated.")
-@change_option("--reword", "ID=TEXT", "Give a criterion another wording.")
-@change_option("--merge", "ID,ID=TEXT", "Replace criteria by one with this wording.")
-@change_option("--add", "TEXT", "Add a statement or a yes/no question.")
-@change_option("--pin", "ID=WEIGHT", "Fix the weight of a criterion, as in h02=0.3.")
-@change_option("--bound", "ID=LOW:HIGH", "Limit the weight of a criterion; ID=free lifts limits.")
-@option(
-    "--threshold",
-    from_found="never",
-    metavar="SCORE",
-    help="For pass and fail: the lowest score that passes; learned fits it to the labels again.",
-)
-@option(
-    "--definition",
-    from_found="never",
-    metavar="TEXT",
-    help="Change the aspect's definition; every criterion is rated anew.",
-)
-@option("--labels", type=FILE, metavar="PATH", help="Labelled texts.  [default: those kept with the version]")
-@option("--by", from_found="never", metavar="NAME", help="Who makes the changes; recorded with them.")
-@option("--because", from_found="never", metavar="TEXT", help="Why; recorded with them.")
-@option("--preview", from_found="never", is_flag=True, help="Show the effect and save nothing.")
-@option("--name", from_found="never", help="The name to save under.  [default: the rubric's]")
-@judge_options
 @measurement_options
+@record_option
 def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
 
@@ -190,12 +144,7 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     from rubriclab.ops.workspace import finish
     from rubriclab.report.edit import edit_view
 
-    forms = {"reword": "ID=TEXT", "merge": "ID=TEXT", "bound": "ID=LOW:HIGH", "pin": "ID=WEIGHT"}
-    changes = {
-        **{name: pairs_of(values[name], f"--{name}", form) for name, form in forms.items()},
-        **{name: values[name] or None for name in ("drop", "add")},
-    }
-    options = options_of(EditOptions, {**values, **changes, "preview": dry_run or values["preview"]})
+    options = options_of(EditOptions, {**values, "preview": dry_run or values["preview"]})
     check_exports(values)
     with workspace_of(values) as workspace:
         job = prepare(workspace, rubric, options)
@@ -207,21 +156,3 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     if (saved := result.saved) and not as_json:
         new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"
         click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")
-
-
-def pairs_of(given: Sequence[str], flag: str, form: str) -> dict[str, str] | None:
-    """Return the values by name; `None` if nothing is given.
-
-    Raises:
-        SettingsError: if one is no pair, or a name is given twice.
-    """
-
-    pairs: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not (equals and name.strip() and value.strip()):
-            raise SettingsError(f"{flag}: expected {form}, got {text!r}.", f"Write {flag} {form}.")
-        if name.strip() in pairs:
-            raise SettingsError(f"{flag} names {name.strip()} twice.", "Give each once.")
-        pairs[name.strip()] = value.strip()
-    return pairs or None

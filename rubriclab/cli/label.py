@@ -7,28 +7,13 @@ from typing import Any
 import click
 
 from rubriclab.cli.files import check_rows_place, writing_rows
-from rubriclab.cli.options import STORED, command, json_option, option, rows_options, store_option
+from rubriclab.cli.options import STORED, command, json_option, option, store_option
 from rubriclab.cli.places import FILE, OUTPUT
 from rubriclab.cli.printing import note, options_of, print_json, print_view, workspace_of
 
 
-@command()
+@command(None, "LabelOptions")
 @click.argument("texts", type=FILE)
-@option("--task", required=True, help="The kind of text: summarization, story, dialogue, or your own word.")
-@option("--aspect", required=True, help="The aspect to rate.")
-@option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
-@option("--scale", metavar="LOW:HIGH", help="The scale; 0:1:any allows decimals.  [default: 1:5]")
-@option("--rater", from_found="never", metavar="NAME", help="Who rates at this computer.  [default: the page asks]")
-@option(
-    "--share",
-    multiple=True,
-    metavar="NAME,…",
-    callback=lambda _context, _option, names: ",".join(names) or None,
-    help="Serve the page to these raters on the network, each with a secret link; may be repeated.",
-)
-@option("--port", type=click.IntRange(1, 65535), help="The port of the page.  [default: 8787 if free]")
-@option("--no-browser", from_found="always", is_flag=True, help="Print the address and open no browser.")
-@option("--no-page", is_flag=True, help="Write the labels kept in the store to --output, and end.")
 @option(
     "--output",
     "-o",
@@ -38,7 +23,6 @@ from rubriclab.cli.printing import note, options_of, print_json, print_view, wor
     metavar="PATH",
     help="Write the labelled rows to this file: .jsonl, .csv, .tsv, .xlsx or .parquet.",
 )
-@rows_options
 @store_option
 @json_option
 def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:

@@ -6,127 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import (
-    batch_options,
-    checked_address,
-    command,
-    count_option,
-    judge_options,
-    option,
-    run_options,
-    settings_option,
-    together,
-)
-from rubriclab.cli.places import FILE, JUDGE
+from rubriclab.cli.options import command, option, record_option, run_options
+from rubriclab.cli.places import FILE
 from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
-from rubriclab.methods.catalogue import DEFAULT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
     from rubriclab.models.rubric import Rubric
     from rubriclab.models.version import TrainingAgreement
     from rubriclab.ops.learn import LearnResult
 
-joint_options = together(
-    count_option(
-        "--criteria",
-        at_least=1,
-        at_most=30,
-        help="The maximum number of criteria in a rubric of several methods.  [default: 8]",
-    ),
-    option(
-        "--prefer-recall-of",
-        metavar="LEVEL=SHARE",
-        help="For labels of two levels: find at least this share of the texts at one, as in fail=0.95.  "
-        "[default: the best balanced accuracy]",
-    ),
-    option(
-        "--text-features",
-        type=click.Choice(["include", "exclude"]),
-        help="Whether text features, which take no calls, may enter the rubric.  [default: exclude]",
-    ),
-    option(
-        "--gate",
-        is_flag=True,
-        help="Exit with 1 if the rubric is no better than the baselines, 3 if inconclusive.",
-    ),
-)
 
-
-@command()
+@command(None, "LearnOptions", "CallOptions", "BatchOptions", "GeneratorOptions")
 @click.argument("labelled", type=FILE)
-@option("--task", required=True, help="The kind of text: summarization, story, dialogue, or your own word.")
-@option("--aspect", help="The aspect to learn; the rows must have scores for it.  [required]")
 @option(
-    "--method",
-    "methods",
-    multiple=True,
-    metavar="METHOD",
-    help=f"Learn with this method only; give several to combine them: {', '.join(METHOD_NAMES)}, "
-    "or one that an installed package offers.  "
-    f"[default: {', '.join(DEFAULT_METHODS)} together]",
-)
-@option(
-    "--name",
-    from_found="never",
-    help="The rubric's name in the store.  [default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method]",
-)
-@option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
-@option("--scale", metavar="LOW:HIGH", help="The raters' scale, as in 1:5; taken from the labels if not given.")
-@option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=42,
-    show_default=True,
-    help="Seed of the order in which texts are used.",
-)
-@option(
-    "--generator",
-    type=JUDGE,
-    metavar="JUDGE",
-    help="The model that proposes and refines criteria.  [default: the judge]",
-)
-@option(
-    "--generator-api-base",
-    metavar="URL",
-    callback=checked_address,
-    help="The address of its server, if it has one of its own; --api-base is then for the judge. Its key is read from "
-    "RUBRICLAB_GENERATOR_API_KEY.",
-)
-@option(
-    "--literature",
-    type=FILE,
-    metavar="PATH",
-    help="Your own findings on what raters reward, a file or a folder.  [default: the included ones]",
-)
-@option(
-    "--literature-included",
+    "--gate",
     is_flag=True,
-    help="Use the included findings too, beside those of --literature.",
+    help="Exit with 1 if the rubric is no better than the baselines, 3 if inconclusive.",
 )
-@option(
-    "--literature-without",
-    metavar="SET",
-    multiple=True,
-    help="Leave out findings about the raters of this public data set, if you test on it; may be given several times.",
-)
-@option("--no-literature", is_flag=True, help="Learn without published findings.")
-@option(
-    "--checklist",
-    type=FILE,
-    metavar="PATH",
-    help="Your own questions, for checkeval, seal and dcr.  [default: the included ones]",
-)
-@joint_options
-@option(
-    "--parent",
-    from_found="never",
-    metavar="REF",
-    help="The version to record as the parent.  [default: the newest of the name]",
-)
-@judge_options
-@batch_options
-@settings_option
 @run_options
+@record_option
 def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Learn a rubric from LABELLED texts and save it as a version in the store.
 

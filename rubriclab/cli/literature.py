@@ -8,28 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import write_csv
-from rubriclab.cli.options import (
-    STORED,
-    command,
-    dry_run_option,
-    json_option,
-    judge_options,
-    option,
-    row_options,
-    store_option,
-    together,
-)
+from rubriclab.cli.options import command, dry_run_option, json_option, record_option, row_options, store_option
 from rubriclab.cli.places import FILE
 from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
     from rubriclab.ops.literature import FindingList
-
-PATH_HELP = "The folder of findings files, or one such file.  [default: your own literature folder]"
-folder_option = option("--folder", section=STORED, type=FILE, metavar="PATH", help=PATH_HELP)
-place_options = together(option("--task", help="Only findings for this kind of text."), folder_option)
-included_option = option("--included", is_flag=True, help="The findings that ship with rubriclab, instead of your own.")
 
 
 @click.group("literature")
@@ -40,18 +25,12 @@ def literature() -> None:
     """
 
 
-@command("add")
+@command("add", "LiteratureAddOptions", "CallOptions")
 @click.argument("paper", type=FILE)
-@option("--task", required=True, help="The kind of text: summarization, story, dialogue, or your own word.")
-@option("--aspect", multiple=True, help="Find claims on this aspect; may be given several times.  [default: all]")
-@option("--definition", help="What the aspect means, for one without an included definition.")
-@option("--citation", metavar="TEXT", help="How the paper is cited.  [default: the name of the file]")
-@option("--benchmark", metavar="SET", multiple=True, help="A public data set whose raters the whole paper is about.")
-@judge_options
-@folder_option
 @store_option
 @dry_run_option
 @json_option
+@record_option
 def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Have a language model read PAPER, a PDF or a text file, and write findings about raters.
 
@@ -75,11 +54,8 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
         note("The same command with --retry-failed asks again for the parts that were not read.")
 
 
-@command("list")
+@command("list", "LiteratureShowOptions")
 @click.argument("ids", nargs=-1, metavar="[ID...]")
-@place_options
-@option("--aspect", help="Only findings that bear on this aspect.")
-@included_option
 @row_options
 def list_(ids: tuple[str, ...], **values: Any) -> None:
     """List the findings that you keep, or those that ship; of each ID, show the quotation, page and paper, too."""
@@ -89,9 +65,8 @@ def list_(ids: tuple[str, ...], **values: Any) -> None:
     _print(service.list_findings, LiteratureShowOptions, ids, **values)
 
 
-@command("remove")
+@command("remove", "LiteratureOptions")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@place_options
 @row_options
 def remove(ids: tuple[str, ...], **values: Any) -> None:
     """Remove findings from all of your files, or from the file of a task, and print them."""

@@ -1,19 +1,28 @@
-"""Options that several commands share, each with its environment variable."""
+"""Options of commands, made from the models of operations; each has an environment variable."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 
-from rubriclab.cli.places import JUDGE, OUTPUT, STORE
+from rubriclab.cli.places import FILE, JUDGE, OUTPUT, STORE, PlaceType
+from rubriclab.models.characters import with_flags
 
-# Whether a configuration file that was found in the working folder may set an option: `always` for how input is read
-# and how results are shown, `never` for what a command changes in the store, or else once the user has confirmed it.
-FromFound = Literal["always", "confirmed", "never"]
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from rubriclab.base_options import Flag, FromFound, Options
+
+# Headings of help, in its order.
+JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
+SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SectionOption(click.Option):
@@ -29,11 +38,58 @@ class SectionOption(click.Option):
         self.from_found = from_found
 
 
-class SectionCommand(click.Command):
-    """A command whose help lists its own options first and then the shared ones by section.
+class JoinedOption(SectionOption):
+    """An option that may be given several times; its values are joined by commas."""
 
-    It begins once its outputs have been checked and the log file is open.
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, multiple=True, **settings)
+
+    def value_from_envvar(self, ctx: click.Context) -> str | None:
+        """Return the variable's whole value: click would divide it at white space."""
+        return self.resolve_envvar_value(ctx)
+
+    def process_value(self, ctx: click.Context, value: Any) -> str | None:
+        """Return the joined values, `None` without any; a variable or configuration file gives a single text."""
+        values = super().process_value(ctx, (value,) if isinstance(value, str) else value)
+        return ",".join(values) or None
+
+
+class SectionCommand(click.Command):
+    """A command whose options are those of its models, and those that only the command line has.
+
+    Help lists its own options first and then the shared ones by section. The models are imported when the options are
+    first needed, so that the list of all commands comes quickly. It begins once its outputs have been checked and the
+    log file is open.
+
+    Attributes:
+        models: names of models in `ops.options` and `judges.options`.
     """
+
+    _params: list[click.Parameter]
+
+    def __init__(self, *args: Any, models: Sequence[str] = (), **settings: Any) -> None:
+        self.models = models
+        super().__init__(*args, **settings)
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """Arguments, the options of the models and the other options."""
+        if self.models:
+            from rubriclab.judges import options as of_judges
+            from rubriclab.ops import options as of_operations
+
+            models = [getattr(of_operations, name, None) or getattr(of_judges, name) for name in self.models]
+            taken = {param.name for param in self._params}
+            made = [option for option in options_of_models(models) if option.name not in taken]
+            arguments = [param for param in self._params if isinstance(param, click.Argument)]
+            others = [param for param in self._params if not isinstance(param, click.Argument)]
+            self._params = [*arguments, *made, *others]
+            self.models = ()
+        return self._params
+
+    @params.setter
+    def params(self, declared: list[click.Parameter]) -> None:
+        self._params = declared
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the outputs, open the log file and run the command."""
@@ -47,16 +103,13 @@ class SectionCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options with a heading for each section."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
-        for param in self.get_params(ctx):
+        for section in SECTIONS:
             # The text above the options describes the arguments; newer versions of click list them here too.
-            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
-                title = getattr(param, "section", "") or "Options"
-                sections.setdefault(title, []).append(record)
-        for title, records in sections.items():
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
+            options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+            records = [option.get_help_record(ctx) for option in options if getattr(option, "section", "") == section]
+            if shown := [record for record in records if record]:
+                with formatter.section(section or "Options"):
+                    formatter.write_dl(shown)
 
 
 class SectionGroup(click.Group):
@@ -86,34 +139,116 @@ class SectionGroup(click.Group):
             yield name, f"{text.split('. ')[0].removesuffix('.')}."
 
 
-def command(name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
-    """Return a decorator that makes a function a command with options in sections."""
-    return click.command(name, cls=SectionCommand)
+def command(name: str | None = None, *models: str) -> Callable[[Callable[..., Any]], SectionCommand]:
+    """Return a decorator that makes a function a command with the options of models, which are given by name."""
+    return click.command(name, cls=SectionCommand, models=models)
 
 
-JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
-F = TypeVar("F", bound=Callable[..., Any])
+class Number(click.types.FloatParamType):
+    """A number; one with a decimal comma is refused with the right form."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d*,\d+", value.strip()):
+            self.fail(f"{value!r} has a decimal comma: write {value.strip().replace(',', '.')}.", param, ctx)
+        return float(super().convert(value, param, ctx))
 
 
-class JoinedOption(SectionOption):
-    """An option that may be given several times; its values are joined by commas."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, multiple=True, **settings)
-
-    def value_from_envvar(self, ctx: click.Context) -> str | None:
-        """Return the variable's whole value: click would divide it at white space."""
-        return self.resolve_envvar_value(ctx)
-
-    def process_value(self, ctx: click.Context, value: Any) -> str | None:
-        """Return the joined values, `None` without any; a variable or configuration file gives a single text."""
-        values = super().process_value(ctx, (value,) if isinstance(value, str) else value)
-        return ",".join(values) or None
+class Points(Number, click.FloatRange):
+    """A number of points within limits."""
 
 
-def joined_option(name: str, *names: str, **settings: Any) -> Callable[[F], F]:
-    """Return an option as `option` does that may be given several times."""
-    return option(name, *names, cls=JoinedOption, **settings)
+# What stands for numbers with bounds, which help shows behind the text.
+METAVARS = {click.IntRange: "N", Points: "NUMBER"}
+
+
+def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]:
+    """Yield the options of models, each once."""
+    fields = {name: (model, field) for model in models for name, field in model.model_fields.items()}
+    flags = {name: _names(name, _flag(field))[-1] for name, (_, field) in fields.items()}
+    for name, (model, field) in fields.items():
+        if not _flag(field).hidden:
+            yield _option(model, name, field, flags)
+    if "settings" in fields:
+        # What a configuration file sets.
+        yield click.Option(["configured", "--configured"], hidden=True, multiple=True)
+
+
+def _flag(field: FieldInfo) -> Flag:
+    from rubriclab.base_options import Flag
+
+    return next((each for each in field.metadata if isinstance(each, Flag)), Flag())
+
+
+def _names(name: str, flag: Flag) -> list[str]:
+    return flag.names.split() or [f"--{name.replace('_', '-')}"]
+
+
+def _option(model: type[Options], name: str, field: FieldInfo, flags: Mapping[str, str]) -> click.Option:
+    flag, names = _flag(field), _names(name, _flag(field))
+    declaring = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
+    settings = _type(field, flag)
+    if settings.get("multiple") or flag.joined:
+        settings["default"] = None
+    return (JoinedOption if flag.joined else SectionOption)(
+        [name, *names],
+        section=vars(declaring).get("section", "") if flag.section is None else flag.section,
+        from_found=flag.from_found or vars(declaring).get("from_found", "confirmed"),
+        required=field.is_required(),
+        envvar=f"RUBRICLAB_{names[-1].removeprefix('--').replace('-', '_').upper()}",
+        metavar=flag.metavar or METAVARS.get(type(settings.get("type"))),
+        help=_help(field, flags),
+        **settings,
+    )
+
+
+def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
+    """Return the documentation of a field as help, with its default at the end."""
+    text = " ".join((field.description or "").split())
+    text, _, default = text.partition(" Default: ")
+    if not default and not field.is_required() and field.default not in (None, "", (), {}, False):
+        value = field.get_default(call_default_factory=True)
+        default = (
+            ""
+            if isinstance(value, Mapping) or not isinstance(value, str | int | float)
+            else str(value).removesuffix(".0")
+        )
+    shown = with_flags(f"{text}  [default: {default.removesuffix('.')}]" if default else text, flags)
+    return shown.replace("`", "")
+
+
+def _type(field: FieldInfo, flag: Flag) -> dict[str, Any]:
+    """Return what click is told of the type of a field."""
+    place: PlaceType | None = {"input": FILE, "output": OUTPUT, "store": STORE, "judge": JUDGE}.get(flag.place)
+    kind = _bare(field.annotation)
+    several = get_origin(kind) is tuple
+    if several:
+        kind = _bare(get_args(kind)[0])
+    bounds = {key: getattr(each, key) for each in field.metadata for key in ("ge", "gt", "le") if hasattr(each, key)}
+    limits: dict[str, Any] = {"min": bounds.get("ge", bounds.get("gt")), "max": bounds.get("le")}
+    if place:
+        found: Any = place
+    elif kind is bool:
+        return {"is_flag": True}
+    elif get_origin(kind) is Literal:
+        found = click.Choice(list(get_args(kind)))
+    elif kind is int:
+        found = click.IntRange(**limits) if bounds else click.INT
+    elif kind is float:
+        found = Points(**limits, min_open="gt" in bounds) if bounds else Number()
+    else:
+        found = click.STRING
+    return {"type": found, **({"multiple": True} if (several or flag.multiple) and not flag.joined else {})}
+
+
+def _bare(annotation: Any) -> Any:
+    """Return a type without `None` and how values are validated; a union of others stays one."""
+    if get_origin(annotation) is Annotated:
+        return _bare(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = [_bare(kind) for kind in get_args(annotation) if kind is not NoneType]
+        return kinds[0] if len(kinds) == 1 else annotation
+    return annotation
 
 
 def option(name: str, *names: str, cls: type[SectionOption] = SectionOption, **settings: Any) -> Callable[[F], F]:
@@ -125,16 +260,6 @@ def option(name: str, *names: str, cls: type[SectionOption] = SectionOption, **s
     long = next(part for part in (name, *names) if part.startswith("--")).split("/")[0]
     variable = "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
     return click.option(name, *names, cls=cls, envvar=variable, show_envvar=False, **settings)
-
-
-def change_option(name: str, metavar: str, help_text: str) -> Callable[[F], F]:
-    """Return an option for changes of what is stored, which may be repeated; no file that was found may set it."""
-    return option(name, from_found="never", multiple=True, metavar=metavar, help=help_text)
-
-
-def count_option(name: str, *, at_least: int, at_most: int | None = None, **settings: Any) -> Callable[[F], F]:
-    """Return an option as `option` does that takes a whole number."""
-    return option(name, type=click.IntRange(at_least, at_most), metavar="N", **settings)
 
 
 def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -158,110 +283,6 @@ store_option = option(
 json_option = option(
     "--json", "as_json", from_found="always", section=STORED, is_flag=True, help="Print machine-readable results."
 )
-rows_options = together(
-    joined_option(
-        "--map",
-        "mapping",
-        from_found="always",
-        section=INPUT,
-        metavar="FIELD=COLUMN,…",
-        help="The columns that hold the fields, as in output=summary,scores.coherence=coh.",
-    ),
-    joined_option(
-        "--missing",
-        from_found="always",
-        section=INPUT,
-        metavar="VALUE,…",
-        help="Values taken for missing in scores and texts, as in 'n/a,-'; case is ignored.",
-    ),
-    joined_option(
-        "--levels",
-        "level_scores",
-        from_found="always",
-        section=INPUT,
-        metavar="WORD=SCORE,…",
-        help="The scores of words, as in good=5,ok=3,bad=1.",
-    ),
-    option(
-        "--sheet",
-        from_found="always",
-        section=INPUT,
-        metavar="NAME|N",
-        help="The sheet of an Excel workbook.  [default: the first that is not hidden]",
-    ),
-    option(
-        "--skip-hidden",
-        from_found="always",
-        section=INPUT,
-        is_flag=True,
-        help="Leave out hidden rows and columns of an Excel sheet.",
-    ),
-    count_option(
-        "--header-rows",
-        from_found="always",
-        at_least=1,
-        at_most=10,
-        section=INPUT,
-        help="The number of header rows of a table.  [default: 1]",
-    ),
-    count_option(
-        "--skip-rows",
-        from_found="always",
-        at_least=0,
-        at_most=1000,
-        section=INPUT,
-        help="The number of rows above the header of a table, such as a title.  [default: 0]",
-    ),
-    option(
-        "--delimiter",
-        from_found="always",
-        section=INPUT,
-        metavar="CHARACTER",
-        help="The delimiter of cells: a character, or tab, semicolon, comma, pipe.  [default: detected]",
-    ),
-    option(
-        "--encoding",
-        from_found="always",
-        section=INPUT,
-        metavar="NAME",
-        help="The encoding of a text file, such as cp1252.  [default: detected]",
-    ),
-    option(
-        "--decimal",
-        from_found="always",
-        section=INPUT,
-        type=click.Choice(["point", "comma"]),
-        help="The decimal separator of scores: 3.5 or 3,5.  [default: detected]",
-    ),
-    option(
-        "--skip-faulty",
-        from_found="always",
-        section=INPUT,
-        is_flag=True,
-        help="Leave out faulty rows, and report their number.",
-    ),
-    option(
-        "--max-line-bytes",
-        section=INPUT,
-        type=click.IntRange(min=1),
-        help="The maximum size of a row.  [default: 64000000]",
-    ),
-)
-rivals_options = together(
-    option(
-        "--rivals",
-        section=JUDGING,
-        type=click.Choice(["apart", "together"]),
-        help="Rate each text in a call of its own, or the texts of one group in one call.  [default: as learned]",
-    ),
-    count_option(
-        "--rivals-per-call",
-        at_least=2,
-        at_most=100,
-        section=JUDGING,
-        help="The most texts of a call with --rivals together; larger groups are divided evenly.  [default: 10]",
-    ),
-)
 rubric_option = option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 
 
@@ -270,20 +291,6 @@ def output_option(what: str) -> Callable[[F], F]:
     files = ".jsonl, .csv, .tsv, .xlsx or .parquet"
     about = f"Write the {what} to this file: {files}.  [default: JSON Lines to standard output]"
     return option("--output", "-o", section=STORED, default="-", type=OUTPUT, metavar="PATH", help=about)
-
-
-class Number(click.types.FloatParamType):
-    """A number; one with a decimal comma is refused with the right form."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number."""
-        if isinstance(value, str) and re.fullmatch(r"[+-]?\d*,\d+", value.strip()):
-            self.fail(f"{value!r} has a decimal comma: write {value.strip().replace(',', '.')}.", param, ctx)
-        return float(super().convert(value, param, ctx))
-
-
-class Points(Number, click.FloatRange):
-    """A number of points within limits."""
 
 
 export_options = together(
@@ -306,107 +313,13 @@ dry_run_option = option(
 )
 
 
-# What commands that read rows and ask a judge share at the end of their help; those that measure can also export.
-run_options = together(rows_options, store_option, dry_run_option, json_option)
-measurement_options = together(rows_options, export_options, store_option, dry_run_option, json_option)
-
-
-def checked_address(_context: click.Context, given: click.Parameter, address: str | None) -> str | None:
-    """Refuse an address with credentials before anything else is done, wherever it was set."""
-    if address is None:
-        return None
-    from rubriclab.judges.providers import check_address
-
-    return check_address(address, given.opts[0])
-
-
-asking_options = together(
-    option("--concurrency", section=LIMITS, type=int, help="The number of concurrent requests.  [default: 8]"),
-    option(
-        "--timeout",
-        section=LIMITS,
-        type=float,
-        help="Time limit in seconds for one request and its response.  [default: 60]",
-    ),
-    option(
-        "--attempts",
-        section=LIMITS,
-        type=int,
-        help="Attempts to answer a prompt before it counts as missing.  [default: 8]",
-    ),
-    option("--requests-per-minute", section=LIMITS, type=float, help="The provider's limit, if it has one."),
-    option("--tokens-per-minute", section=LIMITS, type=float, help="The provider's limit, if it has one."),
-    option("--max-calls", section=LIMITS, type=int, help="Stop cleanly after this many replies."),
-    option("--max-cost", section=LIMITS, type=float, help="Stop cleanly before the cost exceeds this many US dollars."),
-    option(
-        "--price",
-        section=LIMITS,
-        metavar="IN:OUT",
-        help="US dollars per million prompt and completion tokens, for a model of unknown price.",
-    ),
-    option(
-        "--structured",
-        section=JUDGING,
-        type=click.Choice(["auto", "schema", "text"]),
-        help="Whether the reply's JSON schema is sent to the provider.  [default: auto]",
-    ),
-    option(
-        "--api-base",
-        section=JUDGING,
-        metavar="URL",
-        callback=checked_address,
-        help="The address of your own server, without user name or password.",
-    ),
-    option(
-        "--reasoning-tokens",
-        section=JUDGING,
-        type=int,
-        metavar="N",
-        help="Tokens for hidden reasoning beyond each reply's own limit.  [default: 4096 for models known to reason]",
-    ),
-    option(
-        "--retry-failed", section=JUDGING, is_flag=True, help="Send a prompt again if its cached reply cannot be used."
-    ),
-    option(
-        "--record",
-        section=JUDGING,
-        type=OUTPUT,
-        metavar="PATH",
-        help="Record every request digest and reply in this file, to be replayed by recorded:PATH.",
-    ),
-)
-batch_options = together(
-    option(
-        "--batch",
-        section=JUDGING,
-        is_flag=True,
-        help="Send prompts by the provider's Batch API, at about half the price; answers come within a day.",
-    ),
-    option(
-        "--batch-size",
-        section=LIMITS,
-        type=int,
-        help="The largest number of prompts in a batch, and of texts at a time.  [default: 10000]",
-    ),
-)
-judge_options = together(
-    option(
-        "--judge",
-        section=JUDGING,
-        type=JUDGE,
-        metavar="JUDGE",
-        help="A litellm model string, 'embedded' (offline, no language model) or recorded:PATH.",
-    ),
-    asking_options,
-)
-
-settings_option = together(
-    option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="METHOD.NAME=VALUE",
-        help="A hyperparameter of the method, as in hypoeval.k=10; may be given several times.",
-    ),
-    click.option("configured", "--configured", hidden=True, multiple=True),
+# What commands that ask a judge share at the end of their help; those that measure can also export.
+run_options = together(store_option, dry_run_option, json_option)
+measurement_options = together(export_options, store_option, dry_run_option, json_option)
+record_option = option(
+    "--record",
+    section=JUDGING,
+    type=OUTPUT,
+    metavar="PATH",
+    help="Record every request digest and reply in this file, to be replayed by recorded:PATH.",
 )

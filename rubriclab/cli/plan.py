@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_rows_place, writing_rows
-from rubriclab.cli.options import command, count_option, judge_options, option, rubric_option, run_options
+from rubriclab.cli.options import command, option, record_option, rubric_option, run_options
 from rubriclab.cli.places import FILE, OUTPUT
 from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
 from rubriclab.errors import SettingsError
@@ -16,18 +16,9 @@ if TYPE_CHECKING:
     from rubriclab.ops.label import PlanResult
 
 
-@command()
+@command(None, "PlanOptions", "CallOptions")
 @click.argument("texts", type=FILE)
 @rubric_option
-@count_option("--count", at_least=1, help="The number of texts to choose.  [default: 10]")
-@count_option(
-    "--sample",
-    at_least=1,
-    at_most=5000,
-    default=200,
-    show_default=True,
-    help="The maximum number of texts to rate; if there are more, this many are drawn with a fixed seed.",
-)
 @option(
     "--output",
     "-o",
@@ -35,8 +26,8 @@ if TYPE_CHECKING:
     metavar="PATH",
     help="Write the rows to label to this file, with the reasons in `plan`; its name decides the format.",
 )
-@judge_options
 @run_options
+@record_option
 def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Choose which TEXTS to label next, whole groups first.
 

@@ -97,12 +97,12 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
 
     from rubriclab.judges.options import JudgeOptions
     from rubriclab.ops.learn import parse_settings
-    from rubriclab.ops.workspace import Workspace, judge_options, regular_lines, terminal_bar
+    from rubriclab.ops.workspace import Workspace, regular_lines, terminal_bar
 
     record = values.get("record")
     return Workspace(
         values["store"],
-        judge_options({name: values.get(name) for name in JudgeOptions.model_fields}),
+        options_of(JudgeOptions, values),
         notify=note,
         progress=terminal_bar if sys.stderr.isatty() else regular_lines,
         record=Path(record) if record else None,
@@ -111,8 +111,8 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
 
 
 def options_of(model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
-    """Return the options of a service; `--set` pairs become tables."""
-    from rubriclab.ops.learn import parse_settings
-
-    pairs = values.get("settings")
-    return model.given({**values, "settings": parse_settings(pairs)} if pairs else {**values, "settings": None})
+    """Return the options of an operation; those that were not given keep their defaults."""
+    given = {name: values.get(name) for name in model.model_fields}
+    return model(
+        **{name: value for name, value in given.items() if not (value is None or value is False or value == ())}
+    )

@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
-from rubriclab.cli.options import (
-    JUDGING,
-    STORED,
-    Number,
-    batch_options,
-    command,
-    count_option,
-    judge_options,
-    option,
-    output_option,
-    rivals_options,
-    run_options,
-)
+from rubriclab.cli.options import STORED, Number, command, option, output_option, record_option, run_options
 from rubriclab.cli.places import FILE, OUTPUT
 from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
 from rubriclab.errors import RubriclabError, SettingsError
@@ -36,35 +24,16 @@ if TYPE_CHECKING:
 OUTCOMES: Mapping[bool | None, tuple[int, str]] = {True: (0, "met"), False: (1, "not met"), None: (3, "inconclusive")}
 
 
-@command()
+@command(None, "ScoreOptions", "CallOptions", "BatchOptions")
 @click.argument("texts", type=FILE)
 @option("--rubric", metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
-@option("--task", help="Without a rubric: the kind of text: summarization, story, dialogue, or your own word.")
-@option("--aspect", help="Without a rubric: the aspect to score; the agreement with people is unknown.")
-@option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
-@option("--scale", metavar="LOW:HIGH", help="Without a rubric: the scale of the scores.  [default: 1:5]")
 @output_option("scores")
-@option("--workers", type=int, metavar="N", help="The number of Ray workers that score.  [default: this process]")
-@option("--ray-address", metavar="ADDRESS", help="A running Ray cluster.  [default: start workers on this machine]")
-@option(
-    "--labels-in",
-    metavar="COLUMN",
-    help="The column with human scores of some of the texts, drawn at random; they correct the mean.  [default: the "
-    "labels of learning]",
-)
-@option("--by", metavar="COLUMN", help="Estimate the mean human score for each value of this column too.")
 @option(
     "--fail-under",
     type=Number(),
     metavar="SCORE",
     help="Exit with 1 if the interval of the mean human score is below this, or 3 if it holds this or more than a "
     "tenth of the texts have no score. Without labels of learning, the mean score decides.",
-)
-@option(
-    "--max-unscored",
-    type=Number(),
-    metavar="SHARE",
-    help="Exit with 1 if more than this share of the texts, from 0 to 1, has no score.",
 )
 @option(
     "--keep-replies",
@@ -79,17 +48,8 @@ OUTCOMES: Mapping[bool | None, tuple[int, str]] = {True: (0, "met"), False: (1, 
     section=STORED,
     help="Keep the rows that --output, a .jsonl file, has already, and score the texts after them.",
 )
-@judge_options
-@rivals_options
-@count_option(
-    "--rivals-check",
-    at_least=1,
-    at_most=10_000,
-    section=JUDGING,
-    help="Repeat N calls of --rivals together with their texts in the reverse order, and report the agreement.",
-)
-@batch_options
 @run_options
+@record_option
 def score(
     texts: str,
     *,

@@ -7,33 +7,14 @@ from typing import Any
 
 import click
 
-from rubriclab.cli.options import LIMITS, command, judge_options, option, store_option
-from rubriclab.cli.places import FILE
+from rubriclab.cli.options import command, option, record_option, store_option
 from rubriclab.cli.printing import note, options_of, workspace_of
 
 
-@command()
+@command(None, "ServeOptions", "CallOptions")
 @click.argument("rubric")
-@option("--host", metavar="ADDRESS", help="The address to listen at; 0.0.0.0 is every address.  [default: 127.0.0.1]")
-@option("--port", type=click.IntRange(0, 65535), help="The port; 0 for any free one.  [default: 8600]")
-@option(
-    "--token-file",
-    type=FILE,
-    metavar="FILE",
-    help="A file with TOKEN or NAME TOKEN on each line.  [default: RUBRICLAB_SERVE_TOKEN]",
-)
-@option("--max-body-bytes", section=LIMITS, type=int, help="The largest body of a request.  [default: 1000000]")
-@option("--max-texts", section=LIMITS, type=int, help="The most texts in a request.  [default: 100]")
-@option("--at-once", section=LIMITS, type=int, help="Requests to score at the same time.  [default: 64]")
-@option(
-    "--request-timeout",
-    section=LIMITS,
-    type=float,
-    help="Time limit in seconds for a request to the service.  [default: 120]",
-)
-@option("--grace", section=LIMITS, type=int, help="Seconds for requests under way at the end.  [default: 30]")
-@judge_options
 @store_option
+@record_option
 def serve(rubric: str, **values: Any) -> None:
     """Score texts by RUBRIC over HTTP, until Ctrl-C or SIGTERM.
 
@@ -59,12 +40,12 @@ def serve(rubric: str, **values: Any) -> None:
     finish(lambda: serve_rubric(settings, rubric, options, on_access=accessed, on_address=served))
 
 
-@command()
+@command(None, "JudgeOption", "CallOptions")
 @click.argument("rubric", required=False)
 @option("--port", type=click.IntRange(1, 65535), help="The port to serve at.  [default: 8521, or any free port]")
 @option("--no-browser", from_found="always", is_flag=True, help="Only print the address.")
-@judge_options
 @store_option
+@record_option
 def studio(rubric: str | None, *, port: int | None, no_browser: bool, **values: Any) -> None:
     """Inspect and edit the rubrics of the store in a browser, or open RUBRIC there.
 
@@ -80,10 +61,10 @@ def studio(rubric: str | None, *, port: int | None, no_browser: bool, **values: 
     finish(lambda: serve_studio(settings, rubric, judge=judge, port=port, browser=browser, on_address=click.echo))
 
 
-@command()
+@command(None, "JudgeOption", "CallOptions")
 @option("--allow-calls", is_flag=True, help="Let the assistant have a language model asked, up to --max-cost.")
-@judge_options
 @store_option
+@record_option
 def mcp(*, allow_calls: bool, **values: Any) -> None:
     """Offer the rubrics of the store to an assistant, by the Model Context Protocol on standard input and output.
 

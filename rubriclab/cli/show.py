@@ -9,11 +9,10 @@ import click
 from rubriclab.cli.files import check_exports, check_place, check_rows_place, write_csv, writing, writing_rows
 from rubriclab.cli.options import (
     command,
-    count_option,
     json_option,
-    judge_options,
     measurement_options,
     option,
+    record_option,
     row_options,
     store_option,
 )
@@ -119,15 +118,8 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
         note(f"report written to {output}")
 
 
-@command()
+@command(None, "DisagreementsOptions")
 @click.argument("rubric")
-@count_option("--count", from_found="always", at_least=1, help="The number of texts.  [default: 10]")
-@option(
-    "--side",
-    from_found="always",
-    type=click.Choice(["both", "higher", "lower"]),
-    help="Only texts that the rubric scores higher, or lower, than people do.  [default: both]",
-)
 @store_option
 @row_options
 def disagreements(rubric: str, *, as_json: bool, csv: str | None, **values: Any) -> None:
@@ -149,19 +141,11 @@ def disagreements(rubric: str, *, as_json: bool, csv: str | None, **values: Any)
         print_view(result)
 
 
-@command()
+@command(None, "ExplainOptions", "CallOptions")
 @click.argument("rubric")
 @click.argument("text", type=FILE, required=False)
-@option("--id", metavar="ID", help="The id of the text, if there are several; without TEXT, of a labelled text.")
-@option("--source", type=FILE, metavar="PATH", help="The file with the source of a plain text.")
-@count_option(
-    "--nearest",
-    from_found="always",
-    at_least=0,
-    help="The number of labelled texts that are shown, the most similarly rated first.  [default: 5]",
-)
-@judge_options
 @measurement_options
+@record_option
 def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Explain the score of TEXT by RUBRIC: each criterion's share with its reason, and the nearest labelled texts.
 

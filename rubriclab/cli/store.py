@@ -37,9 +37,7 @@ def size(*, store: str | None, as_json: bool, csv: str | None) -> None:
     _print(result, as_json=as_json)
 
 
-@command("prune")
-@option("--older-than", from_found="never", metavar="AGE", help="Answers cached longer ago than this: 12h, 90d or 8w.")
-@option("--dry-run", from_found="never", is_flag=True, help="Remove nothing, and print what would be removed.")
+@command("prune", "PruneOptions")
 @store_option
 @json_option
 def prune(*, store: str | None, as_json: bool, **values: Any) -> None:
@@ -86,10 +84,7 @@ for member in (size, prune, vacuum):
     store.add_command(member)
 
 
-@command()
-@option(
-    "--cancel", from_found="never", metavar="ID", help="Cancel this batch; its answers so far can still be collected."
-)
+@command(None, "BatchesOptions")
 @store_option
 @row_options
 def batches(*, as_json: bool, csv: str | None, **values: Any) -> None:
