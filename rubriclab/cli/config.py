@@ -28,16 +28,11 @@ from rubriclab.cli.options import SectionOption
 from rubriclab.cli.places import PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.catalogue import has_settings, settings_names
-from rubriclab.models.base import (
-    MAX_TOML_BYTES,
-    Unreadable,
-    parse_toml,
-    read_file,
-)
 from rubriclab.models.characters import did_you_mean
 
 if TYPE_CHECKING:
     from rubriclab.base_options import FromFound
+    from rubriclab.models.base import Unreadable
 
 CONFIG_NAME = "rubriclab.toml"
 
@@ -114,6 +109,8 @@ def load_config(path: Path | None) -> Config | None:
     Raises:
         SettingsError: if the file is missing though named, cannot be read, or was found and lies in another folder.
     """
+    from rubriclab.models.base import MAX_TOML_BYTES, Unreadable, read_file
+
     file = path or Path(CONFIG_NAME)
     if not file.exists():
         if path:
@@ -165,6 +162,8 @@ def options_of(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
 
 
 def _load(file: Path, content: bytes) -> dict[str, Any]:
+    from rubriclab.models.base import Unreadable, parse_toml
+
     try:
         return parse_toml(content)
     except Unreadable as error:

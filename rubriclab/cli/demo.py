@@ -14,7 +14,6 @@ import click
 
 from rubriclab.cli.options import command, option
 from rubriclab.errors import UserError
-from rubriclab.ops.check import FILES, HELDOUT, LABELLED, README, RECORDING, UNLABELLED, write_sample
 
 NAME, OFFLINE, STORE = "news-coherence", "news-coherence-offline", "store.db"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
@@ -33,6 +32,8 @@ def demo(context: click.Context, folder: Path, *, sample_only: bool) -> None:
     The first part replays a language model's recorded answers, the second runs the offline judge. Every command is
     printed before it runs, without your configuration file and RUBRICLAB_ variables.
     """
+    from rubriclab.ops.check import FILES, README, RECORDING, write_sample
+
     write_sample(folder)
     if sample_only:
         click.echo(f"The sample is in the folder {folder}: {', '.join(FILES)}.")
@@ -69,6 +70,8 @@ AS_RECORDED = ("--criteria", "6", "--set", "hypoeval.bank_size=30", "--set", "ch
 
 def commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the commands of the first part, to be run in the folder of the sample."""
+    from rubriclab.ops.check import HELDOUT, LABELLED
+
     return [
         ("learn", LABELLED, *TASK, "--name", NAME, *AS_RECORDED, *judge),
         ("report", NAME, "-o", "rubric.html"),
@@ -80,6 +83,8 @@ def commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
 
 def offline_commands() -> list[tuple[str, ...]]:
     """Return the commands of the second part, to be run in the folder of the sample."""
+    from rubriclab.ops.check import HELDOUT, LABELLED
+
     judge = ("--judge", "embedded")
     return [
         ("learn", LABELLED, *TASK, "--name", OFFLINE, *judge),
@@ -95,6 +100,8 @@ def studio_command(folder: Path) -> tuple[str, ...]:
 
 def label_command(folder: Path) -> tuple[str, ...]:
     """Return the command that opens a page on which people rate the sample."""
+    from rubriclab.ops.check import UNLABELLED
+
     labelled = ("-o", str(folder / "rated.jsonl"), "--store", str(folder / STORE))
     return ("label", str(folder / UNLABELLED), *TASK, *labelled)
 

@@ -12,7 +12,6 @@ import click
 
 from rubriclab import __version__
 from rubriclab.errors import SettingsError
-from rubriclab.judges.providers import masked
 from rubriclab.models.characters import one_line, plain
 
 LOGGER = logging.getLogger("rubriclab")
@@ -27,6 +26,8 @@ class MaskingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, followed by those of the traceback if the record has one."""
+        from rubriclab.judges.providers import masked
+
         text = super().format(record)
         traceback = record.exc_text or ""
         line = one_line(masked(text.removesuffix(traceback)))
@@ -98,6 +99,8 @@ def report_bug(error: Exception) -> int:
 
     Keys are masked in the line and in the traceback, which are made to be passed on.
     """
+    from rubriclab.judges.providers import masked
+
     told = masked("".join(traceback.format_exception(error)))
     if os.environ.get(SHOW) == "1":
         click.echo(told, err=True)

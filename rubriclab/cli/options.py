@@ -151,15 +151,23 @@ class Number(click.types.FloatParamType):
         """Return the number."""
         if isinstance(value, str) and re.fullmatch(r"[+-]?\d*,\d+", value.strip()):
             self.fail(f"{value!r} has a decimal comma: write {value.strip().replace(',', '.')}.", param, ctx)
-        return float(super().convert(value, param, ctx))
+        return float(click.FLOAT.convert(value, param, ctx))
 
 
 class Points(Number, click.FloatRange):
-    """A number of points within limits."""
+    """A number whose bounds help shows; the model checks them."""
+
+
+class Whole(click.IntRange):
+    """A whole number whose bounds help shows; the model checks them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        return int(click.INT.convert(value, param, ctx))
 
 
 # What stands for numbers with bounds, which help shows behind the text.
-METAVARS = {click.IntRange: "N", Points: "NUMBER"}
+METAVARS = {Whole: "N", Points: "NUMBER"}
 
 
 def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]:
@@ -233,7 +241,7 @@ def _type(field: FieldInfo, flag: Flag) -> dict[str, Any]:
     elif get_origin(kind) is Literal:
         found = click.Choice(list(get_args(kind)))
     elif kind is int:
-        found = click.IntRange(**limits) if bounds else click.INT
+        found = Whole(**limits) if bounds else click.INT
     elif kind is float:
         found = Points(**limits, min_open="gt" in bounds) if bounds else Number()
     else:

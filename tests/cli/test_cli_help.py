@@ -12,6 +12,9 @@ from commands import Commands
 
 from rubriclab import __version__
 from rubriclab.cli.main import cli, every_command
+from rubriclab.cli.options import SECTIONS
+from rubriclab.lab import OPERATIONS
+from rubriclab.methods.catalogue import DEFAULT_METHODS, METHOD_NAMES
 
 COMMANDS = sorted(cli.commands)
 EVERY = every_command()
@@ -67,6 +70,34 @@ def test_every_option_has_an_environment_variable() -> None:
         name: "RUBRICLAB_" + max(option.opts, key=len).removeprefix("--").replace("-", "_").upper()
         for name, option in OPTIONS.items()
     }
+
+
+@pytest.mark.parametrize("command", sorted(OPERATIONS))
+def test_a_command_takes_every_option_of_its_operation_with_the_values_of_its_type(command: str) -> None:
+    name = command.replace("_", " ")
+    model = OPERATIONS[command][0]
+    options = {option.name: option for option in EVERY[name].params if isinstance(option, click.Option)}
+    for field, info in model.model_fields.items():
+        if (command, field) == ("drift", "anchor"):  # the command takes the file itself
+            continue
+        option = options[field]
+        assert option.required == info.is_required()
+        assert option.section in SECTIONS
+        assert option.help
+        if isinstance(info.default, bool):
+            assert option.is_flag
+        for limit in info.metadata:
+            bounds = (getattr(limit, "ge", getattr(limit, "gt", None)), getattr(limit, "le", None))
+            assert bounds[0] in (None, getattr(option.type, "min", bounds[0]))
+            assert bounds[1] in (None, getattr(option.type, "max", bounds[1]))
+
+
+def test_the_help_of_methods_names_those_that_are_built_in() -> None:
+    text = OPERATIONS["learn"][0].model_fields["methods"].description
+    assert text
+    assert all(name in text for name in METHOD_NAMES)
+    assert "four of them together" in " ".join(text.split())
+    assert len(DEFAULT_METHODS) == 4
 
 
 def test_an_unknown_command_is_refused_in_one_line(rubriclab: Commands) -> None:
