@@ -15,12 +15,11 @@ import posixpath
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
-from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, CellError, ReadingOptions
+from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, CellError, ReadingOptions, SourceFormat
 from rubriclab.data.rows import EXACT_DECIMAL, RowError
 from rubriclab.data.text_files import (
     MAX_RECORDS_SEARCHED,
@@ -236,28 +235,11 @@ _Cells = tuple[dict[tuple[int, int], str], dict[str, set[int]]]
 Range = tuple[tuple[int, int], tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A sheet of a workbook.
-
-    Attributes:
-        name: of the sheet.
-        sheets: the names of all sheets, in order.
-        rows: the cells below the header by column, with row numbers as Excel shows them; columns without a name are
-            left out.
-        merged: the number of cells that have the value of a merged range.
-        hidden: what is hidden, and whether it is read.
-    """
-
-    name: str
-    sheets: tuple[str, ...]
-    rows: tuple[tuple[int, dict[str, Any]], ...]
-    merged: int = 0
-    hidden: tuple[str, ...] = ()
-
-
-def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
+def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFormat, list[tuple[int, dict[str, Any]]]]:
     """Return the sheet of a workbook that the options name, by default the first that is not hidden.
+
+    The cells of a row below the header are by column, with row numbers as Excel shows them; columns without a name are
+    left out.
 
     Raises:
         DataError: if python-calamine is not installed, or the file is not a workbook, is protected by a password,
@@ -306,20 +288,22 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
     if options.skip_hidden:
         table = [(number, row) for number, row in table if number not in hidden["row"]]
         columns = ["" if column in hidden_columns else column for column in columns]
-    rows = (
+    rows = [
         (number, {column: _value(cell) for column, cell in zip(columns, row, strict=True) if column})
         for number, row in table
-    )
+    ]
     use = "left out" if options.skip_hidden else "read (`skip_hidden`)"
     named: dict[str, Sequence[Any]] = {f"rows {use}": hidden_rows, f"columns {use}": hidden_columns}
     named["sheets not read"] = [each for each in hidden_sheets if each != name]
-    described = tuple(f"hidden {what}: {_listed(names)}" for what, names in named.items() if names)
-    return Sheet(name, sheets, tuple(rows), merged, described)
-
-
-def _listed(names: Sequence[Any]) -> str:
-    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
-    return f"{', '.join(map(repr, names[:MAX_NAMED]))}{more}"
+    described = list[str]()
+    for what, names in named.items():
+        more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+        if names:
+            described.append(f"hidden {what}: {', '.join(map(repr, names[:MAX_NAMED]))}{more}")
+    source = SourceFormat(
+        str(path), "Excel workbook", sheet=name, sheets=sheets, merged=merged, hidden=tuple(described)
+    )
+    return source, rows
 
 
 def _value(cell: Any) -> Any:

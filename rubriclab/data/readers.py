@@ -62,20 +62,6 @@ MAX_NUMBER_LENGTH = 40
 _RULES: dict[Mark, CellRules] = {"point": CellRules(typed=False), "comma": CellRules(typed=False, decimal_comma=True)}
 
 
-@dataclass(frozen=True, slots=True)
-class DecimalMark:
-    """How scores are written.
-
-    Attributes:
-        mark: `None` if no score has one.
-        unsure: the first score that could be a decimal or a thousand, with both readings, the one that is used first;
-            `None` if there is none, or a score that can be read in one way only decides.
-    """
-
-    mark: Mark | None = None
-    unsure: str | None = None
-
-
 @dataclass(slots=True)
 class _Column:
     """The scores in a column, in little memory for any number of rows.
@@ -132,8 +118,11 @@ def _readings(cell: Any) -> dict[Mark, float]:
 
 def decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
-) -> DecimalMark:
-    """Return how scores are written in numbered rows of texts.
+) -> tuple[Mark | None, str | None]:
+    """Return the decimal mark of the scores in numbered rows of texts, and a score that could be read in two ways.
+
+    The mark is `None` if no score has one. The latter is the first score that could be a decimal or a thousand, with
+    both readings, the one that is used first; `None` without one, or if a score that can be read in one way decides.
 
     Columns with one score in each cell decide. A column of annotations may hold lists, in which commas separate raters:
     it has decimal commas if each cell is one number and the file separates cells by semicolons.
@@ -142,18 +131,7 @@ def decimal_mark(
         DataError: if a score could be a decimal or a thousand, and nothing decides.
     """
     if options.decimal is not None:
-        return DecimalMark(options.decimal)
-    columns = _columns(rows, options)
-    usual: Mark = "comma" if delimiter == ";" else "point"
-    found = _decided(where, [column for column in columns if not column.lists], usual)
-    if found.mark == "comma" or delimiter != ";":
-        return found
-    in_lists = _decided(where, [column for column in columns if column.lists and column.one_number], usual)
-    return in_lists if in_lists.mark == "comma" or in_lists.unsure else found
-
-
-def _columns(rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions) -> list[_Column]:
-    """Return the columns of scores; without any, only the first row is read."""
+        return options.decimal, None
     fields: dict[str, str] = {column: name for name, column in options.mapping.columns.items()}
     is_missing = options.rules(typed=False).is_missing
     columns: dict[str, _Column] = {}
@@ -168,16 +146,21 @@ def _columns(rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOpti
         for name, column in columns.items():
             if not is_missing(cell := row.get(name)):
                 column.add(line, cell)
-    return list(columns.values())
+    usual: Mark = "comma" if delimiter == ";" else "point"
+    mark, unsure = _decide(where, [column for column in columns.values() if not column.lists], usual)
+    if mark == "comma" or delimiter != ";":
+        return mark, unsure
+    of_lists = _decide(where, [column for column in columns.values() if column.lists and column.one_number], usual)
+    return of_lists if of_lists[0] == "comma" or of_lists[1] else (mark, unsure)
 
 
-def _decided(where: str, columns: Sequence[_Column], usual: Mark) -> DecimalMark:
-    """Return the decimal mark of columns of scores; `usual` is that of the format."""
+def _decide(where: str, columns: Sequence[_Column], usual: Mark) -> tuple[Mark | None, str | None]:
+    """Return what `decimal_mark` does, for columns of scores; `usual` is the mark of the format."""
     if certain := {mark for column in columns for mark in column.certain}:
-        return DecimalMark("comma" if certain == {"comma"} else "point")
+        return "comma" if certain == {"comma"} else "point", None
     unsure = next(((column.name, *column.unsure) for column in columns if column.unsure), None)
     if not unsure:
-        return DecimalMark()
+        return None, None
     found = {mark for column in columns if (mark := column.mark_by_size())}
     if not found and {mark for column in columns for mark in column.decimals} == {usual}:
         found = {usual}
@@ -190,7 +173,7 @@ def _decided(where: str, columns: Sequence[_Column], usual: Mark) -> DecimalMark
         )
     mark = found.pop()
     other = readings[_OTHER[mark]]
-    return DecimalMark(mark, f"{cell!r} in line {line} as {readings[mark]:.12g}, not {other:.12g}")
+    return mark, f"{cell!r} in line {line} as {readings[mark]:.12g}, not {other:.12g}"
 
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
@@ -242,7 +225,10 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
     _check_readable(path, kind)
     _check_options(path, kind, options)
     if kind in WORKBOOK:
-        raw = _sheet(path, options)
+        source_format, sheet = read_sheet(path, options)
+        mark, unsure = decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
+        source_format = replace(source_format, decimal=mark, unsure=unsure)
+        raw = RawRows(source_format, iter(sheet), options.rules(typed=False, decimal=mark), table=True)
     elif kind == PARQUET:
         rows = parquet_rows(path, options.longest)
         raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
@@ -323,33 +309,10 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
         with suppress(DataError):
             yield from ((line, row) for line, row in numbered() if isinstance(row, dict))
 
-    mark = decimal_mark(where, readable(), options, dialect.delimiter)
-    source = SourceFormat(
-        where,
-        "TSV" if kind != ".csv" else "CSV",
-        encoding,
-        dialect.delimiter,
-        decimal=mark.mark,
-        unsure=mark.unsure,
-        usual=DELIMITED[kind],
-    )
-    return RawRows(source, numbered(), options.rules(typed=False, decimal=mark.mark), table=True)
-
-
-def _sheet(path: Path, options: ReadingOptions) -> RawRows:
-    sheet = read_sheet(path, options)
-    mark = decimal_mark(f"{path}, sheet {sheet.name!r}", sheet.rows, options)
-    source = SourceFormat(
-        str(path),
-        "Excel workbook",
-        decimal=mark.mark,
-        unsure=mark.unsure,
-        sheet=sheet.name,
-        sheets=sheet.sheets,
-        merged=sheet.merged,
-        hidden=sheet.hidden,
-    )
-    return RawRows(source, iter(sheet.rows), options.rules(typed=False, decimal=mark.mark), table=True)
+    mark, unsure = decimal_mark(where, readable(), options, dialect.delimiter)
+    name = "CSV" if kind == ".csv" else "TSV"
+    source = SourceFormat(where, name, encoding, dialect.delimiter, mark, unsure, DELIMITED[kind])
+    return RawRows(source, numbered(), options.rules(typed=False, decimal=mark), table=True)
 
 
 def _kind(path: Path) -> str:
