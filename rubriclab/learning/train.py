@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from rubriclab import __version__
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
@@ -150,6 +149,8 @@ def origins(
     examples: Sequence[Example], aspect: str, judge: Judge, generator: Judge, model_versions: Iterable[str]
 ) -> dict[str, Any]:
     """Return the fields of a provenance about the models and the training data."""
+    from rubriclab import __version__
+
     return {
         "judge": judge.name,
         "generator": generator.name,
