@@ -42,20 +42,8 @@ from rubriclab.methods.method import (
 )
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.single_call import (
-    can_join,
-    divide_criteria,
-    group_calls,
-    joins,
-    judge_prompt,
-    ratings_in,
-)
-from rubriclab.models.aggregation import (
-    Ask,
-    Bounds,
-    CallForm,
-    RivalLimits,
-)
+from rubriclab.methods.single_call import can_join, divide_criteria, group_calls, joins, judge_prompt, ratings_in
+from rubriclab.models.aggregation import Ask, Bounds, CallForm, RivalLimits
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.models.text_features import prior_directions

@@ -21,28 +21,10 @@ from rubriclab.judges.stack import FAULTY_ROW, RATINGS_MISSING, SCORED, count_te
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import gather_in_order
-from rubriclab.methods.single_call import (
-    can_join,
-    group_calls,
-    judge_all,
-    judge_group,
-    shared_input,
-)
-from rubriclab.models.aggregation import (
-    Ask,
-    CallForm,
-    RivalLimits,
-    combine,
-)
+from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, shared_input
+from rubriclab.models.aggregation import Ask, CallForm, RivalLimits, combine
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import (
-    Aspect,
-    Assignment,
-    Example,
-    Scale,
-    format_score,
-    task_words,
-)
+from rubriclab.models.text import Aspect, Assignment, Example, Scale, format_score, task_words
 from rubriclab.prompts.render import inert
 from rubriclab.stats.correlation import FloatArray, floats, spearman
 from rubriclab.stats.intervals import rounded

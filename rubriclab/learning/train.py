@@ -49,23 +49,11 @@ from rubriclab.learning.fitting import (
 )
 from rubriclab.learning.gate import raters, validation
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.verdicts import (
-    held_out_verdicts,
-    raters_verdicts,
-    threshold_of,
-    verdict_agreement,
-    verdicts_of,
-)
+from rubriclab.learning.verdicts import held_out_verdicts, raters_verdicts, threshold_of, verdict_agreement, verdicts_of
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
-from rubriclab.models.aggregation import (
-    Aggregation,
-    Ask,
-    Conformal,
-    Term,
-    bounds_met,
-)
+from rubriclab.models.aggregation import Aggregation, Ask, Conformal, Term, bounds_met
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Assignment,

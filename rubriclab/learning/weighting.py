@@ -19,12 +19,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from rubriclab.learning.calibration import MIN_SHRINKAGE
-from rubriclab.learning.matrix import (
-    SAME,
-    RatingMatrix,
-    centers_and_spreads,
-    standardise,
-)
+from rubriclab.learning.matrix import SAME, RatingMatrix, centers_and_spreads, standardise
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.intervals import DIGITS
 

@@ -7,12 +7,7 @@ import pytest
 from planning_samples import rubric
 from target_samples import KEPT, SCALE, on, place
 
-from rubriclab.learning.adaptation import (
-    aggregate_scores,
-    mean_aggregation,
-    recalibrate_rubric,
-    reuse_rubric,
-)
+from rubriclab.learning.adaptation import aggregate_scores, mean_aggregation, recalibrate_rubric, reuse_rubric
 from rubriclab.models.aggregation import combine
 from rubriclab.models.text import Scale
 

@@ -24,13 +24,7 @@ from rubriclab.learning.baselines import (
     text_feature_rubric,
 )
 from rubriclab.learning.scoring import score_text
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    find_aspect,
-    parse_scale,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Example, find_aspect, parse_scale, task_words
 from rubriclab.models.text_features import CATALOGUE
 from rubriclab.stats.correlation import spearman
 

@@ -19,12 +19,7 @@ from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates, all_criteria, rename_criteria, unique_names
 from rubriclab.methods.method import Learned
 from rubriclab.models.base import digest
-from rubriclab.models.rubric import (
-    Criterion,
-    DroppedCriterion,
-    Evidence,
-    Part,
-)
+from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part
 
 USUAL = ("hypoeval", "checkeval", "seeval", "direct")
 EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "text_features")

@@ -11,13 +11,7 @@ from single_call_scripts import HYPOTHESES, PARTS, combined, part_of, sound
 from rubriclab.data.rows import RowError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.learning.estimate import (
-    SAMPLE,
-    dry_run,
-    estimate_learning,
-    estimate_prompts,
-    estimate_scoring,
-)
+from rubriclab.learning.estimate import SAMPLE, dry_run, estimate_learning, estimate_prompts, estimate_scoring
 from rubriclab.learning.scoring import score_text
 from rubriclab.methods.method import LearningCalls
 from rubriclab.models.aggregation import Ask

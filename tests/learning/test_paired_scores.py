@@ -14,12 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from rubriclab.errors import BudgetReached
 from rubriclab.judges.judge import Judge, Reply
-from rubriclab.learning.paired_scores import (
-    Comparison,
-    DriftLimits,
-    pair_rubrics,
-    score_columns,
-)
+from rubriclab.learning.paired_scores import Comparison, DriftLimits, pair_rubrics, score_columns
 from rubriclab.models.text import Example
 from rubriclab.models.version import Version
 from rubriclab.prompts.prompt import Prompt

@@ -37,13 +37,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.single_call import judge_all
-from rubriclab.models.aggregation import (
-    Aggregation,
-    Calibration,
-    Conformal,
-    RivalLimits,
-    Term,
-)
+from rubriclab.models.aggregation import Aggregation, Calibration, Conformal, RivalLimits, Term
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.prompts.render import render

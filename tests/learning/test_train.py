@@ -53,11 +53,7 @@ from rubriclab.methods.hypoeval.learn import reselected
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.models.aggregation import RivalLimits
-from rubriclab.models.text import (
-    Example,
-    data_digest,
-    text_digest,
-)
+from rubriclab.models.text import Example, data_digest, text_digest
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.prompts.render import prompts_digest
