@@ -517,24 +517,23 @@ class DriftLimits(NamedTuple):
 
     def checked(self, comparison: Comparison) -> Comparison:
         """Return the comparison with the outcome of each limit that is set."""
-        return comparison.model_copy(update={"checks": tuple(self._checks(comparison))})
-
-    def _checks(self, comparison: Comparison) -> Iterator[LimitCheck]:
         shift = comparison.difference.value
         share = comparison.flips.share.value if comparison.flips else None
         rank = comparison.ranks[0].spearman.value if comparison.ranks else None
         if comparison.mean_absolute == 0:
             rank = 1.0  # The rankings agree, though the correlation of constant scores is undefined.
-        found: dict[LimitName, tuple[float | None, float]] = {
+        figures: dict[LimitName, tuple[float | None, float]] = {
             "max_shift": (shift, abs(shift or 0.0) - (self.max_shift or 0.0)),
             "max_flips": (share, (share or 0.0) - (self.max_flips or 0.0)),
             "min_rank": (rank, (self.min_rank or 0.0) - (rank or 0.0)),
         }
-        for allowed, (limit, (value, excess)) in zip(self, found.items(), strict=True):
+        checks = []
+        for allowed, (limit, (value, excess)) in zip(self, figures.items(), strict=True):
             if allowed is not None:
                 unknown = value is None or (excess <= TOLERANCE and not comparison.enough_scored)
                 outcome: LimitOutcome = "unknown" if unknown else "beyond" if excess > TOLERANCE else "within"
-                yield LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome)
+                checks.append(LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome))
+        return comparison.model_copy(update={"checks": tuple(checks)})
 
 
 def drop_check(comparison: Comparison) -> LimitCheck:

@@ -482,11 +482,8 @@ async def train_joint(
         SettingsError: if the settings exclude every candidate.
         JudgeError: if a method could learn nothing, or no criterion distinguishes any two labelled texts.
     """
-    _check(plans, settings)
-    plans, left_out = _asked_about_rivals(plans, settings)
-    assignment = plans[0].training_input.assignment
-    together = _is_in_one_call(plans, settings)
-    found = PROPOSED if together else RATED
+    plans, notes, together = _runnable_plans(plans, settings)
+    assignment, found = plans[0].training_input.assignment, PROPOSED if together else RATED
     candidates = await find_candidates(
         plans,
         judge=judge,
@@ -525,48 +522,29 @@ async def train_joint(
         baseline=best_feature(candidates.examples, assignment.aspect.name),
         validation=study.validation,
     )
-    return Trained(
-        rubric, provenance, (*left_out, *candidates.notes, *study.not_assessed(), *study.notes), study.record(rubric)
-    )
+    notes = (*notes, *candidates.notes, *study.not_assessed(), *study.notes)
+    return Trained(rubric, provenance, notes, study.record(rubric))
 
 
 def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCalls:
     """Return about how many calls a joint training takes."""
-    _check(plans, settings)
-    plans, _ = _asked_about_rivals(plans, settings)
-    together = _is_in_one_call(plans, settings)
+    plans, _, together = _runnable_plans(plans, settings)
     calls = calls_for_candidates(plans, rated_later=together)
     if not together:
         return calls
-    texts = len(plans[0].training_input.examples)
     entries = calls.unrated or len(joining_methods(plans))
     each_text = math.ceil(entries / MAX_ENTRIES) + any(plan.method.name == DIRECT for plan in plans)
-    return replace(calls, judge=calls.judge + texts * each_text)
+    return replace(calls, judge=calls.judge + len(plans[0].training_input.examples) * each_text)
 
 
-def _asked_about_rivals(plans: Sequence[Plan], settings: JointSettings) -> tuple[Sequence[Plan], tuple[str, ...]]:
-    """Return the plans whose criteria calls about several texts can contain, and a note if others are left out.
+def _runnable_plans(plans: Sequence[Plan], settings: JointSettings) -> tuple[Sequence[Plan], tuple[str, ...], bool]:
+    """Return the plans to run, a note if others are left out, and whether all judged criteria share a call.
 
     A reply about ten texts has no room for the many questions of a checklist, which agreed least with people.
+
+    Raises:
+        SettingsError: if the settings exclude every candidate, as far as is known before any call.
     """
-    joined = set(joining_methods(plans)) if settings.rivals else set[str]()
-    questions = {plan.method.name for plan in plans if plan.method.criterion_kind == "question"} & joined
-    if not questions or questions == joined:
-        return plans, ()
-    note = f"{', '.join(sorted(questions))} left out: a call about several texts has no room for many questions"
-    return [plan for plan in plans if plan.method.name not in questions], (note,)
-
-
-def _is_in_one_call(plans: Sequence[Plan], settings: JointSettings) -> bool:
-    """Return whether all judged criteria share a call: those of several methods, unless it is about several texts."""
-    judged = [plan for plan in plans if plan.method.criterion_kind != "feature"]
-    can_share = settings.ask != "by method" and len(joining_methods(judged)) == len(judged)
-    return can_share and len(judged) >= (1 if settings.rivals else 2)
-
-
-def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
-    """Raise `SettingsError` if the settings exclude every candidate, as far as is known before any call."""
-    free = any(plan.method.name == "text_features" for plan in plans)
     groups = Counter(shared_input(example) for example in plans[0].training_input.examples)
     if settings.rivals and max(groups.values(), default=0) < 2:
         raise SettingsError(
@@ -574,8 +552,17 @@ def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
             "is the only one of its group;",
             "give the group or the source of each text, or leave `settings=joint.ask=with rivals` out.",
         )
-    if settings.calibration == "none" and free:
+    if settings.calibration == "none" and any(plan.method.name == "text_features" for plan in plans):
         raise SettingsError(
             "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
             "choose another calibration, or leave the text features out.",
         )
+    notes: tuple[str, ...] = ()
+    joined = set(joining_methods(plans)) if settings.rivals else set[str]()
+    questions = {plan.method.name for plan in plans if plan.method.criterion_kind == "question"} & joined
+    if questions and questions != joined:
+        plans = [plan for plan in plans if plan.method.name not in questions]
+        notes = (f"{', '.join(sorted(questions))} left out: a call about several texts has no room for many questions",)
+    judged = [plan for plan in plans if plan.method.criterion_kind != "feature"]
+    can_share = settings.ask != "by method" and len(joining_methods(judged)) == len(judged)
+    return plans, notes, can_share and len(judged) >= (1 if settings.rivals else 2)

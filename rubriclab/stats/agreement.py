@@ -44,6 +44,13 @@ from rubriclab.stats.correlation import (
 )
 from rubriclab.stats.intervals import CONFIDENCE, DIGITS, MIN_GROUPS, Interval, Statistic, estimate, sign_flip_p
 
+Level = Literal["group", "dataset", "system"]
+ConstantRule = Literal["skip", "papers"]
+Unit = Literal["groups", "texts"]
+
+# Digits of a system's mean, relative to the largest score, so that equal means are ties in any order of summation.
+MEAN_DIGITS = 12
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -199,14 +206,6 @@ def _texts_at_level(
         raise ValueError("systems: expected the system that wrote each text, for system level, got None")
     texts = scored_texts(predicted, human, groups, systems if level == "system" else None)
     return texts, used_texts(texts, level, constant)
-
-
-Level = Literal["group", "dataset", "system"]
-ConstantRule = Literal["skip", "papers"]
-Unit = Literal["groups", "texts"]
-
-MEAN_DIGITS = 12
-"""Digits of a system's mean, relative to the largest score, so that equal means are ties in any order of summation."""
 
 
 class Coefficient(Protocol):
