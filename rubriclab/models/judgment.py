@@ -19,12 +19,7 @@ from pydantic import Field, model_validator
 from rubriclab.errors import SettingsError
 from rubriclab.models.base import Bounded, FrozenModel, Moment, digest
 from rubriclab.models.characters import describe, is_blank, one_line
-from rubriclab.models.text import (
-    Aspect,
-    Example,
-    Scale,
-    TaskWords,
-)
+from rubriclab.models.text import Aspect, Example, Scale, TaskWords
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 

@@ -12,13 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from rubriclab.display import Displayed
 from rubriclab.models.aggregation import Aggregation
-from rubriclab.models.base import (
-    MAX_SCORING_NUMBER,
-    Bounded,
-    Count,
-    FrozenModel,
-    digest,
-)
+from rubriclab.models.base import MAX_SCORING_NUMBER, Bounded, Count, FrozenModel, digest
 from rubriclab.models.characters import describe
 from rubriclab.models.text import Aspect, Material, Scale, Units, Words, format_score
 

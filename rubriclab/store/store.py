@@ -22,13 +22,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, delete, select
 
 from rubriclab.errors import NoStore, NotInStore, StoreError, StoreUnavailable
-from rubriclab.models.base import (
-    canonical,
-    digest,
-    digest_text,
-    encode_text,
-    first_bounds_fault,
-)
+from rubriclab.models.base import canonical, digest, digest_text, encode_text, first_bounds_fault
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref

@@ -20,15 +20,7 @@ from rubriclab.data.readers import from_rows, read
 from rubriclab.data.rows import MAX_REASON, RowError, drop_placeholder, example_of
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH
-from rubriclab.models.text import (
-    Example,
-    Scale,
-    WordScore,
-    data_digest,
-    named_annotations,
-    named_reasons,
-    text_digest,
-)
+from rubriclab.models.text import Example, Scale, WordScore, data_digest, named_annotations, named_reasons, text_digest
 
 
 def taken(**fields):

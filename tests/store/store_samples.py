@@ -12,13 +12,7 @@ from typing import Any
 from sqlalchemy import Engine, event
 
 from rubriclab.models.judgment import HumanJudgment
-from rubriclab.models.rubric import (
-    Criterion,
-    Evidence,
-    Level,
-    Part,
-    Rubric,
-)
+from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import Effort, Provenance, TrainingAgreement
 from rubriclab.stats.intervals import Interval

@@ -8,14 +8,7 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 from store_samples import EFFORT, criterion, provenance, rubric
 
-from rubriclab.models.rubric import (
-    Criterion,
-    Demonstration,
-    Level,
-    Part,
-    Question,
-    Rubric,
-)
+from rubriclab.models.rubric import Criterion, Demonstration, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import TrainingAgreement, Version
 from rubriclab.stats.intervals import Interval

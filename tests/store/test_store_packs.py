@@ -33,12 +33,7 @@ from rubriclab.models.version import Effort, Provenance, Version
 from rubriclab.report.difference import difference_view
 from rubriclab.report.results import log_view, names_view
 from rubriclab.report.training import evidence_view
-from rubriclab.store import (
-    compare,
-    import_pack,
-    read_pack,
-    write_pack,
-)
+from rubriclab.store import compare, import_pack, read_pack, write_pack
 from rubriclab.store.store import Store, open_store
 
 
