@@ -105,9 +105,7 @@ def export_rows(export: Export, rules: CellRules) -> list[tuple[int, Any]]:
 
 
 def _notes(
-    left: Sequence[tuple[Task, Answer]],
-    questions: Mapping[str, QuestionFormat],
-    choices: Mapping[str, Sequence[str]],
+    left: Sequence[tuple[Task, Answer]], questions: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
     read = [(task, each) for task, each in left if questions[each.question].kind in ("score", "comment")]
     odd = [(task, each) for task, each in read if not questions[each.question].accepts(each.value)]

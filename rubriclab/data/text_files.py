@@ -50,11 +50,7 @@ LINE_OVERHEAD = 200
 # Bytes that are used to detect encoding, delimiter and decimal mark, and bytes of them that are read at once.
 SAMPLE_BYTES = 2**24
 BLOCK_BYTES = 2**16
-_BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF8: UTF_8,
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+_BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Shares of zero bytes among every other byte, and among the others, by which a text is UTF-16.
 _MIN_ZEROS, _MAX_ZEROS = 0.4, 0.05
 # Western European languages use few letters outside ASCII; other alphabets use mostly such letters.

@@ -59,10 +59,7 @@ _AFTER_SEMICOLON = rf"(?='*+(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN})"
 def _patterns(apostrophe: str) -> dict[bool, re.Pattern[str]]:
     """Return what finds the places of apostrophes, by whether the file has commas."""
     beginning = rf"\A{apostrophe}{_BEGINNING}"
-    return {
-        False: re.compile(beginning),
-        True: re.compile(rf"{beginning}|(?<=;){apostrophe}{_AFTER_SEMICOLON}"),
-    }
+    return {False: re.compile(beginning), True: re.compile(rf"{beginning}|(?<=;){apostrophe}{_AFTER_SEMICOLON}")}
 
 
 _UNSAFE, _ESCAPED = _patterns(""), _patterns("'")
@@ -126,8 +123,7 @@ def check_writable(path: str | Path) -> None:
     is_special = Path(path).exists() and not Path(path).is_file()
     if kind is None and ending and ending not in JSON_LINES and not is_special:
         raise SettingsError(
-            f"{path}: the ending {ending} says no format;",
-            f"name it {', '.join((*JSON_LINES[:1], *TABLES))}.",
+            f"{path}: the ending {ending} says no format;", f"name it {', '.join((*JSON_LINES[:1], *TABLES))}."
         )
     try:
         if kind == ".xlsx":
@@ -142,11 +138,7 @@ def check_writable(path: str | Path) -> None:
 
 @contextmanager
 def table_writer(
-    path: str | Path,
-    *,
-    always: bool = False,
-    dialect: CsvDialect = COMMAS,
-    legend: Sequence[Mapping[str, Any]] = (),
+    path: str | Path, *, always: bool = False, dialect: CsvDialect = COMMAS, legend: Sequence[Mapping[str, Any]] = ()
 ) -> Iterator[WriteRow]:
     """Yield a function that adds a row; the table is written on exit, also after an error or interruption.
 

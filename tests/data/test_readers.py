@@ -229,11 +229,7 @@ def read_all(path: Path, **options: Any) -> tuple[list[Example], list[RowError]]
     [
         ("list.json", json.dumps(RATED), {}),
         ("indented-list.json", json.dumps(RATED, indent=2), {}),
-        (
-            "columns.json",
-            json.dumps({"output": SENTENCES, "scores.tone": list(TONES.values())}, indent=1),
-            {},
-        ),
+        ("columns.json", json.dumps({"output": SENTENCES, "scores.tone": list(TONES.values())}, indent=1), {}),
         (
             "indexed-columns.json",
             json.dumps({name: {str(n): row[name] for n, row in enumerate(RATED)} for name in RATED[0]}),

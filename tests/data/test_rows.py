@@ -389,13 +389,7 @@ def test_a_text_that_merely_begins_like_one_stays(said: str):
     assert drop_placeholder(said) == said
 
 
-PAIRS = [
-    ("false", "true"),
-    ("fail", "pass"),
-    ("no", "yes"),
-    ("👎", "👍"),
-    ("thumbs_down", "thumbs_up"),
-]
+PAIRS = [("false", "true"), ("fail", "pass"), ("no", "yes"), ("👎", "👍"), ("thumbs_down", "thumbs_up")]
 
 
 def rows_with(values: list[object]) -> list[dict[str, object]]:

@@ -140,9 +140,7 @@ def cases(draw: st.DrawFn) -> tuple[Aggregation, dict[str, float | None], Scale]
     )
     errors = tuple(sorted(draw(st.lists(st.floats(-4, 4), min_size=1, max_size=30))))
     conformal = draw(st.none() | st.just(Conformal(errors=errors)))
-    scores = draw(
-        st.fixed_dictionaries({}, optional={each.criterion: st.none() | numbers for each in terms}),
-    )
+    scores = draw(st.fixed_dictionaries({}, optional={each.criterion: st.none() | numbers for each in terms}))
     return aggregation(*terms, calibration=calibration, conformal=conformal), scores, scale
 
 

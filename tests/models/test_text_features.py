@@ -197,10 +197,7 @@ def test_a_tokenised_output_has_the_words_of_its_cased_source() -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [
-        ("我爱你。", ("我", "爱", "你")),
-        ("they won 7-6 -LRB- 3 -rrb- again", ("they", "won", "7", "6", "3", "again")),
-    ],
+    [("我爱你。", ("我", "爱", "你")), ("they won 7-6 -LRB- 3 -rrb- again", ("they", "won", "7", "6", "3", "again"))],
 )
 def test_words_of_unspaced_scripts_and_beside_spelled_brackets(text: str, words: tuple[str, ...]) -> None:
     assert Text(text).words == words
