@@ -26,12 +26,7 @@ from pydantic import BaseModel
 
 from rubriclab.models.base import digest, digest_text
 from rubriclab.models.text import format_score
-from rubriclab.prompts.prompt import (
-    KeyedReply,
-    Prompt,
-    UntoldReply,
-    shown_form,
-)
+from rubriclab.prompts.prompt import KeyedReply, Prompt, UntoldReply, shown_form
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -63,12 +63,7 @@ from rubriclab.prompts.prompt import SALVAGE
 def test_the_paper_s_preset_filters_by_the_model_alone_and_a_setting_given_beside_it_wins():
     settings = choose_settings(CheckEvalSettings, PRESETS, {"preset": "paper", "diversified": "4"})
     assert settings == CheckEvalSettings(
-        seeds_per_sub_dimension=1,
-        diversified=4,
-        filter="model",
-        procedure="paper",
-        most=100,
-        answers="yes or no",
+        seeds_per_sub_dimension=1, diversified=4, filter="model", procedure="paper", most=100, answers="yes or no"
     )
 
 
@@ -409,10 +404,7 @@ REPLIES = {
     "no answers": (listed(), "????"),
     "one answer too many": (listed(*ENTRIES, entry("s05", "yes")), "yny-"),
     "an unknown id in place of one": (reply(*SOUND, ids=("s01", "s02", "s99", "s04")), "yn?-"),
-    "twice, differently": (
-        listed(entry("s01", "yes"), entry("s01", "no"), *ENTRIES[1:]),
-        "?ny-",
-    ),
+    "twice, differently": (listed(entry("s01", "yes"), entry("s01", "no"), *ENTRIES[1:]), "?ny-"),
     "twice, alike": (listed(entry("s01", "yes"), *ENTRIES), "yny-"),
     "twice, once unreadable": (listed(entry("s01", "perhaps"), *ENTRIES), "?ny-"),
     "one id for all": (reply(*SOUND, ids=("s01", "s01", "s01", "s01")), "????"),
@@ -531,8 +523,7 @@ def test_a_text_is_unscored_where_half_of_what_applies_is_missing(scores, expect
 
 
 @pytest.mark.parametrize(
-    ("answer", "better", "value"),
-    [("yes", "yes", 1.0), ("no", "yes", 0.0), ("yes", "no", 0.0), ("no", "no", 1.0)],
+    ("answer", "better", "value"), [("yes", "yes", 1.0), ("no", "yes", 0.0), ("yes", "no", 0.0), ("no", "no", 1.0)]
 )
 def test_an_answer_scores_by_the_question_s_polarity(answer: Any, better: Any, value: float):
     found = rate_question(question("a1", better=better), QuestionAnswer(answer, "Seen."))

@@ -196,8 +196,7 @@ SMALL: dict[str, Any] = {"initial_examples": 3, "initial_hypotheses": 2, "wrong_
 
 
 @pytest.mark.parametrize(
-    ("procedure", "shown_in"),
-    [("improved", {"hypoeval/propose"}), ("paper", {"hypoeval/propose", "hypoeval/refine"})],
+    ("procedure", "shown_in"), [("improved", {"hypoeval/propose"}), ("paper", {"hypoeval/propose", "hypoeval/refine"})]
 )
 async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_judge(
     procedure: Any, shown_in: set[str]

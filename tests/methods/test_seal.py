@@ -66,12 +66,7 @@ def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():
 
 @pytest.mark.parametrize(
     ("weights", "packed", "judge"),
-    [
-        ("as packed", "judge", True),
-        ("as packed", "equal", False),
-        ("judge", "equal", True),
-        ("equal", "judge", False),
-    ],
+    [("as packed", "judge", True), ("as packed", "equal", False), ("judge", "equal", True), ("equal", "judge", False)],
 )
 def test_the_judge_weighs_where_the_setting_says_so_or_else_the_pack(weights: Any, packed: Any, judge: bool):
     assert exam(pack("response", weights=packed), weights=weights).judge_weighs is judge

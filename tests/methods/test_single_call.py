@@ -288,12 +288,7 @@ async def test_the_complaint_and_the_reason_name_what_is_missing():
 
 @pytest.mark.parametrize(
     ("given", "count"),
-    [
-        (said(), 0),
-        (listed(), 0),
-        (renamed(q1=QUESTIONS[0].statement), 1),
-        (listed(ratings=[rating(2), rating(3)]), 1),
-    ],
+    [(said(), 0), (listed(), 0), (renamed(q1=QUESTIONS[0].statement), 1), (listed(ratings=[rating(2), rating(3)]), 1)],
     ids=["by id", "lists by id", "by name", "by order"],
 )
 async def test_replies_read_by_name_or_order_are_counted(given: str, count: int):

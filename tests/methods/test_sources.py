@@ -296,10 +296,7 @@ def test_the_readme_counts_what_ships() -> None:
 
 
 def test_an_aspect_selects_its_own_findings_and_the_general_ones_in_order(tmp_path: Path) -> None:
-    file = write_literature(
-        tmp_path,
-        [finding(), finding(id="p-2", aspects=["rhyme"]), finding(id="p-3", aspects=[])],
-    )
+    file = write_literature(tmp_path, [finding(), finding(id="p-2", aspects=["rhyme"]), finding(id="p-3", aspects=[])])
     assert [f.id for f in load_findings("poem", "rhythm", file)] == ["p-1", "p-3"]
     assert [f.id for f in load_findings("poem", "other", file)] == ["p-3"]
     assert [f.id for f in load_findings("poem", None, file)] == ["p-1", "p-2", "p-3"]

@@ -38,13 +38,7 @@ from rubriclab.methods.checkeval.score import (
     rate_question,
     text_score,
 )
-from rubriclab.methods.method import (
-    Learned,
-    LearningCalls,
-    Progress,
-    TrainingInput,
-    ignore_progress,
-)
+from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.prompting import (
     chunks,
     cited_reasons,
@@ -90,12 +84,7 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
     if settings.seeds == "checklist":
         return _shortened(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
-    fields = {
-        **assignment.fields(),
-        "fewest": MIN_SUB_DIMENSIONS,
-        "most": MAX_SUB_DIMENSIONS,
-        "each": QUESTIONS_EACH,
-    }
+    fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": QUESTIONS_EACH}
     answer = await ask(generator, Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=1500))
     if answer.value is None:
         raise JudgeError(f"No seed questions could be written: {answer.missing}", "Try another `generator`.")

@@ -259,11 +259,7 @@ class WrittenSeeds(BaseModel):
 # The forms without stated answers (paper), and with the numbers of cited reasons.
 
 
-_UNSTATED: Any = {
-    "absent": (NotAsked, None),
-    "broken": (NotAsked, None),
-    "needs_source": (Needed, True),
-}
+_UNSTATED: Any = {"absent": (NotAsked, None), "broken": (NotAsked, None), "needs_source": (Needed, True)}
 _CITED: Any = {"reasons": (CitedNumbers, [])}
 
 _PlainQuestion = create_model(

@@ -793,10 +793,7 @@ class _HypoEvalRun:
             scores = predictions(matrix, [candidates.index(name) for name in selected])
         return Learned(
             part=Part(
-                method="hypoeval",
-                settings=settings.model_dump(mode="json"),
-                criteria=kept,
-                dropped=self.bank.dropped(),
+                method="hypoeval", settings=settings.model_dump(mode="json"), criteria=kept, dropped=self.bank.dropped()
             ),
             examples=ids,
             candidates=candidates,
