@@ -1,4 +1,13 @@
-"""SEEval's hyperparameters, and the setting of its paper (sections 2.3 and 3.2, figure 2)."""
+"""SEEval: the judge explains the task once for an aspect, and scores texts with its explanation in the prompt.
+
+The paper (sections 2.2 and 2.3, figure 2) elicits one explanation and leaves refinement to future work (section 6);
+`preset=paper` does the same. Here the best of several is rewritten by its errors, if that helps on other texts:
+
+elicit                        -> explanations without labels; each scores the texts of a trial
+best by Pearson correlation   -> scores the other texts too; kept, unless a rewriting is better
+rewrite by the errors on one half and score the other half, and vice versa: is there a gain on held-out texts?
+if so                         -> one more rewriting, by the errors on all labelled texts, is kept
+"""
 
 from __future__ import annotations
 

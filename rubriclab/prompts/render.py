@@ -270,7 +270,9 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 def inert(text: str) -> str:
     """Return `text` without control tokens of chat templates, markers of quotations and text in invisible characters.
 
-    Each is replaced by visible characters that say what it was.
+    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn, and a model reads characters that
+    no person sees. A space after the first character keeps a control token readable and no longer a token; hidden text
+    is written out. Invisible characters that hold no text, such as the joiners of Persian, Hindi and emoji, stay.
     """
 
     def reveal(found: re.Match[str]) -> str:

@@ -4,6 +4,9 @@ seeds            -> a checklist written by people, or (HypoEval, section 3) by t
 augmentation     -> diversification and elaboration, both from the seeds and not from each other's results
 filter           -> the model drops questions; at most so many are asked
 labelled texts   -> answers to all questions, and a selection by labels
+
+The generator filters, since this belongs to writing the checklist: it is done once, while the judge that answers for
+many texts may be a smaller model. The paper uses one model for both.
 """
 
 from __future__ import annotations
