@@ -7,6 +7,7 @@ import json
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -506,7 +507,9 @@ def collect_unusable(prompt: str, text: str, fault: str) -> None:
 # Objects nested deeper are refused, with all that follows.
 DEEPEST = 100
 
-_GAP = r"[ \t\n\r]*+"
+# More than JSON allows: some models write other spaces, such as the non-breaking one.
+_GAP = r"\s*+"
+_ODD_GAP = re.compile(r"[^\S \t\n\r]")
 _STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
 # A brace and what must follow it, which skips most braces that open no object.
 _OPENING_JSON_OBJECTS = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
@@ -596,14 +599,19 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
         values = dict(pairs)
         if len(values) < len(pairs):
             faults.extend(f"has several values for {key!r:.60}." for key, value in pairs if values[key] != value)
+            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            faults.append(f"has the key {twice!r:.60} more than once.")
         return values
 
     # Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
     decoder = json.JSONDecoder(
         parse_float=number, parse_int=whole_number, parse_constant=number, object_pairs_hook=members, strict=False
     )
-    value, _ = decoder.raw_decode(text, begin)
-    if "\\ud" in text[begin:end].lower():
+    written = text[begin:end]
+    if _ODD_GAP.search(written):
+        written = _TOKEN.sub(lambda token: token[0].lstrip(), written)
+    value = decoder.decode(written)
+    if "\\ud" in written.lower():
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return FoundObject(begin, end, value, faults[0] if faults else "")
 

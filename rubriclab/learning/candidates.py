@@ -226,7 +226,7 @@ async def find_candidates(
     Raises:
         DataError: if there are no labelled texts.
         SettingsError: if a method would have its criteria judged by one score together.
-        JudgeError: if a method could learn nothing.
+        JudgeError: if a method other than a score of the whole could learn nothing.
         ValueError: if plans share a method, or are about different texts.
     """
     methods = [plan.method.name for plan in plans]
@@ -245,16 +245,25 @@ async def find_candidates(
     plans = plans_to_run(plans, rated_later=rated_later)
     stated = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in plans]
     sizes = [each.judge + each.generator + 1 for each in stated]
-    results = list[Learned]()
+    results, failures = list[Learned](), dict[str, JudgeError]()
     for number, plan in enumerate(plans):
 
         def tell(doing: str, share: float, name: str = plan.method.name, number: int = number) -> None:
             on_progress(f"{name}: {doing}", (sum(sizes[:number]) + sizes[number] * share) / sum(sizes))
 
-        learned = await plan.method.learn(
-            plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=tell
-        )
+        try:
+            learned = await plan.method.learn(
+                plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=tell
+            )
+        except JudgeError as error:
+            # Its subclasses concern every method. Without a score of the whole, the other criteria remain.
+            if type(error) is not JudgeError or plan.method.criterion_kind != "score":
+                raise
+            failures[plan.method.name] = error
+            continue
         results.append(learned)
+    if not results:
+        raise next(iter(failures.values()))
     names = unique_names([learned.part for learned in results])
     parts = [rename_criteria(learned.part, new_ids) for learned, new_ids in zip(results, names, strict=True)]
     candidates, columns = list[Candidate](), list[list[Cell]]()
@@ -270,7 +279,10 @@ async def find_candidates(
         candidates=tuple(candidates),
         cells=tuple(zip(*columns, strict=True)),
         parts=tuple(parts),
-        notes=tuple(f"{learned.part.method}: {note}" for learned in results for note in learned.notes),
+        notes=(
+            *(f"{name} is left out: {error}" for name, error in failures.items()),
+            *(f"{learned.part.method}: {note}" for learned in results for note in learned.notes),
+        ),
     )
 
 

@@ -102,6 +102,7 @@ SCORED = {
     "fence in prose": f"My evaluation:\n\n```json\n{json.dumps(VERDICT, indent=2)}\n```\n\nAsk if you need more.",
     "open fence": f"```json\n{GOOD}",
     "twice the same": f"{GOOD}\n{GOOD}",
+    "other spaces": GOOD.replace(", ", ",\u00a0").replace("{", "{\u3000\u2003").replace("}", "\u00a0}"),
     "list of one": f"[{GOOD}]",
     "byte order mark": f"\ufeff{GOOD}",
     "zero width": f"\u200b{GOOD}\u200b",
@@ -160,6 +161,7 @@ UNUSABLE = {
     "infinite text": (scored("inf"), "inf"),
     "not a number": ('{"reasoning": "x", "score": NaN}', "not finite"),
     "not a number, with an example": (f'{{"reasoning": "x", "score": NaN, "example": {GOOD}}}', "not finite"),
+    "one value twice": ('{"reasoning": "a", "score": 4, "score": 4}', "the key 'score' more than once"),
     "two values": ('{"reasoning": "a", "score": 2, "score": 4}', "several values for 'score'"),
     "two verdicts": (QUOTED + scored(1), "more than one"),
     "quoted, own one damaged": (QUOTED + '{"reasoning": "salad", "score": 1,}', "more than one"),
@@ -647,6 +649,13 @@ async def test_what_passes_is_waited_for_more_than_a_minute(case: Callable[[Answ
     score, _ = await asked.ask()
     assert score is None
     assert sum(asked.pauses) > 60
+
+
+async def test_a_web_page_instead_of_a_reply_says_to_check_the_address(case: Callable[[Answer], Case]) -> None:
+    asked = case(lambda _: response(b"\n<!DOCTYPE html><html>Welcome</html>", content_type="text/html"))
+    score, missing = await asked.ask()
+    assert score is None
+    assert "sent a web page instead of a reply: check its address" in missing
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from holistic_scripts import whole
 from hypoeval_scripts import assignment, criterion
 from hypothesis import given, strategies as st
 
-from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
+from rubriclab.errors import DataError, JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates, all_criteria, rename_criteria, unique_names
 from rubriclab.methods.method import Learned
@@ -109,6 +109,22 @@ async def test_notes_say_which_method_they_are_of():
     found = await found_by(*plans("checkeval", "direct"), judge=FakeJudge(script))
     assert found.notes
     assert all(note.startswith("checkeval: ") for note in found.notes)
+
+
+def without_explanation(prompt: Any) -> Any:
+    return "nothing of use" if prompt.name == "seeval/explain" else Everything()(prompt)
+
+
+async def test_an_explanation_that_never_comes_is_left_out_with_the_reason():
+    found = await found_by(*plans("hypoeval", "seeval", "direct"), judge=FakeJudge(without_explanation))
+    assert {each.method for each in found.candidates} == {"hypoeval", "direct"}
+    (note,) = (note for note in found.notes if "seeval" in note)
+    assert note.startswith("seeval is left out: No explanation could be obtained: ")
+
+
+async def test_an_explanation_that_never_comes_ends_learning_by_it_alone():
+    with pytest.raises(JudgeError, match="No explanation could be obtained"):
+        await found_by(*plans("seeval"), judge=FakeJudge(without_explanation))
 
 
 # Where candidates come from
