@@ -130,8 +130,9 @@ def test_identity_holds_the_address_without_its_query(monkeypatch: pytest.Monkey
 
 def test_litellm_is_not_imported_until_it_is_needed() -> None:
     program = (
-        "import sys; from rubriclab.judges import connect, llm, stack; llm.LanguageModel('gpt-4o-mini').identity; "
-        "connect.connect('gpt-4o-mini', options=llm.JudgeOptions(), ledger=stack.Ledger()); "
+        "import sys; from rubriclab.judges import connect, llm, options, stack; "
+        "llm.LanguageModel('gpt-4o-mini').identity; "
+        "connect.connect('gpt-4o-mini', options=options.JudgeOptions(), ledger=stack.Ledger()); "
         "sys.exit('litellm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
