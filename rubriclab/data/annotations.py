@@ -586,89 +586,64 @@ def comparisons_of(
     """
     if not isinstance(row, Mapping):
         return None
-    fields = _ComparisonFields(row, mapping, rules)
+    fields = Fields(row, mapping, rules)
     if fields.is_given("output") or not any(map(fields.is_given, COMPARING)):
         return None
     try:
-        return fields.comparisons()
+        pairs = _ranked_pairs(fields) if fields.is_given("ranking") else [_preferred_pair(fields)]
+        aspect, rater = (fields.name(name) if fields.is_given(name) else None for name in ("aspect", "rater"))
     except FieldError as wrong:
         return RowError(where, line, wrong.field, wrong.got, wrong.expected)
+    return tuple(PairwiseComparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
 
 
-class _ComparisonFields(Fields):
-    """The fields of a row with comparisons."""
+def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
+    better, worse = (
+        _text_id(fields, name, fields.value(name) if fields.is_given(name) else None) for name in ("preferred", "over")
+    )
+    if better == worse:
+        raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
+    tie = fields.value("tie") if fields.is_given("tie") else False
+    if isinstance(tie, str) and not fields.rules.typed:
+        tie = _YES_OR_NO.get(tie.strip().lower(), tie)
+    if not isinstance(tie, bool):
+        raise FieldError("tie", describe(tie), "true or false")
+    return better, worse, tie
 
-    def comparisons(self) -> tuple[PairwiseComparison, ...]:
-        pairs = tuple(self._ranked() if self.is_given("ranking") else self._preferred())
-        aspect, rater = self._if_given("aspect"), self._if_given("rater")
-        return tuple(PairwiseComparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
 
-    def _if_given(self, name: str) -> str | None:
-        return self.name(name) if self.is_given(name) else None
+def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
+    if extra := next(filter(fields.is_given, ("preferred", "over")), None):
+        raise FieldError(extra, "a preference beside a ranking", "a row for each")
+    ranking = fields.value("ranking")
+    if isinstance(ranking, str) and not fields.rules.typed:
+        ranking = [[part.strip() for part in place.split("=")] for place in ranking.split(">")]
+    if not isinstance(ranking, list | tuple):
+        raise FieldError("ranking", describe(ranking), _RANKED)
+    tied = [names if isinstance(names, list | tuple) else [names] for names in ranking]
+    if not all(tied):
+        raise FieldError("ranking", "an empty list in it", _RANKED)
+    ids = [(place, _text_id(fields, "ranking", name)) for place, names in enumerate(tied) for name in names]
+    if twice := [name for name, count in Counter(name for _, name in ids).items() if count > 1]:
+        raise FieldError("ranking", f"{twice[0]!r} twice", "each text once")
+    if len(ids) < 2:
+        raise FieldError("ranking", f"{len(ids)} texts" if len(ids) != 1 else "1 text", _RANKED)
+    return [(better, worse, place == other) for (place, better), (other, worse) in combinations(ids, 2)]
 
-    def _preferred(self) -> Iterator[tuple[str, str, bool]]:
-        better, worse = (
-            self._id(name, self.value(name) if self.is_given(name) else None) for name in ("preferred", "over")
-        )
-        if better == worse:
-            raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
-        yield better, worse, self._tie()
 
-    def _ranked(self) -> Iterator[tuple[str, str, bool]]:
-        if extra := next(filter(self.is_given, ("preferred", "over")), None):
-            raise FieldError(extra, "a preference beside a ranking", "a row for each")
-        places = self._places(self.value("ranking"))
-        ids = [(place, name) for place, names in enumerate(places) for name in names]
-        twice = [name for name, count in Counter(name for _, name in ids).items() if count > 1]
-        if twice:
-            raise FieldError("ranking", f"{twice[0]!r} twice", "each text once")
-        if len(ids) < 2:
-            raise FieldError("ranking", f"{len(ids)} texts" if len(ids) != 1 else "1 text", _RANKED)
-        for (place, better), (other, worse) in combinations(ids, 2):
-            yield better, worse, place == other
-
-    def _places(self, ranking: Any) -> list[list[str]]:
-        if isinstance(ranking, str) and not self.rules.typed:
-            ranking = [[part.strip() for part in place.split("=")] for place in ranking.split(">")]
-        if not isinstance(ranking, list | tuple):
-            raise FieldError("ranking", describe(ranking), _RANKED)
-        tied = [place if isinstance(place, list | tuple) else [place] for place in ranking]
-        if not all(tied):
-            raise FieldError("ranking", "an empty list in it", _RANKED)
-        return [[self._id("ranking", name) for name in place] for place in tied]
-
-    def _id(self, field: str, value: Any) -> str:
-        name = self.as_name(field, value)
-        if name is None:
-            raise FieldError(field, "nothing" if value is None else describe(value), "the id of a text")
-        return name
-
-    def _tie(self) -> bool:
-        if not self.is_given("tie"):
-            return False
-        value = self.value("tie")
-        if isinstance(value, str) and not self.rules.typed:
-            value = _YES_OR_NO.get(value.strip().lower(), value)
-        if not isinstance(value, bool):
-            raise FieldError("tie", describe(value), "true or false")
-        return value
+def _text_id(fields: Fields, field: str, value: Any) -> str:
+    name = fields.as_name(field, value)
+    if name is None:
+        raise FieldError(field, "nothing" if value is None else describe(value), "the id of a text")
+    return name
 
 
 LinePair = tuple[int, PairwiseComparison]
 
 
-@dataclass(frozen=True, slots=True)
-class FitResult:
-    """Examples in order, with scores for those that were only compared, and notes for the user."""
-
-    examples: tuple[Example, ...]
-    notes: tuple[str, ...] = ()
-
-
 def fit_scores(
     examples: Sequence[Example], comparisons: Sequence[PairwiseComparison], aspect: str, scale: Scale
-) -> FitResult:
-    """Return the examples with a score for `aspect` if raters scored or compared them.
+) -> tuple[tuple[Example, ...], tuple[str, ...]]:
+    """Return the examples with a score for `aspect` if raters scored or compared them, and notes for the user.
 
     Texts with a score keep it. The others get the unrounded joint estimate from scores and comparisons
     (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any score are centered at
@@ -684,7 +659,7 @@ def fit_scores(
         replace(example, scores={**example.scores, aspect: known[example.id]}) if example.id in known else example
         for example in examples
     )
-    return FitResult(completed, tuple(_fit_notes(completed, scored, new, len(comparisons), aspect)))
+    return completed, tuple(_fit_notes(completed, scored, new, len(comparisons), aspect))
 
 
 def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Example], aspect: str) -> list[LinePair]:

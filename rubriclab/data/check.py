@@ -82,13 +82,13 @@ def training_examples(
         _check_any(examples, len(rated) + len(compared), aspect, rows if isinstance(rows, Rows) else None)
     used_scale = given_scale or _scale(rated, compared, aspect)
     _check_words(rated, used_scale, aspect)
-    fitted = fit_scores(examples, compared, aspect, used_scale)
-    chosen = labelled(fitted.examples, aspect)
+    completed, fit_notes = fit_scores(examples, compared, aspect, used_scale)
+    chosen = labelled(completed, aspect)
     labels = [example.scores[aspect] for example in chosen]
     notes = [*skipped, *unassessed_notes(rows, aspect)]
     if other := len(comparisons) - len(compared):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
-    notes += fitted.notes
+    notes += fit_notes
     if used_scale.names:
         worse, better = used_scale.names
         notes.append(f"two levels, {worse!r} and {better!r}: scores are probabilities of {better!r}")

@@ -151,9 +151,8 @@ def _with_compared(
     usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty]
     for aspect, scale in aspects:
         compared = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
-        fitted = fit_scores(examples, compared, aspect, scale)
-        examples = fitted.examples
-        for line in fitted.notes:
+        examples, fit_notes = fit_scores(examples, compared, aspect, scale)
+        for line in fit_notes:
             notify(line)
     return examples
 
