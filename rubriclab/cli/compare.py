@@ -69,10 +69,10 @@ def compare(
         result = finish(job.run)
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
     print_result(result.view(), row, values, as_json=as_json)
-    click.get_current_context().exit(EXIT_CODES[result.outcome])
+    click.get_current_context().exit(LIMIT_EXIT_CODES[result.outcome])
 
 
-EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
+LIMIT_EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
 ORDER = "REF [REF] TEXTS"
 
 
@@ -149,7 +149,7 @@ def drift(
     if output and not as_json:
         note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
     result.check_answered()
-    click.get_current_context().exit(EXIT_CODES[result.outcome])
+    click.get_current_context().exit(LIMIT_EXIT_CODES[result.outcome])
 
 
 def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
