@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.options import asking_options, json_option, option, output_option, store_option
-from rubriclab.cli.places import FILE, JUDGE
+from rubriclab.cli.output import FILE, JUDGE
 
 if TYPE_CHECKING:
     from experiments.runner.results import Results
@@ -29,7 +29,7 @@ def list_studies(*, as_json: bool) -> None:
     """List the studies with their questions and papers, and the measurements."""
     from experiments.runner.measurement import MODULES, measurement_named
     from experiments.runner.study import load_study, studies
-    from rubriclab.cli.printing import print_json
+    from rubriclab.cli.output import print_json
 
     found = [load_study(name).model_dump(mode="json", include={"name", "question", "paper"}) for name in studies()]
     measurements = [{"name": name, "question": measurement_named(name).question} for name in MODULES]
@@ -95,7 +95,7 @@ def run_study(name: str, **given: Any) -> None:
     from experiments.runner.run import schedule
     from experiments.runner.sets import sets_in
     from experiments.runner.study import load_study
-    from rubriclab.cli.printing import note, workspace_of
+    from rubriclab.cli.output import note, workspace_of
     from rubriclab.models.characters import count
     from rubriclab.ops.learn import parse_settings
     from rubriclab.ops.workspace import finish, judge_named
@@ -137,7 +137,7 @@ def run_measurement(name: str, **given: Any) -> None:
 
     from experiments.runner.measurement import measure, measurement_named, parse_options
     from experiments.runner.results import write_stored
-    from rubriclab.cli.printing import note, print_json
+    from rubriclab.cli.output import note, print_json
 
     measurement = measurement_named(name)
     options = parse_options(measurement, {"data": given["data"], "judge": given["judge"]}, given["settings"])
@@ -201,7 +201,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     """Record a language model's answers to the commands of `rubriclab demo`, about 240 requests."""
     from tempfile import TemporaryDirectory
 
-    from rubriclab.cli.demo import commands, run_in
+    from rubriclab.cli.check import commands, run_in
     from rubriclab.models.base import content_path
     from rubriclab.ops.check import write_sample
 
@@ -225,9 +225,7 @@ def public_data(name: str, file: str, output: str) -> None:
     import orjson
 
     from experiments.datasets import native_row, read_published
-    from rubriclab.cli.files import check_place, writing
-    from rubriclab.cli.places import check_output
-    from rubriclab.cli.printing import note
+    from rubriclab.cli.output import check_output, check_place, note, writing
     from rubriclab.models.characters import count
 
     check_place(output)
@@ -267,7 +265,7 @@ def _print(study: Study, results: Results, *, as_json: bool) -> None:
     """Print the results of a study."""
     from experiments.runner.summary import summarise
     from experiments.tables import tables
-    from rubriclab.cli.printing import note, print_json
+    from rubriclab.cli.output import note, print_json
 
     if results.digest != study.digest and not results.small:
         note("run with another configuration than the study has now")

@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 
 import rubriclab
-from rubriclab.cli.printing import flags
+from rubriclab.cli.output import flags
 from rubriclab.prompts.render import FOLDER, _parts
 
 # Of other packages: what they import only when it is first used.

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from rubriclab import Example
-from rubriclab.cli.printing import flags
+from rubriclab.cli.output import flags
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import with_flags

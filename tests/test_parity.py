@@ -28,7 +28,7 @@ from server import RunningServer
 
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
-from rubriclab.cli.printing import as_typed
+from rubriclab.cli.output import as_typed
 from rubriclab.errors import UserError
 from rubriclab.judges import batch as batched
 from rubriclab.judges.batch import OpenBatch

@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import command, option, record_option, run_options
-from rubriclab.cli.places import FILE
-from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
+from rubriclab.cli.options import (
+    command,
+    dry_run_option,
+    json_option,
+    option,
+    record_option,
+    row_options,
+    rubric_option,
+    run_options,
+    store_option,
+)
+from rubriclab.cli.output import (
+    FILE,
+    OUTPUT,
+    check_rows_place,
+    effort_row,
+    note,
+    options_of,
+    print_dry_run,
+    print_json,
+    print_view,
+    workspace_of,
+    write_csv,
+    writing_rows,
+)
+from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:
+    from rubriclab.base_options import Options
     from rubriclab.models.rubric import Rubric
     from rubriclab.models.version import TrainingAgreement
+    from rubriclab.ops.label import PlanResult
     from rubriclab.ops.learn import LearnResult
+    from rubriclab.ops.literature import FindingList
 
 
 @command(None, "LearnOptions", "CallOptions", "BatchOptions", "GeneratorOptions")
@@ -106,3 +133,150 @@ def _print_json(result: LearnResult) -> None:
         row["outcome"] = provenance.validation.outcome
         row["validation"] = provenance.validation.model_dump(mode="json")
     print_json(row)
+
+
+@command(None, "PlanOptions", "CallOptions")
+@click.argument("texts", type=FILE)
+@rubric_option
+@option(
+    "--output",
+    "-o",
+    type=OUTPUT,
+    metavar="PATH",
+    help="Write the rows to label to this file, with the reasons in `plan`; its name decides the format.",
+)
+@run_options
+@record_option
+def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json: bool, **values: Any) -> None:
+    """Choose which TEXTS to label next, whole groups first.
+
+    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file of texts without labels, or - for standard input. The texts
+    are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
+    out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
+    """
+    from rubriclab.ops.label import plan as prepare
+    from rubriclab.ops.options import PlanOptions
+    from rubriclab.ops.workspace import finish
+
+    options = options_of(PlanOptions, values)
+    if not dry_run:
+        _check_output(output, as_json=as_json)
+    with workspace_of(values) as workspace:
+        job = prepare(workspace, texts, rubric, options)
+        if dry_run:
+            print_dry_run(job.estimate(), as_json=as_json)
+            return
+        result = finish(job.run)
+    if output:
+        _write(result, output)
+    _print_json_of_plan(result, output) if as_json else _print_of_plan(result, output)
+
+
+def _check_output(output: str | None, *, as_json: bool) -> None:
+    if not output:
+        return
+    if as_json and output == "-":
+        raise SettingsError(
+            "--json prints the plan to standard output, but the rows are written there.", "Give --output PATH."
+        )
+    check_rows_place(output)
+
+
+def _write(result: PlanResult, output: str) -> None:
+    with writing_rows(output) as write:
+        for row in result.to_rows():
+            write(row)
+
+
+def _print_json_of_plan(result: PlanResult, output: str | None) -> None:
+    from rubriclab.ops.label import plan_row
+
+    plan = result.plan
+    texts = [{"id": text.example.id, **plan_row(text)} for text in plan.texts]
+    row = {"rubric": result.version.ref, "pool": plan.pool, "texts": texts, "output": output}
+    print_json({**row, **effort_row(result.effort)})
+
+
+def _print_of_plan(result: PlanResult, output: str | None) -> None:
+    from rubriclab.models.characters import count
+
+    print_view(result.view(), err=output == "-")
+    if output not in (None, "-"):
+        rows = count(len(result.plan.texts), "row")
+        note(f"{rows} written to {output}; label them, and give them to `rubriclab learn` with the old rows")
+
+
+@click.group("literature")
+def literature() -> None:
+    """Take papers apart into findings about what raters reward, and keep them for learning.
+
+    `learn --literature PATH` proposes criteria from the findings in PATH.
+    """
+
+
+@command("add", "LiteratureAddOptions", "CallOptions")
+@click.argument("paper", type=FILE)
+@store_option
+@dry_run_option
+@json_option
+@record_option
+def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
+    """Have a language model read PAPER, a PDF or a text file, and write findings about raters.
+
+    Every finding has a quotation and its page; a finding whose quotation is not in the paper is dropped. Read what was
+    kept, and remove what does not follow from the paper. Findings about the raters of a public data set carry its name,
+    so that `learn --literature-without` can leave them out.
+    """
+    from rubriclab.ops import literature as service
+    from rubriclab.ops.options import LiteratureAddOptions
+    from rubriclab.ops.workspace import finish
+
+    options = options_of(LiteratureAddOptions, values)
+    with workspace_of(values) as workspace:
+        job = service.literature_add(workspace, paper, options)
+        if dry_run:
+            print_dry_run(job.estimate(), as_json=as_json)
+            return
+        added = finish(job.run)
+    print_json({**added.to_row(), **effort_row(added.effort)}) if as_json else print_view(added)
+    if added.unread:
+        note("The same command with --retry-failed asks again for the parts that were not read.")
+
+
+@command("list", "LiteratureShowOptions")
+@click.argument("ids", nargs=-1, metavar="[ID...]")
+@row_options
+def list_(ids: tuple[str, ...], **values: Any) -> None:
+    """List the findings that you keep, or those that ship; of each ID, show the quotation, page and paper, too."""
+    from rubriclab.ops import literature as service
+    from rubriclab.ops.options import LiteratureShowOptions
+
+    _print_of_literature(service.list_findings, LiteratureShowOptions, ids, **values)
+
+
+@command("remove", "LiteratureOptions")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@row_options
+def remove(ids: tuple[str, ...], **values: Any) -> None:
+    """Remove findings from all of your files, or from the file of a task, and print them."""
+    from rubriclab.ops import literature as service
+    from rubriclab.ops.options import LiteratureOptions
+
+    _print_of_literature(service.remove, LiteratureOptions, ids, **values)
+
+
+def _print_of_literature(
+    call: Callable[..., FindingList],
+    options: type[Options],
+    *arguments: Any,
+    as_json: bool,
+    csv: str | None,
+    **values: Any,
+) -> None:
+    result = call(options_of(options, values), *arguments)
+    write_csv(csv, result.to_row()["findings"])
+    print_json(result.to_row()) if as_json else print_view(result)
+
+
+for member in (add, list_, remove):
+    literature.add_command(member)

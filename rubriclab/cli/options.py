@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_a
 
 import click
 
-from rubriclab.cli.places import FILE, JUDGE, OUTPUT, STORE, PlaceType
+from rubriclab.cli.output import (
+    FILE,
+    JUDGE,
+    OUTPUT,
+    STORE,
+    PlaceType,
+)
 from rubriclab.models.characters import with_flags
 
 if TYPE_CHECKING:
@@ -93,8 +99,8 @@ class SectionCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the outputs, open the log file and run the command."""
-        from rubriclab.cli.logs import log_to_file
-        from rubriclab.cli.places import check_outputs
+        from rubriclab.cli.main import log_to_file
+        from rubriclab.cli.output import check_outputs
 
         check_outputs(ctx)
         if file := ctx.find_root().params.get("log_file"):

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rubriclab.cli.logs import stop_logging
-from rubriclab.cli.main import run
-from rubriclab.cli.versions import list_names
+from rubriclab.cli.main import run, stop_logging
+from rubriclab.cli.store import list_names
 
 
 def broken(**_options: object) -> None:

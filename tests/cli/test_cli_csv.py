@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from commands import Commands
 
-from rubriclab.cli.files import write_csv
 from rubriclab.cli.main import every_command
+from rubriclab.cli.output import write_csv
 from rubriclab.data.write import flatten
 
 LISTS = {

@@ -14,7 +14,7 @@ import pytest
 from commands import LABELLED, Commands
 from server import RunningServer
 
-from rubriclab.cli.logs import log_to_file, start_logging, stop_logging
+from rubriclab.cli.main import log_to_file, start_logging, stop_logging
 
 KEY = "live-0123456789abcdef"
 
@@ -77,7 +77,7 @@ def test_a_log_file_has_every_request_and_is_appended_to(asking: Commands) -> No
         assert asking("--log-file", "run.log", *SCORE).code == 0
     lines = (asking.folder / "run.log").read_text("utf-8").splitlines()
     assert sum(": request " in line for line in lines) == 6
-    assert sum("rubriclab.cli.logs: rubriclab" in line for line in lines) == 2
+    assert sum("rubriclab.cli.main: rubriclab" in line for line in lines) == 2
     assert all(
         re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (DEBUG|INFO|WARNING) rubriclab\.", line) for line in lines
     )

@@ -11,7 +11,14 @@ import pytest
 from commands import Commands
 
 from rubriclab.cli.main import cli, every_command
-from rubriclab.cli.places import COMPANIONS, FileType, JudgeType, OutputType, StoreType, check_outputs
+from rubriclab.cli.output import (
+    COMPANIONS,
+    FileType,
+    JudgeType,
+    OutputType,
+    StoreType,
+    check_outputs,
+)
 from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
 

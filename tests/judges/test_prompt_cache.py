@@ -10,7 +10,7 @@ import pytest
 from hostile_server import HostileServer, Request, Send, response
 from judge_questions import GOOD, Rating, rate
 
-from rubriclab.cli.printing import effort_row
+from rubriclab.cli.output import effort_row
 from rubriclab.judges.judge import read_back, request_digest, written
 from rubriclab.judges.llm import CacheMarks, LanguageModel, close_connections, needs_marks
 from rubriclab.judges.options import Price

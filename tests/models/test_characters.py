@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.cli.logs import log_to_file, start_logging, stop_logging
+from rubriclab.cli.main import log_to_file, start_logging, stop_logging
 from rubriclab.judges import stack as limits
 from rubriclab.judges.stack import LocalLimits
 from rubriclab.models import waits
