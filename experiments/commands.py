@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import asking_options, json_option, option, output_option, store_option
+from rubriclab.cli.options import SectionCommand, json_option, option, output_option, record_option, store_option
 from rubriclab.cli.output import FILE, JUDGE
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def list_studies(*, as_json: bool) -> None:
         click.echo(f"{row['name']}\n  {row['question']}")
 
 
-@experiment.command("run")
+@experiment.command("run", cls=SectionCommand, models=("CallOptions",))
 @click.argument("name")
 @option(
     "--data",
@@ -81,7 +81,7 @@ def list_studies(*, as_json: bool) -> None:
     metavar="METHOD.NAME=VALUE",
     help="A setting for every arm that has it, as in hypoeval.k=5; may be given several times.",
 )
-@asking_options
+@record_option
 @store_option
 @json_option
 def run_study(name: str, **given: Any) -> None:

@@ -1,4 +1,7 @@
-"""Log messages of a command: on standard error (`--verbose`) and in a file (`--log-file`), with keys masked."""
+"""The `rubriclab` command: its groups of commands, how it ends, and what it logs with keys masked.
+
+Messages of the log go to standard error (`--verbose`) and to a file (`--log-file`).
+"""
 
 from __future__ import annotations
 
@@ -18,22 +21,7 @@ from typing import Any
 import click
 
 from rubriclab import __version__
-from rubriclab.cli import (
-    check,
-    check as demo,
-    evaluate,
-    evaluate as compare,
-    learn,
-    learn as literature,
-    learn as plan,
-    score,
-    score as improve,
-    serve,
-    serve as label,
-    store,
-    store as show,
-    store as versions,
-)
+from rubriclab.cli import check, evaluate, learn, score, serve, store
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
 from rubriclab.cli.options import SectionGroup
 from rubriclab.cli.output import OUTPUT, as_typed, note
@@ -224,30 +212,30 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 
 _SECTIONS = {
-    "Start": (demo.demo,),
-    "Data": (check.check, label.label, check.split),
+    "Start": (check.demo,),
+    "Data": (check.check, serve.label, check.split),
     "Learn and score": (
-        literature.literature,
+        learn.literature,
         learn.learn,
-        plan.plan,
+        learn.plan,
         score.score,
         serve.serve,
         serve.mcp,
-        improve.improve,
-        improve.edit,
+        score.improve,
+        score.edit,
     ),
     "Inspect and evaluate": (
-        show.show,
+        store.show,
         serve.studio,
-        show.report,
+        store.report,
         evaluate.gate,
         evaluate.evaluate,
-        show.disagreements,
-        show.explain,
+        store.disagreements,
+        store.explain,
         check.lint,
     ),
-    "Compare": (compare.compare, compare.transfer, compare.drift, compare.agree),
-    "Store": (*versions.COMMANDS, store.trust, store.store, store.batches),
+    "Compare": (evaluate.compare, evaluate.transfer, evaluate.drift, evaluate.agree),
+    "Store": (*store.COMMANDS, store.trust, store.store, store.batches),
 }
 for title, members in _SECTIONS.items():
     cli.add_section(title, members)

@@ -39,7 +39,7 @@ def test_answers_that_do_not_fit_leave_the_offline_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("rubriclab.cli.check.offline_commands", lambda: offline_commands()[:1])
-    monkeypatch.setattr("rubriclab.cli.check.write_sample", _with_an_old_recording)
+    monkeypatch.setattr("rubriclab.ops.check.write_sample", _with_an_old_recording)
     monkeypatch.setenv("RUBRICLAB_METHOD", "geval")
     (tmp_path / "rubriclab.toml").write_text("method = 'geval'")
     monkeypatch.chdir(tmp_path)
