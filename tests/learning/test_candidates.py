@@ -47,7 +47,7 @@ def columns(found: Candidates, method: str) -> list[int]:
     return [place for place, each in enumerate(found.candidates) if each.method == method]
 
 
-# What is found
+# Candidates and their ratings
 
 
 @pytest.mark.parametrize("name", ["hypoeval", "checkeval", "seal", "text_features"])
@@ -127,7 +127,7 @@ async def test_an_explanation_that_never_comes_ends_learning_by_it_alone():
         await found_by(*plans("seeval"), judge=FakeJudge(without_explanation))
 
 
-# Where candidates come from
+# The texts that candidates were made from
 
 
 class Watched(Everything):
@@ -177,7 +177,7 @@ def test_a_candidate_counts_as_seen_by_all_texts_of_the_groups_that_it_was_made_
     assert not table.seen[:, columns(found, "checkeval") + columns(found, "text_features")].any()
 
 
-# As numbers
+# The rating matrix and the calls
 
 
 def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(everything_found):
@@ -216,12 +216,7 @@ async def test_criteria_of_a_method_take_the_calls_that_its_settings_say(name, a
     assert found.calls([found.ids[place] for place in columns(found, "text_features")], assignment(), "by method") == 0
 
 
-async def test_calls_count_the_samples_of_a_weighted_score():
-    found = await found_by(plan("direct", scoring="weighted", samples=7), plan("text_features"))
-    assert found.calls(found.ids, assignment(), "by method") == 7
-
-
-# What becomes of them
+# Parts
 
 
 async def test_parts_with_some_candidates_hold_these_and_say_why_the_others_left():
@@ -240,7 +235,7 @@ async def test_parts_with_some_candidates_hold_these_and_say_why_the_others_left
     assert all(left[name] == own.get(name, "not chosen") for name in left if name != first)
 
 
-# Progress and price
+# Progress
 
 
 async def test_progress_rises_from_method_to_method():
@@ -253,34 +248,30 @@ async def test_progress_rises_from_method_to_method():
     assert list(dict.fromkeys(told)) == list(EVERY)
 
 
-# What cannot be
-
-
-async def test_without_labelled_texts_there_is_nothing_to_choose_by():
-    with pytest.raises(DataError, match="labelled texts; got none"):
-        await found_by(*plans("direct", texts=()))
-
-
-async def test_one_score_by_all_hypotheses_together_is_refused():
-    with pytest.raises(SettingsError, match=r"hypoeval\.ask is 'concatenated'.*Set hypoeval\.ask"):
-        await found_by(plan("hypoeval", ask="concatenated"), plan("direct"))
+# Refusals
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("refused", "error", "message"),
     [
-        [],
-        plans("direct", "direct"),
-        [plan("direct"), plan("checkeval", texts=TEXTS[:-1])],
+        ([], ValueError, "expected plans of different methods about the same texts"),
+        (plans("direct", "direct"), ValueError, "expected plans of different methods about the same texts"),
+        ([plan("direct"), plan("checkeval", texts=TEXTS[:-1])], ValueError, "about the same texts"),
+        (plans("direct", texts=()), DataError, "labelled texts; got none"),
+        (
+            [plan("hypoeval", ask="concatenated"), plan("direct")],
+            SettingsError,
+            r"hypoeval\.ask is 'concatenated'.*Set",
+        ),
     ],
-    ids=["none", "twice the same", "other texts"],
+    ids=["none", "one method twice", "other texts", "no texts", "one score together"],
 )
-async def test_plans_must_be_of_different_methods_about_the_same_texts(given):
-    with pytest.raises(ValueError, match="expected plans of different methods about the same texts"):
-        await found_by(*given)
+async def test_plans_that_give_no_common_candidates_are_refused(refused, error, message):
+    with pytest.raises(error, match=message):
+        await found_by(*refused)
 
 
-# Names
+# Names of criteria
 
 
 def part(method, *criteria: Criterion, dropped: tuple[tuple[Criterion, str], ...] = ()) -> Part:

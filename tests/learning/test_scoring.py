@@ -132,16 +132,6 @@ async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds(
     )
 
 
-async def test_a_row_shows_interval_and_contributions_where_the_rubric_combines():
-    row = (await score_text(weighted_rubric(conformal=HALF_A_POINT, a=1.0), TEXT, judge(a=4), REF)).to_row()
-    assert list(row) == ["id", "aspect", "score", "criteria", "unscored", "rubric", "judge", "interval"]
-    assert row["interval"] == (3.5, 4.5)
-    assert row["criteria"] == [{"id": "a", "score": 4, "reason": "Worth 4.", "applies": True, "contribution": 1.0}]
-    without = (await score_text(weighted_rubric(a=1.0), TEXT, judge(a=4), REF)).to_row()
-    assert "interval" not in without
-    assert without["criteria"][0]["contribution"] == 1.0
-
-
 async def test_too_little_of_the_weight_means_no_score_no_interval_and_no_contributions():
     score = await score_text(weighted_rubric(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=None, b=4), REF)
     assert (score.score, score.interval) == (None, None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -127,19 +126,6 @@ async def test_what_a_version_hangs_on_shows_in_the_digest_of_its_provenance():
         await run(judge=Named("somebody else", Scripted())),
     ]
     assert len({first.digest, *(trained.provenance.digest for trained in others)}) == 5
-
-
-@pytest.mark.parametrize("name", HYPOEVAL.prompts)
-def test_a_changed_template_changes_the_digest_of_the_prompts(name: str, tmp_path, monkeypatch):
-    names = HYPOEVAL.prompts
-    before = prompts_digest(names)
-    shutil.copytree(RENDER.FOLDER, tmp_path, dirs_exist_ok=True)
-    monkeypatch.setattr(RENDER, "FOLDER", tmp_path)
-    assert prompts_digest(names) == before
-    with (tmp_path / f"{name}.md").open("a") as file:
-        file.write("\nOne more word.")
-    assert prompts_digest(names) != before
-    assert prompts_digest(reversed(names)) == prompts_digest(names)
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
