@@ -1,13 +1,42 @@
-"""Which provider a model string belongs to, and with it which variables of the environment apply."""
+"""Providers by model name, addresses, proxies, and what errors of providers mean."""
 
 from __future__ import annotations
 
+import inspect
+import json
 import os
+import re
+import socket
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from commands import Commands
+from hypothesis import given, strategies as st
+from judge_questions import rate
+from server import RunningServer
 
-from rubriclab.judges.llm import LanguageModel
-from rubriclab.judges.providers import OWN_CLIENT, choose_client, load_litellm, provider_of
+from rubriclab.errors import JudgeRefused, JudgeUnavailable, SettingsError
+from rubriclab.judges.connect import connect
+from rubriclab.judges.llm import LanguageModel, MendedSettings
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.providers import (
+    OWN_CLIENT,
+    bypass_proxies,
+    check_address,
+    choose_client,
+    is_loopback,
+    load_litellm,
+    provider_message,
+    provider_of,
+    retry_after,
+    translated,
+)
+from rubriclab.judges.stack import Ledger
 
 ADDRESS = "http://127.0.0.1:9/v1"
 
@@ -50,3 +79,337 @@ def test_openais_client_is_kept_where_only_it_sends_a_setting(monkeypatch: pytes
     monkeypatch.delenv(variable)
     choose_client()
     assert os.environ[OWN_CLIENT] == "True"
+
+
+WITH_CREDENTIALS = [
+    "http://user:hunter2@host/v1",
+    "https://hunter2@host/v1",
+    "HTTP://user:hunter2@host",
+    "//user:hunter2@host/v1",
+    "user:hunter2@host/v1",
+    " http://user:hunter2@host/v1",
+    "http:\\\\user:hunter2@host/v1",
+    "http://host/v1?api_key=hunter2",
+    "http://host/v1?version=1&key=hunter2",
+    "http://user:hun/ter2@host/v1",
+    "http://host/v1?sig=hunter2",
+    "http://host/v1?x=1;X-Amz-Signature=hunter2",
+    "http://host/v1?api%5Fkey=hunter2",
+    "http://host/v1?openai_api_key=hunter2",
+    "http://host/v1#access_token=hunter2",
+    "http://host/sk-hunter2hunter2/v1",
+    "http://host/v1/sk%2Dhunter2hunter2",
+    "http://host/eyJhunter2.eyJhunter2.hunter2/v1",
+    "http://user:hun\\ter2@host/v1",
+    "http://host\\@hunter2/v1",
+]
+AMBIGUOUS = [
+    "http://host\\hunter2/v1",
+    "http://host /hunter2",
+    "http://ho\tst/hunter2",
+    "http://host/v1\u200b?hunter2",
+    "http://host/v1\u00a0hunter2",
+]
+
+
+@pytest.mark.parametrize("address", WITH_CREDENTIALS)
+def test_an_address_with_credentials_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        LanguageModel("openai/fake", api_base=address)
+    assert "hun" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", AMBIGUOUS)
+def test_an_address_that_clients_read_differently_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(SettingsError, match="has a backslash, white space or an invisible character") as caught:
+        check_address(address, "--api-base")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_BASE", "OPENAI_BASE_URL"])
+def test_credentials_in_the_environment_are_refused_when_the_judge_is_made(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "http://user:hunter2@host/v1")
+    for name in ("gpt-4o-mini", "openai/fake"):
+        with pytest.raises(SettingsError, match=f"^{variable}: the address has a user name") as caught:
+            connect(name, options=JudgeOptions(), ledger=Ledger())
+        assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost:8000/v1", "file:///etc/passwd", "http://", "http://[::1/v1", "http://h:x"]
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(SettingsError, match="expected one such as http://localhost:8000/v1"):
+        check_address(address, "--api-base")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://localhost:8000/v1",
+        "https://[::1]:8000/v1/",
+        "https://api.example/ai/run/@cf/x",
+        "http://h/v1?v=2",
+        "https://router.huggingface.co/hf-inference/models/x",
+        "https://x.openai.azure.com/openai?api-version=2024-02-01",
+        "https://gateway.example/v1/0123456789abcdef0123456789abcdef/gateway/openai",
+    ],
+)
+def test_an_address_without_credentials_is_used_as_it_is(address: str) -> None:
+    assert check_address(address, "--api-base") == address
+
+
+@given(
+    user=st.text(st.characters(exclude_characters="/\\?#"), min_size=1),
+    password=st.from_regex(r"[A-Za-z0-9]{12}", fullmatch=True),
+)
+def test_no_password_is_ever_repeated(user: str, password: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_address(f"http://{user}:{password}@host/v1", "--api-base")
+    assert password not in str(caught.value) or password in user
+
+
+class ProviderFault(Exception):
+    def __init__(self, message: str, status: int, body: Any = None) -> None:
+        super().__init__(message)
+        self.status_code = status
+        self.body = body
+
+
+@given(st.text())
+def test_no_retry_after_header_breaks_the_reading(wish: str) -> None:
+    seconds = retry_after({"retry-after": wish})
+    assert seconds is None or seconds >= 0
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        ("litellm.AuthenticationError: AuthenticationError: OpenAIException - wrong key", "wrong key"),
+        ("litellm.Timeout: APITimeoutError - Request timed out.", "Request timed out."),
+        ("litellm.BadRequestError: no\nsuch  thing\nTraceback (most recent call last):\n  File", "no such thing"),
+        ('litellm.APIError: OpenAIException - {"error": {"message": "no\\nroom", "code": null}}', "no room"),
+        ('OpenAIException - {"error": "no room"}', "no room"),
+        ('OpenAIException - {"detail": "no room"}', '{"detail": "no room"}'),
+        ("", "ProviderFault"),
+    ],
+)
+def test_message_is_the_provider_s_own_on_one_line(raised: str, said: str) -> None:
+    assert provider_message(ProviderFault(raised, 400)) == said
+
+
+def test_long_message_is_cut() -> None:
+    assert len(provider_message(ProviderFault("x" * 5000, 400))) == 300
+
+
+@pytest.mark.parametrize(("status", "is_named"), [(401, True), (403, True), (400, False), (422, False)])
+def test_only_a_rejected_key_names_the_variable_to_check(status: int, is_named: bool) -> None:
+    assert ("MISTRAL_API_KEY" in str(translated(ProviderFault("no", status), "mistral/m"))) is is_named
+
+
+def test_used_up_credit_is_no_passing_rate_limit() -> None:
+    fault = ProviderFault("You exceeded your current quota", 429, {"code": "insufficient_quota"})
+    assert isinstance(translated(fault, "gpt-4o"), JudgeRefused)
+    written = 'OpenAIException - {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}'
+    assert isinstance(translated(ProviderFault(written, 429), "gpt-4o"), JudgeRefused)
+    assert isinstance(translated(ProviderFault("You exceeded your current quota", 429), "gemini/x"), JudgeUnavailable)
+
+
+SETTINGS = ("temperature", "response_format", "logprobs", "top_logprobs", "seed")
+
+
+def dropped(message: str, status: int, sent: Sequence[str] = SETTINGS) -> set[str]:
+    """Return the settings that are left out after a request with the settings `sent` failed with this message."""
+    change = MendedSettings().after(ProviderFault(message, status), [*sent, "max_tokens"], 600, 512)
+    return set(change.dropped) if change else set()
+
+
+@pytest.mark.parametrize(
+    ("message", "setting"),
+    [
+        ("This model does not support logprobs.", {"logprobs"}),
+        ("Requested sample logprobs of 20, which is greater than max allowed: 5", {"logprobs"}),
+        ("You are not allowed to request log_probs", {"logprobs"}),
+        ("Invalid value for messages", set()),
+    ],
+)
+def test_a_refused_setting_is_left_out(message: str, setting: set[str]) -> None:
+    assert dropped(message, 400) == setting
+    assert dropped(message, 422) == setting
+    assert dropped(message, 400, ()) == set()
+
+
+@pytest.mark.parametrize(
+    ("message", "setting"),
+    [
+        ("Invalid response object: 2 validation errors for ChoiceLogprobs", {"logprobs"}),
+        ("logprobs is not supported for models created with `logits_all=False`", {"logprobs"}),
+        ("Unable to get json response, Original Response: {'logprobs': {", set()),
+        ("the temperature of the server is too high", set()),
+    ],
+)
+def test_a_server_error_refuses_log_probabilities_at_most(message: str, setting: set[str]) -> None:
+    assert dropped(message, 500) == setting
+    assert dropped(message, 500, SETTINGS[:2]) == set()
+
+
+def test_a_context_without_room_for_hidden_reasoning_costs_the_reasoning_and_not_the_prompt() -> None:
+    fault = ProviderFault("max_tokens is too large: 600. The maximum context length is 700 and you have 150", 400)
+    change = MendedSettings().after(fault, ["max_tokens"], 600, 512)
+    assert change is not None
+    assert change.has_no_room
+    assert change.after(fault, ["max_tokens"], 512, 512) is None
+    assert not isinstance(translated(fault, "m"), JudgeRefused)
+
+
+def every_litellm_error(message: str) -> list[Exception]:
+    """Return an error of each class that litellm raises, where it can be made from a message."""
+    classes = load_litellm().exceptions
+    response = httpx.Response(400, request=httpx.Request("POST", "http://host/v1"))
+    known: dict[str, Any] = {"model": "m", "llm_provider": "openai", "response": response, "status_code": 500}
+    known |= {"request": response.request, "current_cost": 1.0, "max_budget": 1.0, "body": None, "schema": "{}"}
+    made = []
+    for kind in vars(classes).values():
+        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__name__ != "VectorStoreSearchError":
+            needed = [
+                name
+                for name, each in list(inspect.signature(kind.__init__).parameters.items())[1:]
+                if each.default is each.empty and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+            ]
+            made.append(kind(**{name: known.get(name, message) for name in needed}))
+    return made
+
+
+def behind(message: str) -> list[str]:
+    """Return the message with a traceback behind it, as litellm's own code writes it, and other traces of code."""
+    try:
+        json.loads("{bad")
+    except ValueError:
+        trace = traceback.format_exc()
+    package = "/home/me/.venv/lib/python3.11/site-packages/litellm/main.py"
+    return [
+        f"{message}\n{trace}",
+        f"{message} {trace}",
+        f"{message} {trace!r}",
+        f"{message} in {package}:123",
+        f"{message} ({package}, line 7) and C:\\Python\\Lib\\site-packages\\openai\\client.py",
+    ]
+
+
+def shown_of_every_error() -> list[str]:
+    """Return what is shown of each of litellm's errors, with each trace of code behind its message."""
+    errors = [error for message in behind("the reply was damaged") for error in every_litellm_error(message)]
+    return [str(translated(error, "openai/m")) for error in errors]
+
+
+def test_no_error_of_litellm_shows_a_traceback_or_a_path(tmp_path: Path) -> None:
+    # In a process of its own: litellm changes the filters of warnings for the test that imports it first.
+    program = f"""
+import json, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import test_providers as t
+print(json.dumps(t.shown_of_every_error()))
+"""
+    done = Commands(tmp_path).python(program)
+    assert done.code == 0, done.err
+    shown = json.loads(done.out)
+    assert len(shown) >= 5 * 25
+    assert not [said for said in shown if re.search(r"Traceback|site-packages|File \"|\.py|\n", said)]
+
+
+def test_a_path_that_a_server_names_stays() -> None:
+    assert provider_message(ProviderFault("no route /v1/chat/completions", 404)) == "no route /v1/chat/completions"
+
+
+@pytest.mark.parametrize("piece", ["missing ", "/", 'File "', "sk-", "Error: ", " ", "\\n", "://", "log prob"])
+def test_a_message_of_any_size_is_read_in_little_work(piece: str) -> None:
+    start = time.process_time()
+    translated(ProviderFault(piece * (4_000_000 // len(piece)), 400), "openai/m")
+    assert time.process_time() - start < 5  # quadratic work would take hours
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A proxy for all requests, which answers none; connections to it wait to be accepted."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch.setenv(name, address)
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.setenv(name, "")  # so that what is added is taken back
+            monkeypatch.delenv(name)
+        yield listening
+
+
+def is_unused(proxy: socket.socket) -> bool:
+    try:
+        proxy.accept()[0].close()
+    except BlockingIOError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "localhost"])
+@pytest.mark.parametrize("trusting", ["", "True"])
+async def test_a_proxy_gets_no_request_to_this_machine(
+    server: RunningServer, proxy: socket.socket, monkeypatch: pytest.MonkeyPatch, host: str, trusting: str
+) -> None:
+    monkeypatch.setenv("AIOHTTP_TRUST_ENV", trusting)
+    address = f"http://{host}:{server.port}/v1"
+    before = server.requests.total()
+    if host == "127.8.9.1":  # the server listens at one address only
+        with socket.create_server((host, 0)) as other:
+            other.setblocking(False)
+            model = LanguageModel("openai/fake", timeout=0.5, api_base=f"http://{host}:{other.getsockname()[1]}/v1")
+            with pytest.raises(JudgeUnavailable):
+                await model.reply(rate())
+            assert not is_unused(other)
+    else:
+        await LanguageModel("openai/fake", timeout=5.0, api_base=address).reply(rate())
+        assert server.requests.total() == before + 1
+    assert is_unused(proxy)
+
+
+async def test_a_proxy_gets_the_requests_to_other_machines(server: RunningServer, proxy: socket.socket) -> None:
+    with pytest.raises(JudgeUnavailable):
+        await LanguageModel("openai/fake", timeout=0.5, api_base="http://192.0.2.1/v1").reply(rate())
+    assert not is_unused(proxy)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_this_machine"),
+    [
+        ("127.0.0.1", True),
+        ("127.255.0.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("LocalHost.", True),
+        ("128.0.0.1", False),
+        ("localhost.example.com", False),
+        ("127.0.0.1.example.com", False),
+    ],
+)
+def test_this_machine_is_known_by_its_addresses(host: str, is_this_machine: bool) -> None:
+    assert is_loopback(host) == is_this_machine
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("NO_PROXY", "", "::1"),
+        ("NO_PROXY", "corp.example", "corp.example,::1"),
+        ("no_proxy", "corp.example", "corp.example,::1"),
+        ("NO_PROXY", "*", "*"),
+        ("NO_PROXY", "::1", "::1"),
+    ],
+)
+def test_hosts_that_the_user_keeps_from_proxies_are_kept(
+    proxy: socket.socket, monkeypatch: pytest.MonkeyPatch, name: str, before: str, after: str
+) -> None:
+    monkeypatch.setenv(name, before)
+    bypass_proxies("::1")
+    bypass_proxies("::1")
+    assert os.environ[name] == after

@@ -1,0 +1,345 @@
+"""Replies are read, salvaged and repaired; requests have digests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings, strategies as st
+from judge_questions import GOOD, Rating, rate
+from pydantic import BaseModel, ValidationInfo, field_validator
+
+from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
+from rubriclab.judges.judge import (
+    DEEPEST,
+    FakeJudge,
+    Reply,
+    Token,
+    Usage,
+    ask,
+    json_objects,
+    messages_of,
+    read,
+    read_back,
+    request_digest,
+    written,
+)
+from rubriclab.prompts.prompt import Prompt
+
+
+def reading(text: str, **settings_: Any) -> Rating | None:
+    value, complaint = read(Reply(text, "m"), rate(**settings_))
+    assert (value is None) == bool(complaint), "either a value or what is wrong, never both and never neither"
+    return value
+
+
+@given(st.text() | st.text(alphabet='{}[]":,\\ 0123456789.eE-nultrfasNIiy\ud800', max_size=60))
+@settings(deadline=None, max_examples=100)
+def test_no_text_breaks_the_reading(text: str) -> None:
+    value = reading(text)
+    assert value is None or 1 <= value.score <= 5
+
+
+@given(st.text(), st.integers(1, 5), st.text(alphabet=st.characters(exclude_characters="{}")), st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_one_object_is_found_among_any_prose(reasoning: str, score: int, prose: str, fence: bool) -> None:
+    text = json.dumps({"reasoning": reasoning, "score": score})
+    value = reading(f"{prose}```json\n{text}\n```{prose}" if fence else prose + text + prose)
+    assert value == Rating(reasoning=reasoning, score=score)
+
+
+def test_fields_of_the_question_are_there_for_the_check() -> None:
+    prompt = rate()
+    strict = type(prompt)(prompt.name, {**prompt.fields, "high": 3}, prompt.reply)
+    assert read(Reply(GOOD, "m"), strict)[0] is None
+
+
+async def test_repair_is_asked_once_with_the_reply_and_the_complaint() -> None:
+    judge = FakeJudge(lambda prompt: GOOD if prompt.repair else "none")
+    assert (await ask(judge, rate())).value == Rating(reasoning="fine", score=4)
+    repair = judge.prompts[1].repair
+    assert repair is not None
+    assert repair.reply == "none"
+    assert "JSON object" in repair.complaint
+
+
+async def test_after_the_repair_the_answer_is_missing_with_its_reason() -> None:
+    judge = FakeJudge(lambda _: '{"reasoning": "fine", "score": 9}')
+    answer = await ask(judge, rate())
+    assert answer.value is None
+    assert "9 is not between 1 and 5" in (answer.missing)
+    assert "Value error" not in (answer.missing)
+    assert len(judge.prompts) == 2
+
+
+@pytest.mark.parametrize("error", [JudgeUnavailable("down."), PromptRejected("too long.")])
+async def test_answer_that_never_came_is_missing(error: Exception) -> None:
+    assert (await ask(FakeJudge(raising(error)), rate())).missing == str(error)
+
+
+@pytest.mark.parametrize("error", [JudgeRefused("no."), ProviderDown("off."), BudgetReached("no."), ReplayMiss("no.")])
+async def test_what_ends_a_command_is_not_swallowed(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        await ask(FakeJudge(raising(error)), rate())
+
+
+def raising(error: Exception) -> Any:
+    def script(prompt: Any) -> str:
+        raise error
+
+    return script
+
+
+def test_half_a_character_in_a_reply_breaks_no_file() -> None:
+    value, _ = read(Reply('{"reasoning": "so \\ud83d and \\ud83d\\ude00", "score": 3}', "m"), rate())
+    assert value is not None
+    assert value.reasoning == "so ? and 😀"
+
+
+class Numbers(BaseModel):
+    """Whole numbers from 1 to `fields["high"]`."""
+
+    numbers: list[int]
+
+    @field_validator("numbers", mode="after")
+    @classmethod
+    def _in_range(cls, numbers: list[int], info: ValidationInfo) -> list[int]:
+        if bad := [number for number in numbers if not 1 <= number <= info.context["high"]]:
+            raise ValueError(f"{bad[0]} is out of range")
+        return numbers
+
+
+class SoundNumbers(Numbers):
+    """Those of the numbers that are in range."""
+
+    @field_validator("numbers", mode="before")
+    @classmethod
+    def _sound_ones(cls, numbers: Any, info: ValidationInfo) -> Any:
+        return [number for number in numbers if 1 <= number <= info.context["high"]]
+
+
+PROMPT = Prompt("questions/numbers", {"high": 5}, Numbers)
+
+
+class Replies:
+    """Answers with one reply after the other; errors are raised. `asked` holds the prompts."""
+
+    name = "replies"
+
+    def __init__(self, *replies: Any) -> None:
+        self.identity = {"model": "replies"}
+        self._replies = list(replies)
+        self.prompts: list[Prompt[Any]] = []
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        self.prompts.append(prompt)
+        answer = self._replies.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, Reply) else Reply(answer, "m")
+
+
+def listed(*numbers: int) -> str:
+    return json.dumps({"numbers": numbers})
+
+
+async def test_a_sound_reply_is_taken_whole_and_nothing_is_salvaged():
+    judge = Replies(listed(1, 5))
+    answer = await ask(judge, PROMPT, salvage=SoundNumbers)
+    assert (type(answer.value), answer.value.numbers, len(judge.prompts)) == (Numbers, [1, 5], 1)
+
+
+async def test_a_repair_comes_before_salvage():
+    judge = Replies(listed(1, 9), listed(1, 3))
+    answer = await ask(judge, PROMPT, salvage=SoundNumbers)
+    assert (type(answer.value), answer.value.numbers) == (Numbers, [1, 3])
+    assert [prompt.repair is not None for prompt in judge.prompts] == [False, True]
+
+
+async def test_after_a_repair_in_vain_the_sound_answers_of_the_later_reply_are_kept():
+    second = Reply(listed(4, 9), "m")
+    answer = await ask(Replies(listed(1, 9), second), PROMPT, salvage=SoundNumbers)
+    assert (answer.value.numbers, answer.missing, answer.reply) == ([4], "", second)
+
+
+async def test_the_earlier_reply_is_salvaged_where_the_later_one_holds_nothing():
+    first = Reply(listed(1, 9), "m")
+    answer = await ask(Replies(first, "I am sorry."), PROMPT, salvage=SoundNumbers)
+    assert (answer.value.numbers, answer.reply) == ([1], first)
+
+
+@pytest.mark.parametrize("second", ["I am sorry.", "", Reply(listed(4, 9)[:-1], "m", truncated=True)], ids=str)
+async def test_where_neither_holds_anything_the_answer_is_missing_with_the_last_complaint(second):
+    answer = await ask(Replies("Well.", second), PROMPT, salvage=SoundNumbers)
+    assert answer.value is None
+    assert answer.missing.startswith("unusable reply, also after one repair: it ")
+    assert answer.replied
+
+
+@pytest.mark.parametrize("error", [JudgeUnavailable("busy."), PromptRejected("too long.")])
+async def test_a_repair_that_never_came_leaves_the_answer_missing(error):
+    answer = await ask(Replies(listed(1, 9), error), PROMPT, salvage=SoundNumbers)
+    assert (answer.value, answer.missing, answer.replied) == (None, str(error), False)
+
+
+@settings(deadline=None, max_examples=60)
+@given(numbers=st.lists(st.integers(-3, 9), max_size=8))
+def test_the_check_against_the_question_holds_for_what_is_salvaged(numbers):
+    answer = asyncio.run(ask(Replies(listed(*numbers), listed(*numbers)), PROMPT, salvage=SoundNumbers))
+    assert answer.value.numbers == [number for number in numbers if 1 <= number <= 5]
+
+
+PIECES = ['{"a":', '{"a":1}', '"a"', '"a":1,"a":2', '\\"', "1e999", "NaN", "[", "]", "{}", "}{", '{"', "\\ud83d", "1.5"]
+MEGABYTE = 1_000_000
+
+
+DECODER = json.JSONDecoder(parse_int=lambda number: float(number) if len(number) > 4000 else int(number), strict=False)
+
+
+def outermost_by_trying_every_brace(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Return what is at each brace by parsing anew from there: plain, and quadratic."""
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = DECODER.raw_decode(text, at)
+        except ValueError:
+            end = at + 1
+        else:
+            yield at, end, json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        at = text.find("{", end)
+
+
+@given(
+    st.text(alphabet='{}[]",:\\ a1', max_size=40) | st.lists(st.sampled_from([*'{}[]",:\\ a1', *PIECES])).map("".join)
+)
+@settings(max_examples=500)
+def test_the_objects_found_are_complete_ones_that_no_damaged_one_encloses(text: str) -> None:
+    every = {begin: (end, repr(value)) for begin, end, value in outermost_by_trying_every_brace(text)}
+    found = list(json_objects(text))
+    for each in found:
+        assert every[each.begin] == (each.end, repr(each.value))
+    if len(every) == 1 and text.find("{") in every:
+        assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "{ ",
+        '{"',
+        '"{',
+        '{"a":',
+        '{"a":[',
+        '{"a":"x',
+        '{"\\',
+        '{"a":1}{',
+        '{"":x',
+        '{"a":1,"a":2,"b":',
+        "{x} ",
+        '{"a":{},',
+    ],
+)
+def test_a_megabyte_of_anything_takes_seconds_at_most(unit: str) -> None:
+    began = time.process_time()
+    sum(1 for _ in json_objects(unit * (MEGABYTE // len(unit))))
+    # About one second at worst; trying every brace takes a minute and more for most of these.
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("fault", ['"z":NaN', '"z":1,"z":2', '"z":[[1e999]]', '"z":' + "9" * 5000])
+def test_an_object_with_an_unusable_value_is_found_with_its_fault_and_nothing_in_it(fault: str) -> None:
+    (found,) = json_objects('{"a":{"x":{"y":[{}, 1]},' + fault + "}}")
+    assert found.fault
+
+
+def test_what_a_damaged_object_encloses_is_not_found() -> None:
+    assert list(json_objects('{"a": {"b": 1},}')) == []
+    assert [found.value for found in json_objects('{"a": x {"b": 1}')] == [{"b": 1}]
+
+
+def test_nothing_is_found_after_an_object_that_is_nested_too_deep() -> None:
+    deep = '{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1)
+    assert list(json_objects(f'{deep} {{"b": 1}}')) == []
+    assert len(list(json_objects(deep[5:-1]))) == 1
+
+
+JUDGE = {"model": "m"}
+
+
+def test_everything_that_shapes_the_reply_is_in_the_digest() -> None:
+    class Other(BaseModel):
+        score: float
+
+    plain = rate()
+    variants = [
+        plain,
+        rate(temperature=0.1),
+        rate(max_tokens=1),
+        rate(sample=1),
+        rate(alternatives=5),
+        rate(alternatives=20),
+        plain.repaired("x", "y"),
+        Prompt(plain.name, plain.fields, Other),
+    ]
+    digests = {request_digest(judge, prompt) for judge in (JUDGE, {"model": "n"}) for prompt in variants}  # type: ignore[arg-type]
+    assert len(digests) == 2 * len(variants)
+
+
+def test_digest_is_the_same_in_another_process() -> None:
+    program = (
+        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]); import rubriclab.prompts; "
+        "sys.modules['rubriclab.prompts.render'].FOLDER = Path(sys.argv[1]) / 'templates'; "
+        "from judge_questions import rate; from rubriclab.judges.judge import request_digest; "
+        "print(request_digest({'model': 'm'}, rate('some text')))"
+    )
+    command = [sys.executable, "-c", program, str(Path(__file__).parent)]
+    there = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    assert there == request_digest(JUDGE, rate("some text"))
+
+
+@pytest.mark.parametrize("character", [".", "😀"])
+def test_rendered_prompts_of_long_texts_do_not_stay_in_memory(character: str) -> None:
+    tracemalloc.start()
+    try:
+        for number in range(150):
+            messages_of(rate(f"{number} {'.' * 900_000}{character}"))
+        held, _peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 100_000_000
+
+
+def test_written_reply_is_read_back_as_kept() -> None:
+    reply = Reply(GOOD, "m", Usage(1, 2, None), truncated=True)
+    assert read_back(written(reply)) == Reply(GOOD, "m", Usage(1, 2, None), truncated=True, cached=True)
+
+
+TOKENS = st.builds(
+    Token,
+    st.text(st.characters(codec="utf-8")),
+    st.lists(st.tuples(st.text(st.characters(codec="utf-8")), st.floats(-9999, 0)), max_size=3).map(tuple),
+)
+
+
+@given(st.lists(TOKENS, max_size=4))
+@settings(deadline=None, max_examples=50)
+def test_tokens_are_read_back_from_json_as_they_were(tokens: list[Token]) -> None:
+    reply = Reply(GOOD, "m", tokens=tuple(tokens))
+    assert read_back(orjson.loads(orjson.dumps(written(reply)))).tokens == reply.tokens
+
+
+@pytest.mark.parametrize(
+    "tokens", ["4", [4], [{"text": "4"}], [{"text": "4", "alternatives": [["4"]]}], [{"alternatives": []}]]
+)
+def test_damaged_tokens_are_an_error(tokens: Any) -> None:
+    with pytest.raises(ValueError, match="tokens"):
+        read_back({**written(Reply(GOOD, "m")), "tokens": tokens})

@@ -1,0 +1,452 @@
+"""A language model, its schemas and its cache marks."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import pytest
+from hostile_server import HostileServer, Request, Send, response
+from judge_questions import GOOD, Rating, rate
+from pydantic import BaseModel, Field
+from server import SNAPSHOT, RunningServer
+
+from rubriclab.cli.output import effort_row
+from rubriclab.errors import JudgeRefused
+from rubriclab.judges.judge import read_back, request_digest, written
+from rubriclab.judges.llm import (
+    CacheMarks,
+    LanguageModel,
+    close_connections,
+    needs_marks,
+    response_format,
+    strict_schema,
+)
+from rubriclab.judges.options import Price
+from rubriclab.judges.providers import price_of
+from rubriclab.judges.stack import Ledger, Metered
+from rubriclab.ops.workspace import spent
+from rubriclab.prompts import render
+from rubriclab.prompts.prompt import Prompt
+from rubriclab.prompts.render import Turn
+from rubriclab.report.wording import effort
+
+
+def model(**settings: object) -> LanguageModel:
+    return LanguageModel("openai/fake", **{"timeout": 5.0, **settings})  # type: ignore[arg-type]
+
+
+async def test_reply_carries_text_snapshot_and_usage(server: RunningServer) -> None:
+    reply = await model().reply(rate())
+    assert Rating.model_validate_json(reply.text)
+    assert reply.model == SNAPSHOT
+    assert reply.usage.prompt_tokens > 0
+    assert reply.usage.completion_tokens > 0
+    assert not reply.truncated
+    assert not reply.cached
+
+
+async def test_request_says_what_the_prompt_says(server: RunningServer) -> None:
+    await model().reply(rate(temperature=0.7, max_tokens=77))
+    (body,) = server.bodies
+    assert body["temperature"] == 0.7
+    assert body["max_tokens"] == 77
+    assert [turn["role"] for turn in body["messages"]] == ["system", "user"]
+    assert "response_format" not in body
+
+
+async def test_every_sample_is_asked_with_a_seed_of_its_own(server: RunningServer) -> None:
+    for sample in (0, 0, 3):
+        await model().reply(rate(sample=sample))
+    assert [body["seed"] for body in server.bodies] == [0, 0, 3]
+
+
+def test_a_model_that_takes_no_seed_is_sent_none() -> None:
+    assert "seed" in LanguageModel("anthropic/claude-3-5-haiku-latest").dropped
+    assert "seed" not in LanguageModel("gpt-4o-mini").dropped
+
+
+async def test_unknown_price_is_unknown_and_not_zero(server: RunningServer) -> None:
+    assert price_of("openai/fake") is None
+    assert (await model().reply(rate())).usage.cost_usd is None
+
+
+async def test_known_model_is_priced_and_gets_a_strict_schema(server: RunningServer) -> None:
+    reply = await LanguageModel("gpt-4o-mini", timeout=60).reply(rate())
+    price = price_of("gpt-4o-mini")
+    assert price is not None
+    assert reply.usage.cost_usd == pytest.approx(price.cost(reply.usage.prompt_tokens, reply.usage.completion_tokens))
+    schema = server.bodies[0]["response_format"]["json_schema"]["schema"]
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == ["reasoning", "score"]
+
+
+async def test_needed_setting_that_is_refused_ends_the_command(server: RunningServer) -> None:
+    server.refuses = {"max_tokens", "max_completion_tokens"}
+    with pytest.raises(JudgeRefused, match="max_completion_tokens"):
+        await model().reply(rate())
+    assert len(server.bodies) == 2
+
+
+async def test_schema_that_was_insisted_on_is_not_left_out(server: RunningServer) -> None:
+    server.refuses = {"response_format"}
+    with pytest.raises(JudgeRefused, match="response_format"):
+        await model(structured="schema").reply(rate())
+    assert len(server.bodies) == 1
+
+
+async def test_parameters_that_a_model_does_not_take_are_named(server: RunningServer) -> None:
+    judge = LanguageModel("o3-mini", timeout=60, reasoning_tokens=1000)
+    await judge.reply(rate(max_tokens=50))
+    assert judge.dropped == ("temperature",)
+    assert "temperature" not in server.bodies[0]
+    assert server.bodies[0]["max_completion_tokens"] == 1050
+    assert model().dropped == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("gpt-4o-mini", "OPENAI_API_KEY"),
+        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
+    ],
+)
+async def test_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: str, variable: str) -> None:
+    monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(JudgeRefused, match=variable):
+        await LanguageModel(name, timeout=2).reply(rate())
+    await close_connections()
+
+
+async def test_name_without_provider_is_refused() -> None:
+    with pytest.raises(JudgeRefused, match="PROVIDER/MODEL"):
+        await LanguageModel("no-such-model", timeout=2).reply(rate())
+
+
+async def test_lone_surrogates_are_replaced_before_they_are_sent(server: RunningServer) -> None:
+    await model().reply(rate("half a pair: \ud83d"))
+    assert "half a pair: ?" in server.bodies[0]["messages"][1]["content"]
+
+
+async def test_closed_connections_are_opened_again(server: RunningServer) -> None:
+    judge = model()
+    await judge.reply(rate("one"))
+    await close_connections()
+    assert (await judge.reply(rate("two"))).text
+
+
+def test_identity_holds_the_address_without_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = LanguageModel("openai/fake", api_base="https://host:8000/v1/?version=2")
+    assert judge.identity["address"] == "https://host:8000/v1"
+    monkeypatch.setenv("OLLAMA_API_BASE", "http://box:11434")
+    assert LanguageModel("ollama_chat/llama3").identity["address"] == "http://box:11434"
+
+
+def test_litellm_is_not_imported_until_it_is_needed() -> None:
+    program = (
+        "import sys; from rubriclab.judges import connect, llm, options, stack; "
+        "llm.LanguageModel('gpt-4o-mini').identity; "
+        "connect.connect('gpt-4o-mini', options=options.JudgeOptions(), ledger=stack.Ledger()); "
+        "sys.exit('litellm' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_no_module_imports_litellm_while_its_environment_is_not_set() -> None:
+    program = (
+        "import pkgutil, sys, importlib, rubriclab.judges as j\n"
+        "for module in pkgutil.iter_modules(j.__path__):\n"
+        "    importlib.import_module(f'rubriclab.judges.{module.name}')\n"
+        "sys.exit('litellm' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_litellm_reads_its_own_price_table_and_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-of-another-project")
+    program = (
+        "import os, socket\n"
+        "def refuse(*_): raise SystemExit('the network is asked')\n"
+        "socket.socket.connect = socket.getaddrinfo = refuse\n"
+        "from rubriclab.judges import transport\n"
+        "from rubriclab.judges.providers import load_litellm\n"
+        "assert load_litellm().get_model_info('gpt-4o-mini')\n"
+        "assert 'OPENAI_API_KEY' not in os.environ"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LITELLM_", "OPENAI_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+async def test_a_client_that_litellm_has_forgotten_is_closed_too(
+    server: RunningServer, recwarn: pytest.WarningsRecorder
+) -> None:
+    gc.collect()  # what other tests have left
+    recwarn.clear()
+    await LanguageModel("openai/fake").reply(rate())
+    import litellm  # not before rubriclab has: it would fetch a price table from the network
+
+    litellm.in_memory_llm_clients_cache.cache_dict.clear()  # as it does after an hour
+    await close_connections()
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn if "nclosed" in str(warning.message)] == []
+
+
+CLAUDE = "anthropic/claude-sonnet-4-5"
+LONG = "Judge by clarity, and by nothing else. " * 300
+MARK = {"type": "ephemeral"}
+
+
+class AnthropicServer(HostileServer):
+    """Answers with a rating; reports tokens read from and written to its cache."""
+
+    def __init__(self) -> None:
+        super().__init__({"claude": self._answer})
+        self.bodies: list[Any] = []
+        self.cache = {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+        self.refuses_marks = False
+
+    async def _answer(self, request: Request, send: Send) -> None:
+        self.bodies.append(request.body)
+        if self.refuses_marks and "cache_control" in json.dumps(request.body):
+            fault = {"type": "invalid_request_error", "message": "cache_control: Extra inputs are not permitted"}
+            await send(response({"type": "error", "error": fault}, 400))
+            return
+        message = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-sonnet-4-5-20250929",
+            "content": [{"type": "text", "text": GOOD}],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 100, "output_tokens": 10, **self.cache},
+        }
+        await send(response(message))
+
+
+@pytest.fixture
+async def anthropic(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AnthropicServer]:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    server = AnthropicServer()
+    with server:
+        yield server
+        await close_connections()
+
+
+def question(text: str, source: str = "A source.", guidance: str = LONG) -> Prompt[Rating]:
+    return Prompt("questions/divided", {"guidance": guidance, "source": source, "text": text}, Rating)
+
+
+def claude(server: AnthropicServer, **settings: Any) -> LanguageModel:
+    return LanguageModel(CLAUDE, timeout=60, api_base=server.url("claude"), **settings)
+
+
+def marked(body: dict[str, Any]) -> list[str]:
+    """Return the texts of the blocks that are marked."""
+    contents = (turn["content"] for turn in body["messages"] if isinstance(turn["content"], list))
+    return [block["text"] for content in contents for block in content if block.get("cache_control") == MARK]
+
+
+def whole(body: dict[str, Any]) -> str:
+    """Return the text of the user's turn."""
+    (turn,) = body["messages"]
+    return "".join(block["text"] for block in turn["content"])
+
+
+async def test_what_texts_share_is_marked_from_the_second_time_and_the_input_from_its_second_text(
+    anthropic: AnthropicServer,
+) -> None:
+    judge = claude(anthropic)
+    asked = [question("one", "first"), question("two", "second"), question("three", "second")]
+    for prompt in asked:
+        await judge.reply(prompt)
+    first, second, third = map(marked, anthropic.bodies)
+    assert first == []
+    (shared,) = second
+    assert shared.startswith(LONG.strip())
+    assert "JSON schema" in shared
+    assert third[0] == shared
+    assert "second" in third[1]
+    assert "three" not in "".join(third)
+    assert [whole(body) for body in anthropic.bodies] == [render(prompt)[-1]["content"] for prompt in asked]
+
+
+async def test_what_is_too_short_to_be_cached_and_prompts_without_division_are_not_marked(
+    anthropic: AnthropicServer,
+) -> None:
+    judge = claude(anthropic)
+    for text in ("one", "two", "three"):
+        await judge.reply(question(text, guidance="Judge by clarity."))
+        await judge.reply(rate(text + LONG))
+    assert "cache_control" not in json.dumps(anthropic.bodies)
+
+
+async def test_marks_that_the_provider_refuses_are_left_out_from_then_on(anthropic: AnthropicServer) -> None:
+    anthropic.refuses_marks = True
+    judge = claude(anthropic)
+    for text in ("one", "two", "three"):
+        assert (await judge.reply(question(text))).text == GOOD
+    assert [bool(marked(body)) for body in anthropic.bodies] == [False, True, False, False]
+    assert judge.dropped.count("cache_control") == 1
+
+
+async def test_marks_change_no_request_digest(anthropic: AnthropicServer) -> None:
+    judge = claude(anthropic)
+    before = request_digest(judge.identity, question("one"))
+    for _ in range(2):
+        await judge.reply(question("one"))
+    assert marked(anthropic.bodies[1])
+    assert request_digest(judge.identity, question("one")) == before
+
+
+def test_only_models_that_cache_up_to_a_mark_are_given_marks() -> None:
+    assert needs_marks("claude-sonnet-4-5", "anthropic")
+    assert needs_marks("anthropic.claude-3-5-haiku-20241022-v1:0", "bedrock")
+    assert not any(needs_marks(*each) for each in (("gpt-4o-mini", "openai"), ("gpt-4o", "azure"), ("fake", "openai")))
+    assert not needs_marks("gemini-2.5-flash", "gemini")
+
+
+def test_memory_for_beginnings_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rubriclab.judges.llm.REMEMBERED", 2)
+    marks = CacheMarks(1)
+
+    def is_marked(beginning: str) -> bool:
+        (message,) = marks.marked([Turn("user", (beginning, "text"))])
+        return isinstance(message["content"], list)
+
+    assert [is_marked(each) for each in ("a", "b", "a", "c", "b", "a")] == [False, False, True, False, False, False]
+
+
+async def test_tokens_from_the_provider_s_cache_and_what_they_saved_are_counted(anthropic: AnthropicServer) -> None:
+    anthropic.cache = {"cache_read_input_tokens": 9_000, "cache_creation_input_tokens": 1_000}
+    ledger = Ledger()
+    reply = await Metered(claude(anthropic), ledger).reply(question("one"))
+    assert reply.usage.prompt_tokens == 10_100
+    assert reply.usage.cached_tokens == 9_000
+    # In litellm's table, dollars per million tokens: 3 for a prompt, 0.30 from the cache, 3.75 to it, 15 for a reply.
+    assert reply.usage.saved_usd == pytest.approx((9_000 * 2.70 - 1_000 * 0.75) / 1e6)
+    assert reply.usage.cost_usd == pytest.approx((100 * 3 + 9_000 * 0.30 + 1_000 * 3.75 + 10 * 15) / 1e6)
+    total = ledger.effort(1.0)
+    assert "(9,000 read from the provider's prompt cache, which saved $0.0235)" in effort(total)
+    assert "9k of them read from the provider's cache" in spent(ledger)
+    row = effort_row(total)
+    assert row["tokens"]["prompt_from_provider_cache"] == 9_000
+    assert row["saved_by_provider_cache_usd"] == pytest.approx(0.02355)
+    assert read_back(written(reply)).usage == reply.usage
+
+
+async def test_without_a_cache_nothing_is_said_of_one(anthropic: AnthropicServer) -> None:
+    ledger = Ledger()
+    reply = await Metered(claude(anthropic), ledger).reply(question("one"))
+    told = (effort(ledger.effort(1.0)), spent(ledger), str(effort_row(ledger.effort(1.0))), str(written(reply)))
+    assert not any("cache_" in text or "provider" in text or "saved" in text for text in told)
+    assert set(ledger.effort(1.0).model_dump()).isdisjoint({"saved_usd", "cached_prompt_tokens"})
+
+
+async def test_a_price_of_the_user_has_no_savings(anthropic: AnthropicServer) -> None:
+    anthropic.cache["cache_read_input_tokens"] = 9_000
+    usage = (await claude(anthropic, price=Price(1.0, 1.0)).reply(question("one"))).usage
+    assert (usage.cached_tokens, usage.saved_usd) == (9_000, 0.0)
+    assert usage.cost_usd == pytest.approx(9_110 / 1e6)
+
+
+T = TypeVar("T")
+
+
+class Box(BaseModel, Generic[T]):
+    value: T
+
+
+class Level(BaseModel):
+    score: float = Field(ge=1, le=5)
+    description: str = Field(min_length=1, max_length=100)
+
+
+class Proposal(BaseModel):
+    """What is proposed."""
+
+    reasoning: str
+    kind: Literal["a", "b"] = "a"
+    levels: Annotated[list[Level], Field(min_length=2, max_length=5)]
+    note: str | None = None
+    best: Level = Field(description="the best")
+
+
+def nodes(schema: Any) -> list[dict[str, Any]]:
+    if isinstance(schema, list):
+        return [node for part in schema for node in nodes(part)]
+    return [schema, *(node for part in schema.values() for node in nodes(part))] if isinstance(schema, dict) else []
+
+
+def test_every_object_is_closed_and_every_field_required() -> None:
+    objects = [node for node in nodes(strict_schema(Proposal)) if node.get("type") == "object"]
+    assert len(objects) == 2
+    for node in objects:
+        assert node["additionalProperties"] is False
+        assert node["required"] == list(node["properties"])
+
+
+def test_lengths_and_defaults_are_left_to_the_reader() -> None:
+    refused = {"minLength", "maxLength", "minItems", "maxItems", "default"}
+    assert all(not refused & node.keys() for node in nodes(strict_schema(Proposal)))
+
+
+def test_fields_keep_their_order() -> None:
+    schema = strict_schema(Proposal)
+    assert schema is not None
+    assert list(schema["properties"]) == ["reasoning", "kind", "levels", "note", "best"]
+
+
+def test_field_named_like_a_keyword_is_kept() -> None:
+    class Odd(BaseModel):
+        default: str
+        minimum: float
+
+    schema = strict_schema(Odd)
+    assert schema is not None
+    assert list(schema["properties"]) == ["default", "minimum"]
+
+
+class FreeKeys(BaseModel):
+    scores: dict[str, float]
+
+
+class Anything(BaseModel):
+    value: Any
+
+
+class Pair(BaseModel):
+    value: tuple[int, str]
+
+
+@pytest.mark.parametrize("reply", [FreeKeys, Anything, Pair])
+def test_what_no_strict_schema_can_say_gets_none(reply: type[BaseModel]) -> None:
+    assert strict_schema(reply) is None
+    assert response_format(reply) is None
+
+
+def test_name_holds_only_what_providers_take() -> None:
+    named = response_format(Box[int])
+    assert named is not None
+    assert named["json_schema"]["name"] == "Box_int_"
+
+
+def test_ranges_of_numbers_can_be_left_out() -> None:
+    def schema_of(**options: bool) -> Any:
+        found = response_format(Proposal, **options)
+        assert found is not None
+        return found["json_schema"]["schema"]
+
+    with_ranges, without = schema_of(), schema_of(ranges=False)
+    assert any("minimum" in node for node in nodes(with_ranges))
+    assert not any({"minimum", "maximum"} & node.keys() for node in nodes(without))
+    assert strict_schema(Proposal) == with_ranges

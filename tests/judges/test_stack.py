@@ -1,0 +1,961 @@
+"""The wrappers of a judge."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import random
+import threading
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from commands import PATIENCE
+from judge_questions import GOOD, Clock, ScriptedJudge, good, rate
+from memory_answers import MemoryAnswers
+from server import RANDOM_FAULTS, RunningServer
+
+from rubriclab.errors import (
+    BudgetReached,
+    DataError,
+    JudgeRefused,
+    JudgeUnavailable,
+    PromptRejected,
+    ProviderDown,
+    ReplayMiss,
+    RubriclabError,
+    SettingsError,
+)
+from rubriclab.judges.connect import connect
+from rubriclab.judges.judge import FILTERED, FakeJudge, Reply, Usage, ask, request_digest, written
+from rubriclab.judges.llm import LanguageModel, close_connections
+from rubriclab.judges.options import JudgeOptions, Price, as_price
+from rubriclab.judges.stack import (
+    HEADER,
+    MAX_LINE_BYTES,
+    Budgeted,
+    Cached,
+    Interruptible,
+    Ledger,
+    Limited,
+    LocalBreaker,
+    LocalBudget,
+    LocalLimits,
+    Metered,
+    Recording,
+    RecordingFile,
+    Replay,
+    Retried,
+    open_replay,
+    read_recording,
+    recorded_name,
+)
+from rubriclab.models.version import Effort
+from rubriclab.report import wording
+
+PRICE = Price(1.0, 1000.0)
+
+
+async def slow(prompt: Any) -> str:
+    await asyncio.sleep(0.001)
+    return GOOD
+
+
+async def outcomes(judge: Any, count: int) -> list[Any]:
+    prompts = [rate(f"text {n}", max_tokens=100) for n in range(count)]
+    return await asyncio.gather(*map(judge.reply, prompts), return_exceptions=True)
+
+
+@pytest.mark.parametrize("cap", [0, 1, 7, 20])
+async def test_calls_are_capped_exactly_under_concurrency(cap: int) -> None:
+    judge = ScriptedJudge(slow)
+    results = await outcomes(Budgeted(judge, LocalBudget(max_calls=cap)), 20)
+    assert judge.prompts == cap
+    assert sum(isinstance(result, Reply) for result in results) == cap
+    assert sum(isinstance(result, BudgetReached) for result in results) == 20 - cap
+
+
+@pytest.mark.parametrize(("may_be_billed", "replies"), [(False, 4), (True, 1)])
+async def test_failed_requests_count_unless_they_are_certainly_not_billed(may_be_billed: bool, replies: int) -> None:
+    failures = 3
+
+    async def script(prompt: Any) -> str:
+        nonlocal failures
+        await asyncio.sleep(0)
+        failures -= 1
+        if failures >= 0:
+            error = JudgeUnavailable("busy.")
+            error.may_be_billed = may_be_billed
+            raise error
+        return GOOD
+
+    async def instantly(seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    budgeted = Budgeted(ScriptedJudge(script), LocalBudget(max_calls=4))
+    results = await outcomes(Retried(budgeted, attempts=20, sleep=instantly), 8)
+    assert sum(isinstance(result, Reply) for result in results) == replies
+
+
+async def test_a_request_that_did_not_reach_the_server_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    budget = LocalBudget(max_calls=1)
+    judge = Budgeted(LanguageModel("openai/fake", api_base="http://127.0.0.1:9/v1"), budget)
+    results = await outcomes(judge, 3)
+    await close_connections()
+    assert all(isinstance(result, JudgeUnavailable) for result in results)
+    assert budget.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "calls"),
+    [
+        ("unauthorized", 0),
+        ("not_found", 0),
+        ("rate_limit", 0),
+        ("overloaded", 0),
+        ("server_error", 1),
+        ("timeout", 1),
+        ("cut_body", 1),
+        ("too_long", 1),
+        ("withheld", 1),
+        ("empty", 1),
+    ],
+)
+async def test_a_request_counts_unless_the_server_refused_it(server: RunningServer, fault: str, calls: int) -> None:
+    server.script.append(fault)
+    server.hang = 0.1
+    budget = LocalBudget()
+    await outcomes(Budgeted(LanguageModel("openai/fake", timeout=60), budget), 1)
+    assert budget.calls == calls
+
+
+async def test_a_reply_without_the_requested_probabilities_is_asked_for_again_within_the_cap(
+    server: RunningServer,
+) -> None:
+    server.logprobs = lambda *_: {"content": "4"}  # litellm refuses the reply, which is billed nevertheless
+    clock, budget = Clock(), LocalBudget(max_calls=1)
+    judge = Retried(Budgeted(LanguageModel("openai/fake", timeout=60), budget), sleep=clock.sleep)
+    with pytest.raises(BudgetReached):
+        await judge.reply(rate(alternatives=20))
+    assert len(server.bodies) == 1
+
+
+async def test_reply_of_unknown_cost_counts_as_its_reservation() -> None:
+    async def script(prompt: Any) -> Reply:
+        return Reply(GOOD, "m", Usage(0, 0, None))
+
+    budget = LocalBudget(max_cost=5)
+    await Budgeted(ScriptedJudge(script), budget, price=PRICE).reply(rate(max_tokens=100))
+    assert 0.1 <= budget.cost < 0.101
+
+
+async def test_tokens_for_reasoning_are_reserved_too() -> None:
+    model = LanguageModel("o3-mini", price=PRICE, reasoning_tokens=1000)
+    judge = Budgeted(ScriptedJudge(slow), LocalBudget(max_cost=1.0), price=PRICE, tokens=model.most_tokens)
+    with pytest.raises(BudgetReached, match="1 US dollars"):
+        await judge.reply(rate(max_tokens=10))
+
+
+def test_the_highest_price_of_a_token_is_reserved() -> None:
+    usual, highest = LanguageModel("claude-sonnet-4-5").price, LanguageModel("claude-sonnet-4-5").highest_price
+    assert usual
+    assert highest
+    assert highest.prompt > usual.prompt  # of writing to the prompt cache
+    assert highest.completion >= usual.completion
+    assert LanguageModel("openai/fake", price=PRICE).highest_price == PRICE
+    assert LanguageModel("openai/fake").highest_price is None
+
+
+async def test_cancelled_request_keeps_its_reservation() -> None:
+    async def script(_prompt: Any) -> str:
+        await asyncio.Event().wait()
+        return GOOD
+
+    budget = LocalBudget(max_calls=1)
+    judge = Budgeted(ScriptedJudge(script), budget)
+    first = asyncio.create_task(judge.reply(rate("stuck")))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(judge.reply(rate("next")))
+    await asyncio.sleep(0)
+    first.cancel()
+    with pytest.raises(BudgetReached):
+        await second
+    assert budget.calls == 1
+
+
+async def test_request_that_is_cancelled_before_it_is_sent_reserves_nothing() -> None:
+    held = asyncio.Event()
+
+    async def script(_prompt: Any) -> Reply:
+        await held.wait()
+        return Reply(GOOD, "m", Usage(10, 5, 0.01))
+
+    budget = LocalBudget(max_calls=2)
+    judge = Budgeted(ScriptedJudge(script), budget)
+    sent = [asyncio.create_task(judge.reply(rate(str(n)))) for n in range(3)]
+    await asyncio.sleep(0.01)
+    sent[2].cancel()
+    held.set()
+    await asyncio.gather(*sent, return_exceptions=True)
+    assert (budget.calls, budget.cost) == (2, 0.02)
+
+
+async def test_no_more_requests_in_flight_than_allowed(server: RunningServer) -> None:
+    server.latency = 0.02
+    judge = Limited(LanguageModel("openai/fake", timeout=60), LocalLimits(concurrency=3))
+    await asyncio.gather(*(judge.reply(rate(f"text {n}")) for n in range(12)))
+    assert server.most_at_once == 3
+
+
+async def test_requests_per_minute_are_waited_for() -> None:
+    clock = Clock()
+    judge = Limited(
+        ScriptedJudge(good), LocalLimits(concurrency=1, requests_per_minute=60, clock=clock, sleep=clock.sleep)
+    )
+    for _ in range(121):
+        await judge.reply(rate())
+    assert clock.now == pytest.approx(120)
+
+
+async def test_small_burst_goes_out_at_once() -> None:
+    clock = Clock()
+    judge = Limited(
+        ScriptedJudge(good), LocalLimits(concurrency=1, requests_per_minute=600, clock=clock, sleep=clock.sleep)
+    )
+    for _ in range(10):
+        await judge.reply(rate())
+    assert clock.now == 0
+    await judge.reply(rate())
+    assert clock.now == pytest.approx(0.1)
+
+
+async def test_idle_time_saves_up_no_more_than_the_burst() -> None:
+    clock = Clock()
+    judge = Limited(
+        ScriptedJudge(good), LocalLimits(concurrency=1, requests_per_minute=60, clock=clock, sleep=clock.sleep)
+    )
+    await judge.reply(rate())
+    clock.now = 1000.0
+    for _ in range(3):
+        await judge.reply(rate())
+    assert clock.now == pytest.approx(1002)
+
+
+async def test_tokens_per_minute_follow_what_replies_took() -> None:
+    clock = Clock()
+
+    async def script(prompt: Any) -> Reply:
+        return Reply(GOOD, "m", Usage(80, 20))
+
+    judge = Limited(
+        ScriptedJudge(script), LocalLimits(concurrency=1, tokens_per_minute=6000, clock=clock, sleep=clock.sleep)
+    )
+    for _ in range(61):
+        await judge.reply(rate())
+    # 60 replies of 100 tokens at 100 a second, the first of them from the burst, and the last prompt's estimate.
+    assert 59 <= clock.now <= 63
+
+
+async def test_unreported_usage_leaves_the_estimate_standing() -> None:
+    clock = Clock()
+
+    async def script(prompt: Any) -> Reply:
+        return Reply(GOOD, "m", Usage(0, 0, None))
+
+    judge = Limited(
+        ScriptedJudge(script), LocalLimits(concurrency=1, tokens_per_minute=6000, clock=clock, sleep=clock.sleep)
+    )
+    for _ in range(11):
+        await judge.reply(rate("word " * 600))
+    assert clock.now > 10 * 10
+
+
+async def test_nothing_is_sent_while_the_provider_wants_silence() -> None:
+    clock = Clock()
+    sent: list[float] = []
+
+    async def script(prompt: Any) -> str:
+        sent.append(clock.now)
+        if len(sent) == 1:
+            raise JudgeUnavailable("busy.", retry_after=30)
+        return GOOD
+
+    judge = Limited(ScriptedJudge(script), LocalLimits(concurrency=1, clock=clock, sleep=clock.sleep))
+    with pytest.raises(JudgeUnavailable):
+        await judge.reply(rate())
+    await judge.reply(rate())
+    assert sent == [0, 30]
+
+
+def failing(*errors: RubriclabError | None) -> ScriptedJudge:
+    """Return a judge that raises `errors` one after the other, `None` for a reply, and replies from then on."""
+    left = list(errors)
+
+    async def script(prompt: Any) -> str:
+        if left and (error := left.pop(0)):
+            raise error
+        return GOOD
+
+    return ScriptedJudge(script)
+
+
+def unavailable(wish: float | None = None) -> JudgeUnavailable:
+    return JudgeUnavailable("busy.", retry_after=wish)
+
+
+async def test_retries_until_a_reply_comes() -> None:
+    clock, judge = Clock(), failing(*[unavailable()] * 3)
+    assert (await Retried(judge, sleep=clock.sleep).reply(rate())).text == GOOD
+    assert judge.prompts == 4
+
+
+async def test_a_cancellation_that_comes_out_as_a_failed_request_ends_the_attempts() -> None:
+    async def script(_prompt: Any) -> str:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            raise unavailable() from None
+        return GOOD
+
+    judge, clock = ScriptedJudge(script), Clock()
+    asking = asyncio.ensure_future(Retried(judge, sleep=clock.sleep).reply(rate()))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(asking, 5)
+    assert judge.prompts == 1
+
+
+async def test_pauses_grow_within_their_bounds() -> None:
+    clock = Clock()
+    judge = Retried(failing(*[unavailable()] * 5), base=1, longest=5, sleep=clock.sleep, rng=random.Random(3))
+    await judge.reply(rate())
+    for pause, most in zip(clock.slept, [1, 2, 4, 5, 5], strict=True):
+        assert most / 2 <= pause <= most
+
+
+async def test_pauses_are_jittered() -> None:
+    pauses = set()
+    for seed in range(5):
+        clock = Clock()
+        await Retried(failing(unavailable()), sleep=clock.sleep, rng=random.Random(seed)).reply(rate())
+        pauses.update(clock.slept)
+    assert len(pauses) == 5
+
+
+async def test_answer_is_missing_after_the_last_attempt() -> None:
+    judge = failing(*[unavailable()] * 3)
+    answer = await ask(Retried(judge, attempts=3, sleep=Clock().sleep), rate())
+    assert answer.value is None
+    assert "after 3 attempts" in (answer.missing)
+    assert judge.prompts == 3
+
+
+@pytest.mark.parametrize("error", [JudgeRefused("no."), PromptRejected("no.")])
+async def test_nothing_else_is_retried(error: RubriclabError) -> None:
+    clock, judge = Clock(), failing(error)
+    with pytest.raises(type(error)):
+        await Retried(judge, sleep=clock.sleep).reply(rate())
+    assert judge.prompts == 1
+    assert not clock.slept
+
+
+async def test_dead_provider_ends_the_command_and_not_only_the_answer() -> None:
+    judge = Retried(failing(*[unavailable()] * 100), attempts=2, breaker=LocalBreaker(3), sleep=Clock().sleep)
+    for _ in range(2):
+        assert (await ask(judge, rate())).value is None
+    with pytest.raises(ProviderDown) as caught:
+        await ask(judge, rate())
+    assert caught.value.exit_code == 4
+    assert "3 prompts in a row" in str(caught.value)
+
+
+async def test_refusals_for_unknown_reasons_end_the_command_when_no_prompt_is_answered() -> None:
+    def refused(is_doubtful: bool) -> PromptRejected:
+        return PromptRejected("no.", is_doubtful=is_doubtful)
+
+    async def missing(*errors: RubriclabError | None) -> int:
+        judge = Retried(failing(*errors), breaker=LocalBreaker(3), sleep=Clock().sleep)
+        return [(await ask(judge, rate())).value for _ in errors].count(None)
+
+    assert await missing(*[refused(True)] * 2, None, *[refused(True)] * 2) == 4
+    assert await missing(*[refused(True)] * 2, refused(False), *[refused(True)] * 2) == 5
+    assert await missing(*[refused(False)] * 9) == 9
+    with pytest.raises(ProviderDown, match=r"no\."):
+        await missing(*[refused(True)] * 3)
+
+
+async def test_filtered_reply_neither_begins_the_count_again_nor_is_counted() -> None:
+    async def script(prompt: Any) -> Reply:
+        if prompt.fields["output"] == "filtered":
+            return Reply("", "m", filtered=True)
+        raise unavailable()
+
+    judge = Retried(ScriptedJudge(script), attempts=1, breaker=LocalBreaker(3), sleep=Clock().sleep)
+    for text in ("filtered", "filtered", "filtered", "down", "down", "filtered"):
+        assert (await ask(judge, rate(text))).value is None
+    with pytest.raises(ProviderDown):
+        await ask(judge, rate("down"))
+
+
+@pytest.mark.parametrize("life", [None, PromptRejected("too long.")])
+async def test_sign_of_life_starts_the_count_again(life: RubriclabError | None) -> None:
+    script = [unavailable(), unavailable(), life, unavailable(), unavailable()]
+    judge = Retried(failing(*script), attempts=1, breaker=LocalBreaker(3), sleep=Clock().sleep)
+    answers = [await ask(judge, rate()) for _ in script]
+    assert [answer.value is None for answer in answers] == [True, True, life is not None, True, True]
+
+
+def waiting(gate: asyncio.Event, answer: Any = GOOD) -> ScriptedJudge:
+    async def script(prompt: Any) -> Any:
+        await gate.wait()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return ScriptedJudge(script)
+
+
+def opened() -> asyncio.Event:
+    gate = asyncio.Event()
+    gate.set()
+    return gate
+
+
+async def test_second_time_comes_from_the_cache_with_its_first_usage(server: RunningServer) -> None:
+    judge = Cached(LanguageModel("openai/fake", timeout=60), MemoryAnswers())
+    first, second = await judge.reply(rate()), await judge.reply(rate())
+    assert len(server.bodies) == 1
+    assert (first.cached, second.cached) == (False, True)
+    assert (first.text, first.usage, first.model) == (second.text, second.usage, second.model)
+
+
+async def test_filtered_reply_is_kept_and_missing_with_its_reason(server: RunningServer) -> None:
+    answers, ledger = MemoryAnswers(), Ledger()
+    for _ in range(2):
+        server.script.append("withheld")
+        judge = connect("openai/fake", options=JudgeOptions(), ledger=ledger, answers=answers)
+        answer = await ask(judge, rate())
+        assert (answer.value, answer.missing) == (None, FILTERED)
+    assert len(server.bodies) == 1
+    assert (ledger.calls, ledger.cached, ledger.failed) == (1, 1, 2)
+    assert ledger.usage.prompt_tokens > 0
+
+
+@pytest.mark.parametrize("answer", ["in time", "late", "never", "with an error"])
+async def test_reply_that_arrives_soon_after_a_cancellation_is_kept(
+    monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    monkeypatch.setattr("rubriclab.judges.stack.GRACE", 0.1)
+    ended = False
+
+    async def script(_prompt: Any) -> str:
+        nonlocal ended
+        try:
+            await asyncio.sleep({"in time": 0.03, "with an error": 0.03, "late": 0.5}.get(answer, 60))
+            if answer == "with an error":
+                raise JudgeUnavailable("busy.")
+            return GOOD
+        finally:
+            ended = True
+
+    answers, budget, source = MemoryAnswers(), LocalBudget(max_calls=1), ScriptedJudge(script)
+    limited = Limited(Budgeted(Interruptible(source), budget), LocalLimits(concurrency=1))
+    asked = asyncio.create_task(Cached(Retried(limited), answers).reply(rate()))
+    await asyncio.sleep(0.01)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    kept = answers.get(request_digest(source.identity, rate()))
+    assert (kept is not None) == (answer == "in time")
+    assert ended
+    assert budget.calls == 1
+
+
+async def test_second_cancellation_waits_no_longer() -> None:
+    judge = Cached(Interruptible(waiting(asyncio.Event())), MemoryAnswers())
+    asked = asyncio.create_task(judge.reply(rate()))
+    await asyncio.sleep(0.01)
+    for _ in range(2):
+        asked.cancel()
+        await asyncio.sleep(0.01)
+    assert asked.cancelled()
+
+
+async def test_identical_requests_in_flight_are_merged(server: RunningServer) -> None:
+    server.latency = 0.05
+    judge = Cached(LanguageModel("openai/fake", timeout=60), MemoryAnswers())
+    replies = await asyncio.gather(*(judge.reply(rate()) for _ in range(10)))
+    assert len(server.bodies) == 1
+    assert sum(not reply.cached for reply in replies) == 1
+    assert len({reply.text for reply in replies}) == 1
+
+
+async def test_an_unusable_reply_is_asked_again_only_on_demand_and_the_new_one_stands_for_it() -> None:
+    answers, useless, better = MemoryAnswers(), waiting(opened(), "no JSON"), waiting(opened())
+    assert (await Cached(useless, answers).reply(rate())).text == "no JSON"
+    assert (await Cached(better, answers).reply(rate())).text == "no JSON"
+    assert better.prompts == 0
+    assert (await Cached(better, answers, retry_failed=True).reply(rate())).text == GOOD
+    assert (await Cached(better, answers, retry_failed=True).reply(rate())).cached
+    assert (await Cached(better, answers).reply(rate())).text == GOOD
+    assert better.prompts == 1
+
+
+async def test_those_who_wait_share_the_error() -> None:
+    gate = asyncio.Event()
+    judge = waiting(gate, JudgeUnavailable("down."))
+    cached = Cached(judge, MemoryAnswers())
+    tasks = [asyncio.create_task(cached.reply(rate())) for _ in range(5)]
+    await asyncio.sleep(0)
+    gate.set()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(result, JudgeUnavailable) for result in results)
+    assert judge.prompts == 1
+
+
+async def test_one_of_those_who_wait_takes_the_place_of_a_cancelled_request() -> None:
+    gate = asyncio.Event()
+    judge = waiting(gate)
+    cached = Cached(judge, MemoryAnswers())
+    tasks = [asyncio.create_task(cached.reply(rate())) for _ in range(4)]
+    await asyncio.sleep(0)
+    tasks[0].cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert all(isinstance(result, Reply) for result in results[1:])
+    assert judge.prompts == 2
+
+
+async def test_cancelling_one_who_waits_cancels_nobody_else() -> None:
+    gate = asyncio.Event()
+    cached = Cached(waiting(gate), MemoryAnswers())
+    tasks = [asyncio.create_task(cached.reply(rate())) for _ in range(3)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [isinstance(result, Reply) for result in results] == [True, False, True]
+
+
+async def test_tokens_are_kept_and_asked_for_apart_from_the_reply_without_them(server: RunningServer) -> None:
+    judge = Cached(LanguageModel("openai/fake", timeout=60), MemoryAnswers())
+    plain = await judge.reply(rate())
+    first, second = await judge.reply(rate(alternatives=5)), await judge.reply(rate(alternatives=5))
+    assert not plain.tokens
+    assert first.tokens
+    assert second.tokens == first.tokens
+    assert second.cached
+    assert len(server.bodies) == 2
+
+
+async def test_a_damaged_answer_is_asked_again_once_and_noted() -> None:
+    answers, judge, damaged = MemoryAnswers(), waiting(opened()), set()
+    digest = request_digest(judge.identity, rate())
+    answers.put(digest, {"txt": "?"})
+    cached = Cached(judge, answers, damaged=damaged)
+    first, second = await cached.reply(rate()), await cached.reply(rate())
+    assert (first.text, first.cached, second.text, second.cached) == (GOOD, False, GOOD, True)
+    assert judge.prompts == 1
+    assert damaged == {digest}
+    assert answers.get(digest) == {"txt": "?"}
+
+
+class Overtaken(MemoryAnswers):
+    """Answers into which another process puts its own before the first of the asker's."""
+
+    def __init__(self, *others: dict[str, Any]) -> None:
+        super().__init__()
+        self.others = list(others)
+
+    def put(self, digest: str, answer: dict[str, Any]) -> bool:
+        """Keep the other's, if there is one left, then the asker's."""
+        if self.others:
+            super().put(digest, self.others.pop())
+        return super().put(digest, answer)
+
+
+async def test_of_two_replies_the_one_that_is_kept_is_returned_and_both_are_counted() -> None:
+    other = Reply("another process's", "m", Usage(1, 1, 0.5))
+    own = Reply(GOOD, "m", Usage(3, 4, 0.01))
+    answers = Overtaken(written(other))
+    reply = await Cached(waiting(opened(), own), answers).reply(rate())
+    assert reply == Reply("another process's", "m", Usage(3, 4, 0.01), cached=False)
+
+
+async def test_where_the_kept_one_of_two_replies_is_damaged_the_question_is_asked_again() -> None:
+    judge = waiting(opened())
+    assert (await Cached(judge, Overtaken({"txt": "?"})).reply(rate())).text == GOOD
+    assert judge.prompts == 2
+
+
+class Remote(MemoryAnswers):
+    """Answers that take until the event loop has had a turn, as over a network."""
+
+    remote = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loop = asyncio.get_running_loop()
+        self.stored = 0
+
+    def _wait(self) -> None:
+        turn = threading.Event()
+        self._loop.call_soon_threadsafe(turn.set)
+        assert turn.wait(PATIENCE), "the event loop is blocked"
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """Return the answer, late."""
+        self._wait()
+        return super().get(digest)
+
+    def put(self, digest: str, answer: dict[str, Any]) -> bool:
+        """Cache the answer, late."""
+        self._wait()
+        self.stored += 1
+        return super().put(digest, answer)
+
+
+async def test_a_remote_cache_does_not_block_the_event_loop() -> None:
+    answers = Remote()
+    cached = Cached(ScriptedJudge(good), answers)
+    replies = await asyncio.gather(*(cached.reply(rate(f"text {number}")) for number in range(4)))
+    assert [reply.text for reply in replies] == [GOOD] * 4
+    assert answers.stored == 4
+
+
+async def test_identical_requests_are_merged_though_their_look_ups_overlap() -> None:
+    judge = ScriptedJudge(good)
+    cached = Cached(judge, Remote())
+    replies = await asyncio.gather(*(cached.reply(rate()) for _ in range(5)))
+    assert judge.prompts == 1
+    assert {reply.text for reply in replies} == {GOOD}
+
+
+async def test_a_reply_that_arrived_is_cached_though_its_request_is_cancelled_while_all_threads_are_busy() -> None:
+    answers = Remote()
+    arrived, free = asyncio.Event(), threading.Event()
+
+    async def with_busy_threads(_prompt: Any) -> str:
+        for _ in range(64):  # more than the thread pool has: storing has to wait for its turn
+            asyncio.get_running_loop().run_in_executor(None, free.wait, PATIENCE)
+        arrived.set()
+        return GOOD
+
+    request = asyncio.ensure_future(Cached(ScriptedJudge(with_busy_threads), answers).reply(rate()))
+    await arrived.wait()
+    await asyncio.sleep(0)
+    request.cancel()
+    await asyncio.sleep(0)
+    free.set()
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    assert answers.stored == 1
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+async def recorded(path: Path, *texts: str, identity: str = "scripted") -> ScriptedJudge:
+    judge = ScriptedJudge(good, identity=identity)
+    recording = Recording(judge, path)
+    for text in texts:
+        await recording.reply(rate(text))
+    return judge
+
+
+async def test_replay_answers_like_the_judge_that_was_recorded(server: RunningServer, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    source = LanguageModel("openai/fake", timeout=60)
+    said = await Recording(source, path).reply(rate())
+    replay = open_replay(f"recorded:{path}")
+    again = await replay.reply(rate())
+    assert (again.text, again.model, again.usage) == (said.text, said.model, said.usage)
+    assert again.cached
+    assert replay.name == f"recorded:{path}"
+    assert replay.recorded_name == "openai/fake"
+    assert replay.identity == source.identity
+    assert len(server.bodies) == 1
+
+
+async def test_replay_has_the_tokens_that_were_recorded(server: RunningServer, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    recording = Recording(LanguageModel("openai/fake", timeout=60), path)
+    said, plain = await recording.reply(rate(alternatives=5)), await recording.reply(rate())
+    assert said.tokens
+    replay = Replay(path)
+    assert (await replay.reply(rate(alternatives=5))).tokens == said.tokens
+    assert (await replay.reply(rate())).tokens == plain.tokens == ()
+    with pytest.raises(ReplayMiss):
+        await replay.reply(rate(alternatives=4))
+
+
+async def test_missing_request_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    await recorded(path, "one")
+    with pytest.raises(ReplayMiss) as caught:
+        await Replay(path).reply(rate("two"))
+    message = str(caught.value)
+    assert "questions/rate" in message
+    assert "sha256:" in message
+    assert f"`judge=scripted` and `record={path}`" in message
+
+
+async def test_file_is_the_same_for_the_same_run(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        await recorded(tmp_path / name, "one", "two")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+async def test_every_line_is_on_disk_when_its_reply_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    recording = Recording(ScriptedJudge(good), path)
+    for count in (1, 2, 3):
+        await recording.reply(rate(f"text {count}"))
+        assert len(rows(path)) == 2 + count
+
+
+async def test_no_request_is_written_twice_also_in_a_second_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    await recorded(path, "one", "one")
+    await recorded(path, "one", "two")
+    assert len(rows(path)) == 4
+
+
+async def test_two_judges_share_a_recording_and_are_told_apart_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    for name in ("rater", "proposer"):
+        judge = ScriptedJudge(good, identity=name)
+        judge.name = name
+        await Recording(judge, path).reply(rate(name))
+    assert (await Replay(path, "rater").reply(rate("rater"))).text == GOOD
+    assert open_replay(f"recorded:{path}#proposer").identity == {"model": "proposer"}
+    with pytest.raises(ReplayMiss):
+        await Replay(path, "rater").reply(rate("proposer"))
+    with pytest.raises(SettingsError, match=r"proposer, rater.*#proposer"):
+        Replay(path)
+    with pytest.raises(SettingsError, match="has no judge other; it holds proposer, rater"):
+        Replay(path, "other")
+
+
+async def test_file_with_a_number_sign_in_its_name_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "run#1.jsonl"
+    await recorded(path, "one")
+    assert open_replay(f"recorded:{path}").recorded_name == "scripted"
+
+
+async def test_same_judge_with_other_settings_needs_another_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    await recorded(path, "one")
+    with pytest.raises(DataError, match="new file"):
+        Recording(ScriptedJudge(good, identity="elsewhere"), path)
+
+
+async def test_half_written_last_line_is_left_out_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "run.jsonl"
+    await recorded(path, "one", "two")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    with caplog.at_level(logging.WARNING):
+        replay = Replay(path)
+    assert "incomplete line" in caplog.text
+    assert (await replay.reply(rate("one"))).text == GOOD
+    with pytest.raises(ReplayMiss):
+        await replay.reply(rate("two"))
+    await recorded(path, "two")
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("left", [0, 5])
+async def test_run_killed_at_its_first_line_can_be_recorded_again(tmp_path: Path, left: int) -> None:
+    path = tmp_path / "run.jsonl"
+    await recorded(path, "one")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:left])
+    await recorded(path, "one")
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("content", ["a note to keep", "a note to keep\n", '{"format": "other"}\n', "{}\n{}\n"])
+async def test_file_that_is_no_recording_is_refused_and_untouched(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(content)
+    for opening in (lambda: Replay(path), lambda: Recording(ScriptedJudge(good), path)):
+        with pytest.raises(DataError, match="line 1: expected the header"):
+            opening()
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize(
+    "damage", ["{}", "[]", "null", '{"request": "x", "reply": {"text": 3}}', "{", '{"judge": "x"}']
+)
+async def test_damage_within_is_named_with_its_line(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "run.jsonl"
+    await recorded(path, "one")
+    path.write_text(path.read_text() + damage + "\n")
+    with pytest.raises(DataError, match="line 4"):
+        Replay(path)
+
+
+def test_missing_file_or_folder_is_said(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        Replay(tmp_path / "none.jsonl")
+    with pytest.raises(DataError, match="cannot be written"):
+        Recording(ScriptedJudge(good), tmp_path / "none" / "run.jsonl")
+
+
+async def test_recording_is_complete_where_answers_were_kept_before(server: RunningServer, tmp_path: Path) -> None:
+    answers, path = MemoryAnswers(), tmp_path / "run.jsonl"
+    options = JudgeOptions(timeout=60)
+    await connect("openai/fake", options=options, ledger=Ledger(), answers=answers).reply(rate())
+    await connect("openai/fake", options=options, ledger=Ledger(), answers=answers, record=path).reply(rate())
+    assert len(server.bodies) == 1
+    ledger = Ledger()
+    await connect(f"recorded:{path}", options=options, ledger=ledger).reply(rate())
+    assert (ledger.calls, ledger.cached) == (0, 1)
+
+
+@pytest.mark.parametrize("place", ["pipe", "/dev/zero", "/dev/null", "."])
+def test_what_is_no_regular_file_is_refused_before_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    for use in (
+        lambda: Replay(Path(place)),
+        lambda: RecordingFile(Path(place)),
+        lambda: open_replay(f"recorded:{place}"),
+    ):
+        with pytest.raises(
+            DataError, match=rf"The recording {place} cannot be read: it is (no regular file|a folder)\."
+        ):
+            use()
+
+
+def test_a_line_without_end_is_refused_before_it_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "endless.jsonl"
+    with path.open("wb") as file:
+        file.write(orjson.dumps(HEADER) + b"\n")
+        file.truncate(10 * MAX_LINE_BYTES)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"endless\.jsonl, line 2 has more than 64,000,000 bytes"):
+        read_recording(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * MAX_LINE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("judge", "name"),
+    [("recorded:a.jsonl#openai/x", "openai/x"), ("recorded:a.jsonl", "recorded:a.jsonl"), ("model#1", "model#1")],
+)
+def test_a_recording_that_names_its_judge_stands_for_that_judge(judge: str, name: str) -> None:
+    assert recorded_name(judge) == name
+
+
+def usages(*given: Usage) -> ScriptedJudge:
+    left = list(given)
+
+    async def script(prompt: Any) -> Reply:
+        return Reply(GOOD, f"snapshot-{len(left)}", left.pop(0))
+
+    return ScriptedJudge(script)
+
+
+async def test_replies_are_summed_and_snapshots_gathered() -> None:
+    ledger = Ledger()
+    judge = Metered(usages(Usage(10, 1, 0.5), Usage(20, 2, 0.25)), ledger)
+    for _ in range(2):
+        await ask(judge, rate())
+    spent = Effort(
+        calls=2,
+        prompt_tokens=30,
+        completion_tokens=3,
+        cost_usd=0.75,
+        seconds=3.0,
+        stages={rate().name: 2},
+        stage_tokens={rate().name: 33},
+    )
+    assert ledger.effort(3.0) == spent
+    assert wording.stages(spent) == f"{rate().name} 2 (33 tokens)"
+    assert ledger.model_versions == {"snapshot-1", "snapshot-2"}
+
+
+async def test_cost_is_unknown_once_any_price_is() -> None:
+    ledger = Ledger()
+    judge = Metered(usages(Usage(10, 1, 0.5), Usage(10, 1, None), Usage(10, 1, 0.5)), ledger)
+    for _ in range(3):
+        await ask(judge, rate())
+    assert ledger.effort(0).cost_usd is None
+    assert ledger.usage.prompt_tokens == 30
+
+
+@pytest.mark.parametrize("error", [JudgeUnavailable("down."), PromptRejected("long.")])
+async def test_reply_that_never_came_is_a_failure(error: Exception) -> None:
+    async def script(prompt: Any) -> str:
+        raise error
+
+    ledger = Ledger()
+    await ask(Metered(ScriptedJudge(script), ledger), rate())
+    assert (ledger.calls, ledger.failed) == (0, 1)
+
+
+async def test_refusal_ends_the_command_and_is_no_failed_answer() -> None:
+    async def script(prompt: Any) -> str:
+        raise JudgeRefused("no.")
+
+    ledger = Ledger()
+    with pytest.raises(JudgeRefused):
+        await ask(Metered(ScriptedJudge(script), ledger), rate())
+    assert ledger.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("replies", "repaired", "failed"), [((GOOD,), 0, 0), (("?", GOOD), 1, 0), (("?", "?"), 1, 1), (("?", ""), 1, 1)]
+)
+async def test_repairs_and_missing_answers_are_counted(replies: tuple[str, ...], repaired: int, failed: int) -> None:
+    left, ledger = list(replies), Ledger()
+    answer = await ask(Metered(FakeJudge(lambda _: left.pop(0)), ledger), rate())
+    assert (ledger.calls, ledger.repaired, ledger.failed) == (len(replies), repaired, failed)
+    assert (answer.value is None) == (failed == 1)
+
+
+async def test_every_fault_is_survived_and_counted(server: RunningServer) -> None:
+    server.faults, server.seed, server.hang = 0.2, 3, 2.5
+    ledger = Ledger()
+    options = JudgeOptions(timeout=2, concurrency=16)
+    judge = connect("openai/fake", options=options, ledger=ledger, answers=MemoryAnswers())
+    answers = await asyncio.gather(*(ask(judge, rate(f"text {n}")) for n in range(120)))
+    missing = sum(answer.value is None for answer in answers)
+    assert set(server.faulty) == {"none", *RANDOM_FAULTS}
+    assert ledger.failed == missing < 20
+    assert ledger.repaired > 0
+    assert ledger.calls == server.answered.total() >= 120
+    assert server.repeated == 0
+
+
+async def test_judge_and_generator_share_a_budget(server: RunningServer) -> None:
+    options, ledger, budget = JudgeOptions(max_calls=4), Ledger(), LocalBudget(max_calls=4)
+    judges = [connect(name, options=options, ledger=ledger, budget=budget) for name in ("openai/a", "openai/b")]
+    questions = [ask(judge, rate(f"text {n}")) for judge in judges for n in range(3)]
+    await asyncio.gather(*questions, return_exceptions=True)
+    assert len(server.bodies) == ledger.calls == 4
+
+
+@pytest.mark.parametrize("text", ["", "1", "1:2:3", "a:b", "-1:2", "nan:1", "1:inf"])
+def test_price_that_is_not_two_numbers_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"0\.15:0\.60"):
+        as_price(text)
+
+
+def test_price_is_per_million_tokens() -> None:
+    assert as_price("2:10").cost(500_000, 100_000) == pytest.approx(2.0)
