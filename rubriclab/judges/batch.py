@@ -9,7 +9,8 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -27,7 +28,7 @@ from rubriclab.errors import (
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, read_back, request_digest, written
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
-from rubriclab.judges.providers import load_litellm, masked, may_be_billed, provider_message, provider_of
+from rubriclab.judges.providers import load_litellm, masked, may_be_billed, price_of, provider_message, provider_of
 from rubriclab.judges.replies import FRAME_BYTES, RECEPTION, Reception, readable, stated_status, text_limit
 from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall
 from rubriclab.models.base import PREFIX, digest
@@ -41,7 +42,7 @@ ENDPOINT = "/v1/chat/completions"
 # Seconds for the upload or download of a file.
 FILE_SECONDS = 1800.0
 # The largest file of answers that is received; it is held in memory.
-MOST_FILE_BYTES = 2_000_000_000
+MAX_DOWNLOAD_BYTES = 2_000_000_000
 # The largest response about a file, a batch, or a page of batches.
 STATUS_BYTES = 10_000_000
 # Batches on a page of the list, at most.
@@ -117,7 +118,20 @@ class BatchModel(LanguageModel):
 
     def line(self, name: str, prompt: Prompt[Any]) -> bytes:
         """Return the line of the request file that asks `prompt`, with the body that a single call would have."""
-        request = {"custom_id": name, "method": "POST", "url": ENDPOINT, "body": self._body(prompt)}
+        self._sent_with = self._mended
+        model, provider = self._place
+        messages, settings = self._messages(prompt), self._settings(prompt)
+        body = {"model": model, "messages": messages, **settings}
+        if provider in OPENAI_FORM:  # litellm translates the file for others
+            litellm = load_litellm()
+            mapped = litellm.utils.get_optional_params(model=model, custom_llm_provider=provider, **settings)
+            chat = litellm.utils.ProviderConfigManager.get_provider_chat_config(model, litellm.LlmProviders(provider))
+            body = chat.transform_request(
+                model=model, messages=messages, optional_params=mapped, litellm_params={}, headers={}
+            )
+            body |= body.pop("extra_body", None) or {}
+            body.pop("stream", None)
+        request = {"custom_id": name, "method": "POST", "url": ENDPOINT, "body": body}
         return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
     def reply_in(self, body: Mapping[str, Any], prompt: Prompt[Any] | None) -> Reply:
@@ -143,17 +157,15 @@ class BatchModel(LanguageModel):
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
         """Return the error of a request that failed; one that can be sent again without a refused setting may be."""
-        error = self._error_in(status, body, prompt)
-        error.may_be_billed = may_be_billed(status)
-        return error
-
-    def _error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
         error = self._provider_error(status, body)
         mended = self._sent_with
         sent = {*self._settings(prompt), *self._mended.dropped} - mended.dropped
         if self._mend(mended, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
-            return JudgeUnavailable(f"{self.model} does not accept a setting: {provider_message(error)}")
-        return self._translated(error)
+            fault: JudgeError = JudgeUnavailable(f"{self.model} does not accept a setting: {provider_message(error)}")
+        else:
+            fault = self._translated(error)
+        fault.may_be_billed = may_be_billed(status)
+        return fault
 
     async def upload(self, lines: bytes) -> str:
         """Return the id of the uploaded file of requests.
@@ -176,13 +188,18 @@ class BatchModel(LanguageModel):
         """
         page = await self._call("alist_batches", limit=PAGE)
         while page is not None:
-            batches = _listed(page)
+            is_mapping = isinstance(page, Mapping)  # for Vertex AI
+            batches = (page["data"] if is_mapping else page.data) or ()
             for batch in batches:
                 if getattr(batch, "input_file_id", None) == file_id:
                     return str(batch.id)
             if any(batch.created_at < since.timestamp() - SKEW for batch in batches):
                 return None
-            page = await self._page_after(page)
+            if is_mapping:
+                token = page.get("next_page_token")
+                page = await self._call("alist_batches", limit=PAGE, after=token) if token else None
+            else:  # litellm cannot pass on where a page of Azure begins
+                page = await self._answered(page.get_next_page()) if page.has_next_page() else None
         return None
 
     async def status(self, batch_id: str) -> BatchStatus:
@@ -197,28 +214,13 @@ class BatchModel(LanguageModel):
 
     async def content(self, file_id: str, prompts: int) -> bytes:
         """Return the content of a file with the answers to at most so many prompts."""
-        most = min(MOST_FILE_BYTES, prompts * (FRAME_BYTES + self._max_reply_bytes))
+        most = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self._max_reply_bytes))
         found = await self._call("afile_content", FILE_SECONDS, most_bytes=most, file_id=file_id)
         return bytes(found.content)
 
     async def delete(self, file_id: str) -> None:
         """Delete a file from the provider's storage."""
         await self._call("afile_delete", file_id=file_id)
-
-    def _body(self, prompt: Prompt[Any]) -> dict[str, Any]:
-        self._sent_with = self._mended
-        model, provider = self._place
-        messages, settings = self._messages(prompt), self._settings(prompt)
-        if provider not in OPENAI_FORM:  # litellm translates the file
-            return {"model": model, "messages": messages, **settings}
-        litellm = load_litellm()
-        mapped = litellm.utils.get_optional_params(model=model, custom_llm_provider=provider, **settings)
-        chat = litellm.utils.ProviderConfigManager.get_provider_chat_config(model, litellm.LlmProviders(provider))
-        body = chat.transform_request(
-            model=model, messages=messages, optional_params=mapped, litellm_params={}, headers={}
-        )
-        added = body.pop("extra_body", None) or {}
-        return {name: value for name, value in {**body, **added}.items() if name != "stream"}
 
     def _provider_error(self, status: int, body: Any) -> Exception:
         from litellm.llms.openai.common_utils import OpenAIError as ResponseError
@@ -234,12 +236,6 @@ class BatchModel(LanguageModel):
         except OpenAIError as error:
             return error
         return response
-
-    async def _page_after(self, page: Any) -> Any:
-        if not isinstance(page, Mapping):  # litellm cannot pass on where a page of Azure begins
-            return await self._answered(page.get_next_page()) if page.has_next_page() else None
-        token = page.get("next_page_token")
-        return await self._call("alist_batches", limit=PAGE, after=token) if token else None
 
     async def _call(
         self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **given: Any
@@ -277,8 +273,6 @@ class BatchModel(LanguageModel):
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
     """Return the price of `model` in a batch, and whether it is listed; if it is not, half of the usual price."""
-    from rubriclab.judges.providers import price_of
-
     usual = price_of(model)
     if usual is None:
         return None, False
@@ -287,11 +281,6 @@ def batch_price_of(model: str) -> tuple[Price | None, bool]:
     if prompt is None or completion is None:
         return usual.times(ASSUMED_SHARE), False
     return Price(prompt * 1e6, completion * 1e6), True
-
-
-def _listed(page: Any) -> Sequence[Any]:
-    """Return the batches on a page, which litellm returns as a mapping for Vertex AI."""
-    return (page["data"] if isinstance(page, Mapping) else page.data) or ()
 
 
 def _status(batch: Any) -> BatchStatus:
@@ -341,44 +330,34 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, Batc
     completion comes first, and otherwise the first line.
     """
     found: dict[str, BatchAnswer] = {}
-    damaged = unknown = repeated = 0
+    ignored = Counter[str]()
     for line in (line for file in files for line in file.split(b"\n") if line.strip()):
-        name, answer = _read(line)
-        if answer is None:
-            damaged += 1
-        elif name not in names:
-            unknown += 1
-        elif name in found:
-            repeated += 1
+        try:
+            row = json.loads(line)
+            name, response, error = row["custom_id"], row.get("response"), row.get("error")
+            if isinstance(response, dict) and type(response.get("status_code")) is int:
+                status, body = response["status_code"], response.get("body")
+                answer = BatchAnswer(stated_status(body) or status if status == 200 else status, body)
+            else:
+                answer = BatchAnswer(None, None, str(error.get("message") or error.get("code"))[:500])
+            is_known = name in names
+        except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+            ignored["damaged"] += 1
+            continue
+        if not is_known:
+            ignored["unknown"] += 1
+        elif name not in found:
+            found[name] = answer
+        else:
+            ignored["repeated"] += 1
             if answer.succeeded and not found[name].succeeded:
                 found[name] = answer
-        else:
-            found[name] = answer
-    if damaged or unknown or repeated:
+    if ignored:
         _log.warning(
             "a batch's files have %d damaged lines, %d of unknown requests and %d repeated ones; they are ignored",
-            damaged,
-            unknown,
-            repeated,
+            *(ignored[kind] for kind in ("damaged", "unknown", "repeated")),
         )
     return found
-
-
-def _read(line: bytes) -> tuple[str, BatchAnswer | None]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return "", None
-    if not isinstance(row, dict) or not isinstance(row.get("custom_id"), str):
-        return "", None
-    response, error = row.get("response"), row.get("error")
-    if isinstance(response, dict) and type(response.get("status_code")) is int:
-        status, body = response["status_code"], response.get("body")
-        return row["custom_id"], BatchAnswer(stated_status(body) or status if status == 200 else status, body)
-    if isinstance(error, dict):
-        reason = error.get("message") or error.get("code")
-        return row["custom_id"], BatchAnswer(None, None, str(reason)[:500])
-    return row["custom_id"], None
 
 
 T = TypeVar("T")
@@ -386,18 +365,18 @@ T = TypeVar("T")
 # Seconds without a new prompt after which a wave is complete, at most the first pause between two checks.
 QUIET = 1.0
 # Fewer prompts are sent one by one, at the usual price.
-AT_LEAST = 10
+MIN_BATCH = 10
 # Seconds between the first two checks whether a batch is done.
 PAUSE = 10.0
-# Each pause between two checks is this many times the last one, at most `LONGEST` times the first.
+# Each pause between two checks is this many times the last one, at most `MAX_GROWTH` times the first.
 GROWTH = 1.5
-LONGEST = 30
+MAX_GROWTH = 30
 # Requests about a batch that may fail in a row; with the pauses between them, more than an hour.
 FAILURES = 20
 # Pause in seconds before requests are sent again that did not fit into the provider's queue.
 QUEUE_PAUSE = 60.0
 # Half of what OpenAI and Azure take in one file.
-MOST_BYTES = 100_000_000
+MAX_UPLOAD_BYTES = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -594,28 +573,21 @@ class BatchScheduler(JudgeWrapper):
             # Another batch may have brought its answer since it was looked up.
             if (answer := await self._in_store(self._answers.get, request.digest)) is not None:
                 rest.pop(request.digest).settle(read_back(answer))
-        if len(rest) < AT_LEAST:
+        if len(rest) < MIN_BATCH:
             self._fail(rest.values(), BatchTooSmall())
             return
-        async for requests, lines in self._files(rest.values()):
-            await self._send(requests, lines)
-
-    async def _files(
-        self, requests: Iterable[_WaitingPrompt]
-    ) -> AsyncGenerator[tuple[dict[str, _WaitingPrompt], bytes]]:
         part: dict[str, _WaitingPrompt] = {}
         lines = bytearray()
-        for request in requests:
+        for request in rest.values():
             # Without the prefix: providers take names of at most 64 characters.
             line = self._model.line(request.digest.removeprefix(PREFIX), request.prompt)
-            if part and (len(part) == self._largest or len(lines) + len(line) > MOST_BYTES):
-                yield part, bytes(lines)
+            if part and (len(part) == self._largest or len(lines) + len(line) > MAX_UPLOAD_BYTES):
+                await self._send(part, bytes(lines))
                 part, lines = {}, bytearray()
             part[request.digest] = request
             lines += line
             await asyncio.sleep(0)  # translating a request takes about a millisecond
-        if part:
-            yield part, bytes(lines)
+        await self._send(part, bytes(lines))
 
     async def _send(self, requests: dict[str, _WaitingPrompt], lines: bytes) -> None:
         file_id = await self._persistently(lambda: self._model.upload(lines))
@@ -710,13 +682,21 @@ class BatchScheduler(JudgeWrapper):
                 done = status.done
                 _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, done, status.total)
             await asyncio.sleep(pause)
-            pause = min(GROWTH * pause, LONGEST * PAUSE)
+            pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
         _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, status.done, status.total)
         if status.state == "failed":
             await self._in_store(self._batches.remove, batch.key)
-            raise _failed(status)
+            fault = f"batch {batch_id} failed: {status.fault or 'the provider does not say why.'}"
+            if status.queue_full:
+                full = JudgeUnavailable(fault, retry_after=QUEUE_PAUSE)
+                full.may_be_billed = False
+                raise full
+            raise JudgeRefused(fault, "If the file is too large, give a smaller `batch_size`.")
         if status.state == "cancelled" and (checks or not resumed):
-            return status, _cancelled(status)
+            return status, BatchCancelled(
+                f"Batch {batch_id} was cancelled; {status.done:,} of its {status.total:,} requests were answered.",
+                "Run it again to send the others: answers so far are cached.",
+            )
         return status, None
 
     async def _outcomes(self, batch: OpenBatch, status: BatchStatus) -> dict[str, Reply | Exception]:
@@ -765,7 +745,7 @@ class BatchScheduler(JudgeWrapper):
                 wait = max(pause, min(error.retry_after or 0.0, MAX_PAUSE))
                 _log.info("%s; the next attempt follows in %.1f s", error.message, wait)
                 await asyncio.sleep(wait)
-                pause = min(GROWTH * pause, LONGEST * PAUSE)
+                pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
         raise ProviderDown(
             f"{FAILURES} requests in a row failed; the last one: {last.message}",
             "Run it again later: batches that are under way are continued.",
@@ -776,19 +756,3 @@ class BatchScheduler(JudgeWrapper):
         if self._batches.remote:
             return await asyncio.to_thread(function, *arguments)
         return function(*arguments)
-
-
-def _cancelled(status: BatchStatus) -> BatchCancelled:
-    return BatchCancelled(
-        f"Batch {status.batch_id} was cancelled; {status.done:,} of its {status.total:,} requests were answered.",
-        "Run it again to send the others: answers so far are cached.",
-    )
-
-
-def _failed(status: BatchStatus) -> JudgeError:
-    fault = f"batch {status.batch_id} failed: {status.fault or 'the provider does not say why.'}"
-    if status.queue_full:
-        error = JudgeUnavailable(fault, retry_after=QUEUE_PAUSE)
-        error.may_be_billed = False
-        return error
-    return JudgeRefused(fault, "If the file is too large, give a smaller `batch_size`.")

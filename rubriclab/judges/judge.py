@@ -505,18 +505,19 @@ def collect_unusable(prompt: str, text: str, fault: str) -> None:
 
 
 # Objects nested deeper are refused, with all that follows.
-DEEPEST = 100
+MAX_DEPTH = 100
 
-# More than JSON allows: some models write other spaces, such as the non-breaking one.
-_GAP = r"\s*+"
-_ODD_GAP = re.compile(r"[^\S \t\n\r]")
+# JSON allows four kinds of white space; models also write others of Unicode.
+_SPACE = r"[\s\u200b\u2060\ufeff]"
+_GAP = rf"{_SPACE}*+"
 _STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
 # A brace and what must follow it, which skips most braces that open no object.
-_OPENING_JSON_OBJECTS = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
+_OBJECT_START = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
 _TOKEN = re.compile(
     rf"{_GAP}(?:(?P<mark>[{{}}\[\]:,])|(?P<string>{_STRING})"
     r"|(?P<plain>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?|-?Infinity|NaN|true|false|null))"
 )
+_STRING_OR_SPACE = re.compile(rf"(?P<string>{_STRING})|{_SPACE}")
 # Which tokens may follow; a closing mark also has to match the opening one.
 _NEXT = {
     "value": {"string": "end", "plain": "end", "{": "first key", "[": "first item"},
@@ -549,13 +550,18 @@ def json_objects(text: str) -> Iterator[FoundObject]:
     """Yield the complete outermost objects in `text`, left to right.
 
     What begins within a damaged object, before the damage, is skipped. Nothing follows an object that is nested more
-    than `DEEPEST` levels deep.
+    than `MAX_DEPTH` levels deep.
     """
     at = 0
-    while opening := _OPENING_JSON_OBJECTS.search(text, at):
+    while opening := _OBJECT_START.search(text, at):
         at, is_complete = _scan(text, opening.start())
         if is_complete:
             yield _decoded(text, opening.start(), at)
+
+
+def with_json_spaces(written: str) -> str:
+    """Return a complete JSON object, of the same length, whose tokens are separated by plain spaces only."""
+    return _STRING_OR_SPACE.sub(lambda match: match["string"] or " ", written)
 
 
 def _scan(text: str, at: int) -> tuple[int, bool]:
@@ -575,7 +581,7 @@ def _scan(text: str, at: int) -> tuple[int, bool]:
             opened.append(at - 1)
         elif kind == ",":
             state = "key" if text[opened[-1]] == "{" else "value"
-        if len(opened) > DEEPEST:
+        if len(opened) > MAX_DEPTH:
             return len(text), False
     return at, True
 
@@ -607,11 +613,8 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
     decoder = json.JSONDecoder(
         parse_float=number, parse_int=whole_number, parse_constant=number, object_pairs_hook=members, strict=False
     )
-    written = text[begin:end]
-    if _ODD_GAP.search(written):
-        written = _TOKEN.sub(lambda token: token[0].lstrip(), written)
-    value = decoder.decode(written)
-    if "\\ud" in written.lower():
+    value = decoder.decode(with_json_spaces(text[begin:end]))
+    if "\\ud" in text[begin:end].lower():
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return FoundObject(begin, end, value, faults[0] if faults else "")
 

@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -108,24 +108,18 @@ def _strict(node: dict[str, Any]) -> dict[str, Any]:
         return {"$ref": node["$ref"]}
     if not TYPING & node.keys() or INEXPRESSIBLE & node.keys():
         raise _Inexpressible
-    kept = {key: _converted(key, value) for key, value in node.items() if key in KEYWORDS}
-    if kept.get("type") == "object":
-        if "properties" not in kept or isinstance(node.get("additionalProperties"), dict):
+    strict = {key: value for key, value in node.items() if key in KEYWORDS}
+    for key in {"properties", "$defs"} & strict.keys():
+        strict[key] = {name: _strict(child) for name, child in strict[key].items()}
+    if "items" in strict:
+        strict["items"] = _strict(strict["items"])
+    if "anyOf" in strict:
+        strict["anyOf"] = [_strict(child) for child in strict["anyOf"]]
+    if strict.get("type") == "object":
+        if "properties" not in strict or isinstance(node.get("additionalProperties"), dict):
             raise _Inexpressible
-        kept |= {"required": list(kept["properties"]), "additionalProperties": False}
-    return kept
-
-
-def _converted(key: str, value: Any) -> Any:
-    match key:
-        case "properties" | "$defs":
-            return {name: _strict(node) for name, node in value.items()}
-        case "items":
-            return _strict(value)
-        case "anyOf":
-            return [_strict(node) for node in value]
-        case _:
-            return value
+        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
+    return strict
 
 
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
@@ -326,16 +320,13 @@ def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
         most: no number can be larger.
     """
     details = getattr(usage, "prompt_tokens_details", None)
-    read = (getattr(details, "cached_tokens", None), getattr(usage, "cache_read_input_tokens", None))
-    written = (
-        getattr(details, "cache_creation_tokens", None),
-        getattr(usage, "cache_creation_input_tokens", None),
-    )
-    return _first(read, most), _first(written, most)
 
+    def reported(detail: str, name: str) -> int:
+        numbers = (getattr(details, detail, None), getattr(usage, name, None))
+        return next((number for number in numbers if type(number) is int and 0 < number <= most), 0)
 
-def _first(reported: Iterable[Any], most: int) -> int:
-    return next((number for number in reported if type(number) is int and 0 < number <= most), 0)
+    read = reported("cached_tokens", "cache_read_input_tokens")
+    return read, reported("cache_creation_tokens", "cache_creation_input_tokens")
 
 
 def _block(text: str, *, marked: bool) -> dict[str, Any]:
@@ -472,8 +463,13 @@ class LanguageModel:
             ReplyTooLarge: for a reply larger than the prompt allows.
             JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
+        from openai import OpenAIError
+
         load_litellm()  # before the time starts, since the import takes seconds
-        self._check_key()
+        # litellm's own client would send the request without a key.
+        if self._key_from is None and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
+            hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
+            raise JudgeRefused(f"{self.model}: the API key is missing.", hint)
         started = time.monotonic()
         _log.debug("%s: request %s", self.model, prompt.name)
         spare = min(self.spare_tokens, _RESERVED.get())
@@ -482,7 +478,14 @@ class LanguageModel:
         reception = Reception(self.model, body_limit(prompt, largest, self._max_reply_bytes))
         outer = RECEPTION.set(reception)
         try:
-            reply = self._read(await self._received(prompt, reception, spare), self._price)
+            try:
+                async with asyncio.timeout(self._timeout):
+                    response = await self._respond(prompt, reception, spare)
+            except TimeoutError:
+                raise JudgeUnavailable(f"{self.model}: no complete reply within {self._timeout:g} seconds.") from None
+            except OpenAIError as error:
+                raise reception.fault or self._translated(error) from error
+            reply = self._read(response, self._price)
             if len(reply.text.encode()) > text_limit(prompt, largest, self._max_reply_bytes):
                 raise reception.too_large()
         except JudgeError as error:
@@ -492,45 +495,17 @@ class LanguageModel:
             raise
         finally:
             RECEPTION.reset(outer)
-        if reply.truncated and not without_reasoning(reply.text).strip():
-            self._raise_tokens(spare)
-        usage, seconds = reply.usage, time.monotonic() - started
-        _log.debug(
-            "%s: reply to %s after %.2f s, %d prompt and %d completion tokens",
-            self.model,
-            prompt.name,
-            seconds,
-            usage.prompt_tokens,
-            usage.completion_tokens,
-        )
-        return reply
-
-    def _raise_tokens(self, spare: int) -> None:
-        """Raise the tokens for hidden reasoning, once, after a reply that had only `spare` of them."""
-        if self._raised_tokens is None and not self._mended.has_no_room:
+        can_raise = self._raised_tokens is None and not self._mended.has_no_room
+        if can_raise and reply.truncated and not without_reasoning(reply.text).strip():
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
-            _log.warning(
-                "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning",
-                self.model,
-                self._raised_tokens,
+            message = (
+                "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning"
             )
-
-    def _check_key(self) -> None:
-        # litellm's own client would send the request without a key.
-        if self._key_from is None and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
-            hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
-            raise JudgeRefused(f"{self.model}: the API key is missing.", hint)
-
-    async def _received(self, prompt: Prompt[Any], reception: Reception, spare: int) -> Any:
-        from openai import OpenAIError
-
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await self._respond(prompt, reception, spare)
-        except TimeoutError:
-            raise JudgeUnavailable(f"{self.model}: no complete reply within {self._timeout:g} seconds.") from None
-        except OpenAIError as error:
-            raise reception.fault or self._translated(error) from error
+            _log.warning(message, self.model, self._raised_tokens)
+        tokens, seconds = (reply.usage.prompt_tokens, reply.usage.completion_tokens), time.monotonic() - started
+        message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
+        _log.debug(message, self.model, prompt.name, seconds, *tokens)
+        return reply
 
     def _translated(self, error: Exception) -> JudgeError:
         return translated(error, self.model, self._key_from)
@@ -550,7 +525,16 @@ class LanguageModel:
             settings = self._settings(prompt, spare)
             mended = self._mended
             try:
-                return await self._complete(prompt, settings)
+                # litellm would retry refusals too, in two layers.
+                return await load_litellm().acompletion(
+                    model=self.model,
+                    messages=self._messages(prompt),
+                    timeout=self._timeout + GRACE_SECONDS,
+                    num_retries=0,
+                    max_retries=0,
+                    **self._place_and_key,
+                    **settings,
+                )
             except OpenAIError as error:
                 sent = {*settings, *(["cache_control"] if self._marks else [])}
                 if not self._mend(mended, error, sent, settings.get(mended.limit_name), prompt):
@@ -579,18 +563,6 @@ class LanguageModel:
             self._mended = change
             _log.info("%s does not accept a setting: %s", self.model, provider_message(error))
         return change is not None
-
-    async def _complete(self, prompt: Prompt[Any], settings: dict[str, Any]) -> Any:
-        # litellm would retry refusals too, in two layers.
-        return await load_litellm().acompletion(
-            model=self.model,
-            messages=self._messages(prompt),
-            timeout=self._timeout + GRACE_SECONDS,
-            num_retries=0,
-            max_retries=0,
-            **self._place_and_key,
-            **settings,
-        )
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; these are part of no request digest."""
@@ -641,15 +613,12 @@ class LanguageModel:
         from_cache, to_cache = tokens_read_and_written(usage, read)
         # A given price has none for the cache.
         saved = 0.0 if price else self._cache_prices.saved(from_cache, to_cache)
-        is_known = read and (wrote or not text)
-        return Usage(read, wrote, self._cost(response, read, wrote, price) if is_known else None, from_cache, saved)
-
-    def _cost(self, response: Any, read: int, wrote: int, price: Price | None) -> float | None:
-        if price:
-            return price.cost(read, wrote)
-        # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
-        cost: float | None = response._hidden_params.get("response_cost")
-        return cost if self.price else None
+        cost: float | None = None
+        if read and (wrote or not text):
+            # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
+            known = response._hidden_params.get("response_cost") if price is None and self.price else None
+            cost = price.cost(read, wrote) if price else known
+        return Usage(read, wrote, cost, from_cache, saved)
 
     @functools.cached_property
     def _cache_prices(self) -> CachePrices:
@@ -669,20 +638,17 @@ class LanguageModel:
         try:
             model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self._api_base)
         except litellm.BadRequestError:
-            raise self._unknown() from None
+            _, colon, rest = self.model.partition(":")
+            others = [f"{name}{colon}{rest}" for name in self._other_judges]
+            installed = f"a judge ({', '.join(self._other_judges)}), " if others else ""
+            raise JudgeRefused(
+                f"{self.model!r} is neither a judge nor a model that litellm knows a provider of.",
+                f"{did_you_mean(self.model, others)}Write {installed}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
+                "openai/MODEL for a server of your own.",
+            ) from None
         if self._api_base is None:
             check_environment(provider)  # only litellm knows the provider of a bare name
         return model, provider
-
-    def _unknown(self) -> JudgeRefused:
-        _, colon, rest = self.model.partition(":")
-        others = [f"{name}{colon}{rest}" for name in self._other_judges]
-        installed = f"a judge ({', '.join(self._other_judges)}), " if others else ""
-        return JudgeRefused(
-            f"{self.model!r} is neither a judge nor a model that litellm knows a provider of.",
-            f"{did_you_mean(self.model, others)}Write {installed}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
-            "openai/MODEL for a server of your own.",
-        )
 
     @functools.cached_property
     def _unsupported(self) -> frozenset[str]:
@@ -766,12 +732,8 @@ class SchemaProbed(JudgeWrapper):
         if self._model.takes_schema is None:
             async with self._asking:
                 if self._model.takes_schema is None:
-                    self._model.takes_schema = await self._is_heeded()
+                    try:
+                        self._model.takes_schema = read(await self.send(PROBE), PROBE)[0] is not None
+                    except (JudgeUnavailable, PromptRejected):
+                        self._model.takes_schema = False
         return await self.judge.reply(prompt)
-
-    async def _is_heeded(self) -> bool:
-        try:
-            reply = await self.send(PROBE)
-        except (JudgeUnavailable, PromptRejected):
-            return False
-        return read(reply, PROBE)[0] is not None

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from rubriclab.errors import JudgeError, ReplyTooLarge
-from rubriclab.judges.judge import Reply, Token, json_objects
+from rubriclab.judges.judge import Reply, Token, json_objects, with_json_spaces
 from rubriclab.judges.options import DEFAULT_BYTES
 from rubriclab.judges.providers import without_keys
 from rubriclab.prompts.prompt import Prompt
@@ -186,7 +186,7 @@ MIN_SHARE = 0.5
 
 # Only locates values: the reply has been validated before.
 _PLACES = json.JSONDecoder(strict=False, parse_int=str)
-_GAP = re.compile(r"[ \t\n\r]*")
+_GAP = re.compile(r" *")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # Characters that may surround a number within its token.
 _AROUND = " \t\n\r\"':,{}[]`"
@@ -300,7 +300,8 @@ def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
 def _objects(text: str) -> Iterator[dict[str, tuple[int, int]]]:
     """Yield the position of each key's value, for every outermost JSON object in `text` from left to right."""
     for found in json_objects(text):
-        yield dict(_members(text, found.begin)) if found.value else {}
+        written = " " * found.begin + with_json_spaces(text[found.begin : found.end])
+        yield dict(_members(written, found.begin)) if found.value else {}
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, tuple[int, int]]]:

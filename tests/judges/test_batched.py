@@ -127,7 +127,7 @@ async def test_a_batch_holds_no_more_calls_than_the_budget_allows(batch_server: 
 async def test_a_wave_reserves_its_cost_before_it_is_sent(
     batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batched, "AT_LEAST", 1)
+    monkeypatch.setattr(batched, "MIN_BATCH", 1)
     answers = await asked(store, max_cost=3, price=as_price("100:1000"), reasoning_tokens=0)
     assert None not in values(answers)
     sizes = [batch["request_counts"]["total"] for batch in batch_server.batches.values()]
@@ -148,7 +148,7 @@ async def test_requests_of_an_expired_batch_that_were_not_processed_are_sent_aga
 async def test_a_prompt_is_sent_in_no_more_batches_than_attempts(
     batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batched, "AT_LEAST", 1)
+    monkeypatch.setattr(batched, "MIN_BATCH", 1)
     batch_server.ends = ["expired"] * 9
     answers = await asked(store, range(24), attempts=2)
     missing = [answer for answer in answers if isinstance(answer, JudgeAnswer) and answer.value is None]
@@ -375,7 +375,7 @@ async def test_a_provider_that_answers_no_request_ends_the_run(
 async def test_a_batch_cancelled_elsewhere_ends_the_run_with_its_answers_cached(
     batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batched, "AT_LEAST", 1)
+    monkeypatch.setattr(batched, "MIN_BATCH", 1)
     batch_server.ends = ["cancelled"]
     answers = await asked(store)
     assert sum(isinstance(answer, BatchCancelled) for answer in answers) == N // 2

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
 from rubriclab.judges.judge import (
-    DEEPEST,
+    MAX_DEPTH,
     FakeJudge,
     Reply,
     Token,
@@ -33,6 +33,7 @@ from rubriclab.judges.judge import (
     request_digest,
     written,
 )
+from rubriclab.judges.replies import score_distribution
 from rubriclab.prompts.prompt import Prompt
 
 
@@ -55,6 +56,15 @@ def test_one_object_is_found_among_any_prose(reasoning: str, score: int, prose: 
     text = json.dumps({"reasoning": reasoning, "score": score})
     value = reading(f"{prose}```json\n{text}\n```{prose}" if fence else prose + text + prose)
     assert value == Rating(reasoning=reasoning, score=score)
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u202f", "\u3000", "\u200b", "\ufeff", "\u2028"])
+def test_any_space_of_unicode_may_stand_between_the_tokens_of_a_reply(space: str) -> None:
+    said = f"Good{space}enough"
+    reply = f'{{{space}"reasoning"{space}:{space}"{said}",{space}"score":{space}4{space}}}'
+    assert reading(reply) == Rating(reasoning=said, score=4)
+    tokens = tuple(Token(each, ((each, -0.1),)) for each in reply)
+    assert score_distribution(Reply(reply, "m", tokens=tokens), range(1, 6)) == {1: 0, 2: 0, 3: 0, 4: 1, 5: 0}
 
 
 def test_fields_of_the_question_are_there_for_the_check() -> None:
@@ -267,7 +277,7 @@ def test_what_a_damaged_object_encloses_is_not_found() -> None:
 
 
 def test_nothing_is_found_after_an_object_that_is_nested_too_deep() -> None:
-    deep = '{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1)
+    deep = '{"a":' * (MAX_DEPTH + 1) + "1" + "}" * (MAX_DEPTH + 1)
     assert list(json_objects(f'{deep} {{"b": 1}}')) == []
     assert len(list(json_objects(deep[5:-1]))) == 1
 

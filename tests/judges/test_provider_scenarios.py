@@ -719,7 +719,7 @@ async def test_a_request_uses_no_more_tokens_than_were_reserved_for_it(case: Cal
     asked = case(needing(2000))
     prompt = rate("A text.", max_tokens=512)
     reserved = asked.model.most_tokens(prompt)[1]
-    asked.model._raise_tokens(0)
+    asked.model._raised_tokens = 4096
     reply = await asked.model.reply(prompt)
     assert reserved == 512
     assert reply.truncated
