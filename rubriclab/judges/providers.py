@@ -15,7 +15,7 @@ import re
 import time
 import warnings
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -32,9 +32,9 @@ from rubriclab.prompts.render import Message
 MASK = "***"
 
 # A shorter value is a placeholder, such as `none` for a server without keys; masking it would garble messages.
-SHORTEST_KEY = 8
+MIN_KEY = 8
 # Longer values are documents, such as the credentials of a service account, which are masked as a whole.
-LONGEST_KEY = 1000
+MAX_KEY = 1000
 # Seconds after which the keys in the environment are read again.
 OLDEST_KEYS = 1.0
 # Number of first characters that identify a key whose rest is omitted or replaced by asterisks or dots.
@@ -61,7 +61,7 @@ _NAMED = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?<![A-Za-z0-9]){_COMPOUND_NAMES}(?:=|:\s{{0,9}})[\"']?(?P<value>[^\s\"',;&<>]{{{SHORTEST_KEY},}}(?<!\.))",
+        rf"(?<![A-Za-z0-9]){_COMPOUND_NAMES}(?:=|:\s{{0,9}})[\"']?(?P<value>[^\s\"',;&<>]{{{MIN_KEY},}}(?<!\.))",
         re.IGNORECASE,
     ),
     re.compile(r"\bBearer (?P<value>[^\s\"',;]+)|\bBasic (?P<basic>[A-Za-z0-9+/=]{8,})", re.IGNORECASE),
@@ -88,7 +88,9 @@ def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
     for key in _keys(environment):
         text = _part_of(key).sub(MASK, text)
     for pattern in _NAMED:
-        text = pattern.sub(_value_masked, text)
+        for match in reversed(list(pattern.finditer(text))):
+            value = next(part for part in match.groups() if part is not None)
+            text = text[: match.end() - len(value)] + MASK + text[match.end() :]
     text = _STARRED.sub(MASK, _FORMS.sub(MASK, text))
     return _USER.sub(f"{MASK}@", text)
 
@@ -97,7 +99,7 @@ def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str
     """Return `text` with keys from the environment masked and nothing else, for replies, which must not change."""
     for key in _keys(environment):
         text = text.replace(key, MASK)
-        if len(key) <= LONGEST_KEY:
+        if len(key) <= MAX_KEY:
             text = _encoded(key).sub(MASK, text)
     return text
 
@@ -145,30 +147,24 @@ def _secrets(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _ordered(values: Iterable[str]) -> tuple[str, ...]:
     keys = {value.strip() for value in values}
-    return tuple(sorted((key for key in keys if len(key) >= SHORTEST_KEY), key=lambda key: (-len(key), key)))
+    return tuple(sorted((key for key in keys if len(key) >= MIN_KEY), key=lambda key: (-len(key), key)))
 
 
 @lru_cache(maxsize=64)
 def _encoded(key: str) -> re.Pattern[str]:
     """Return a pattern for the key percent-encoded, wholly or partly, escaped for JSON, and in base64."""
-    characters = "".join(_encoded_character(character) for character in key)
-    base64 = "|".join(rf"[A-Za-z0-9+/_\-]{{0,3}}{core}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}" for core in _in_base64(key))
-    return re.compile(f"{characters}|{base64}")
-
-
-def _encoded_character(character: str) -> str:
-    percent = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
-    return rf"(?:\\?{re.escape(character)}|(?i:{percent}|\\u{ord(character):04x}))"
-
-
-def _in_base64(key: str) -> Iterator[str]:
-    """Yield the common part of the key's base64 forms, for each number of preceding bytes modulo 3."""
     content = key.encode("utf-8", "surrogateescape")
-    for before in range(3):
+    forms = []
+    for before in range(3):  # the number of preceding bytes modulo 3; each has a form in base64
         # Characters that also encode neighbouring bytes are left out.
-        encoded = b64encode(b"\0" * before + content).decode().rstrip("=")
-        core = encoded[(0, 2, 3)[before] : (before + len(content)) * 8 // 6]
-        yield "".join({"+": r"[+\-]", "/": "[/_]"}.get(character, character) for character in core)
+        form = b64encode(b"\0" * before + content).decode().rstrip("=")
+        form = form[(0, 2, 3)[before] : (before + len(content)) * 8 // 6].replace("+", r"[+\-]").replace("/", "[/_]")
+        forms.append(rf"[A-Za-z0-9+/_\-]{{0,3}}{form}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}")
+    literal = ""
+    for character in key:
+        percent = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+        literal += rf"(?:\\?{re.escape(character)}|(?i:{percent}|\\u{ord(character):04x}))"
+    return re.compile("|".join([literal, *forms]))
 
 
 @lru_cache(maxsize=64)
@@ -178,14 +174,9 @@ def _part_of(key: str) -> re.Pattern[str]:
     rest = r"[\w\-]{0,100}"
     parts = [rf"{re.escape(key[:HEAD])}{rest}{hidden}[\w\-*.…•]*", rf"{hidden}{rest}{re.escape(key[-HEAD:])}"]
     # Half a key of sixteen characters is no common word.
-    if len(key) >= 2 * SHORTEST_KEY and re.fullmatch(r"[\w\-]+", key[:SHORTEST_KEY] + key[-SHORTEST_KEY:]):
-        parts += [rf"{re.escape(key[:SHORTEST_KEY])}[\w\-*.…•]*", rf"{rest}{re.escape(key[-SHORTEST_KEY:])}"]
+    if len(key) >= 2 * MIN_KEY and re.fullmatch(r"[\w\-]+", key[:MIN_KEY] + key[-MIN_KEY:]):
+        parts += [rf"{re.escape(key[:MIN_KEY])}[\w\-*.…•]*", rf"{rest}{re.escape(key[-MIN_KEY:])}"]
     return re.compile("|".join(parts))
-
-
-def _value_masked(match: re.Match[str]) -> str:
-    value = next(part for part in match.groups() if part is not None)
-    return match[0][: len(match[0]) - len(value)] + MASK
 
 
 # The authority ends where the path begins; clients differ on backslashes, so either slash ends it.
@@ -201,7 +192,14 @@ def check_address(address: str, source: str) -> str:
             message never repeats credentials.
     """
     written = address.strip()
-    if _holds_credentials(written):
+    authority = _AUTHORITY.match(written)
+    try:
+        parts = urlsplit(written)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        has_user = "@" in parts.netloc
+    except ValueError:
+        is_usable = has_user = False
+    if has_user or (authority and "@" in authority["authority"]) or holds_secret(written):
         raise SettingsError(
             f"{source}: the address has a user name, password or key, which would appear in logs and messages.",
             "Remove it, and set the key in the provider's variable, such as OPENAI_API_KEY.",
@@ -212,29 +210,11 @@ def check_address(address: str, source: str) -> str:
             f"{source}: the address has a backslash, white space or an invisible character.",
             "Write one such as http://localhost:8000/v1.",
         )
-    if not _is_usable(written):
+    if not is_usable:
         # With an "@" it may have a password.
         got = "an address that cannot be read" if "@" in written else repr(written)
         raise SettingsError(f"{source}: got {got}, expected one such as http://localhost:8000/v1.")
     return written
-
-
-def _holds_credentials(address: str) -> bool:
-    match = _AUTHORITY.match(address)
-    if (match and "@" in match["authority"]) or holds_secret(address):
-        return True
-    try:
-        return "@" in urlsplit(address).netloc
-    except ValueError:
-        return False
-
-
-def _is_usable(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
 
 
 def check_environment(provider: str) -> None:
@@ -348,7 +328,13 @@ def provider_of(model: str) -> str:
     """
     if "/" in model:
         return model.split("/", 1)[0]
-    return "openai" if _OPENAI.match(model) else _known_to_litellm(model)
+    if _OPENAI.match(model):
+        return "openai"
+    litellm = load_litellm()
+    try:
+        return str(litellm.get_llm_provider(model)[1]).removeprefix("text-completion-")
+    except litellm.BadRequestError:
+        return model
 
 
 def key_variable(model: str) -> str:
@@ -367,15 +353,6 @@ def falls_back_to_openai(model: str) -> bool:
     is_compatible = provider in litellm.openai_compatible_providers or JSONProviderRegistry.exists(provider)
     # Azure's keys may be tokens of its directory.
     return key is None and is_compatible and provider not in {*_OPENAI_CLIENTS, "azure_ai"}
-
-
-def _known_to_litellm(model: str) -> str:
-    litellm = load_litellm()
-    try:
-        provider = str(litellm.get_llm_provider(model)[1])
-    except litellm.BadRequestError:
-        return model
-    return provider.removeprefix("text-completion-")
 
 
 # English has four to five bytes per token, Chinese and Japanese about three; rare scripts, emoji and base64 have fewer.
@@ -442,11 +419,11 @@ def _bytes_of(messages: Iterable[Message]) -> list[int]:
 TRANSIENT = {408, 409, 425, 429}
 # Statuses from 500 on that refuse a request before it is processed.
 OVERLOADED = {503, 529}
-LONGEST_MESSAGE = 300
+MAX_MESSAGE = 300
 # Characters of a message that are searched: some of the patterns below take more than linear time.
-LONGEST_READ = 8_000
+MAX_READ = 8_000
 # No key is longer.
-LONGEST_ECHOED_KEY = 8_000
+MAX_ECHOED_KEY = 8_000
 
 _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
 # Words of a prompt, or of its reply's limit, that the model's context does not hold.
@@ -507,7 +484,9 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     code = str(_code(error))
     if code in _FOR_ALL:
         return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, variable))
-    if status == 413 or is_too_long(error) or _is_filtered(error, status):
+    # Gateways report a filter of content with statuses of their own.
+    filtered = (status in _REFUSED or status >= 500) and _FILTERED.search(searched_message(error))
+    if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _kinds(error):
         return PromptRejected(message)
     if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
         return JudgeUnavailable(message, retry_after=retry_after(_headers(error), searched_message(error)))
@@ -532,14 +511,6 @@ def is_too_long(error: Exception) -> bool:
     return pattern is not None and pattern.search(message) is not None
 
 
-def _is_filtered(error: Exception, status: int) -> bool:
-    """Return whether a filter of content refused the prompt; gateways report this with statuses of their own."""
-    is_possible = status in _REFUSED or status >= 500
-    return "ContentPolicyViolationError" in _kinds(error) or bool(
-        is_possible and _FILTERED.search(searched_message(error))
-    )
-
-
 def provider_fault(error: Exception, who: str) -> JudgeError | None:
     """Return this package's error for a failed connection, a time-out or an HTTP status of an error in a plug-in.
 
@@ -551,8 +522,14 @@ def provider_fault(error: Exception, who: str) -> JudgeError | None:
     Returns:
         `None` if the error has another cause.
     """
-    status = _http_status(error)
-    if status is None and not _is_lost_connection(error):
+    response = getattr(error, "response", None)
+    reported = (
+        *(getattr(error, name, None) for name in ("status_code", "status", "code")),
+        *(getattr(response, name, None) for name in ("status_code", "status")),
+    )
+    status = next((each for each in reported if isinstance(each, int) and 400 <= each < 600), None)
+    kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(error).__mro__}
+    if status is None and not (isinstance(error, ConnectionError | TimeoutError) or kinds & _CONNECTION_ERRORS):
         return None
     message = f"{who}: {type(error).__name__}: {provider_message(error).rstrip('.')}."
     if status is None or status in TRANSIENT or status >= 500:
@@ -582,27 +559,13 @@ def provider_message(error: Exception) -> str:
     if isinstance(cause, OSError) and str(cause) not in message:
         message = f"{message} {masked(str(cause))}"  # "Connection error." alone does not name the address
     line = " ".join(_PATH.sub("…", message).split()) or type(error).__name__
-    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
-
-
-def _http_status(error: Exception) -> int | None:
-    response = getattr(error, "response", None)
-    reported = (
-        *(getattr(error, name, None) for name in ("status_code", "status", "code")),
-        *(getattr(response, name, None) for name in ("status_code", "status")),
-    )
-    return next((each for each in reported if isinstance(each, int) and 400 <= each < 600), None)
-
-
-def _is_lost_connection(error: Exception) -> bool:
-    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(error).__mro__}
-    return isinstance(error, ConnectionError | TimeoutError) or bool(names & _CONNECTION_ERRORS)
+    return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
 
 
 def searched_message(error: Exception) -> str:
     """Return the start of an error's message, with keys masked before it is cut."""
     # A longer start is masked than is read, because half a key would not be recognised.
-    return masked(str(error)[: LONGEST_READ + LONGEST_ECHOED_KEY])[:LONGEST_READ]
+    return masked(str(error)[: MAX_READ + MAX_ECHOED_KEY])[:MAX_READ]
 
 
 def _kinds(error: Exception) -> set[str]:
@@ -646,7 +609,7 @@ def _headers(error: Exception) -> Mapping[str, str]:
 # Seconds of a time of the epoch rather than a duration.
 EPOCH = 1e9
 # A date after it is a mistake.
-LONGEST_PAUSE = timedelta(days=31)
+MAX_DATED_PAUSE = timedelta(days=31)
 
 _UNITS = {"mil": 0.001, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])"
@@ -681,11 +644,8 @@ def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
         *(_duration(match["wait"]) for match in _WAIT.finditer(message)),
         *(None if (seconds := _seconds(number)) is None else seconds / unit for number, unit in fields),
     ]
-    pauses = [seconds for seconds in stated if seconds is not None]
-    return max(pauses) if pauses else _until_reset(headers)
-
-
-def _until_reset(headers: Mapping[str, str]) -> float | None:
+    if pauses := [seconds for seconds in stated if seconds is not None]:
+        return max(pauses)
     used_up, unknown = list[float](), list[float]()
     for name, value in headers.items():
         if _RESET.search(name) and (seconds := _seconds(value)) is not None:
@@ -706,7 +666,14 @@ def _seconds(value: str | None) -> float | None:
         return seconds
     if value is None:
         return None
-    return _duration(value) if re.fullmatch(_DURATION, value.strip(), re.IGNORECASE) else _seconds_until(value)
+    if re.fullmatch(_DURATION, value.strip(), re.IGNORECASE):
+        return _duration(value)
+    try:
+        then = datetime.fromisoformat(value) if value[:1].isdigit() else parsedate_to_datetime(value)
+        pause = (then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)
+    except (ValueError, OverflowError):  # the latter for years and zones beyond what a date can have
+        return None
+    return max(0.0, pause.total_seconds()) if pause <= MAX_DATED_PAUSE else None
 
 
 def _duration(text: str) -> float:
@@ -722,12 +689,3 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return max(0.0, number) if math.isfinite(number) else None
-
-
-def _seconds_until(date: str) -> float | None:
-    try:
-        then = datetime.fromisoformat(date) if date[:1].isdigit() else parsedate_to_datetime(date)
-        pause = (then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)
-    except (ValueError, OverflowError):  # the latter for years and zones beyond what a date can have
-        return None
-    return max(0.0, pause.total_seconds()) if pause <= LONGEST_PAUSE else None

@@ -66,10 +66,10 @@ def body_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
     return min(most, FRAME_BYTES + BYTES_PER_TOKEN * tokens) + reported
 
 
-LONGEST_NAME = 200
-LONGEST_REFUSAL = 200
+MAX_NAME = 200
+MAX_REFUSAL = 200
 # More tokens than a reply can have.
-MOST_TOKENS = 100_000_000
+MAX_TOKENS = 100_000_000
 
 _COUNTS = ("tokens", "Tokens", "TokenCount")
 
@@ -97,35 +97,30 @@ def readable(body: Mapping[str, Any]) -> dict[str, Any]:
     Numbers of tokens in `usage` are whole, and 0 if they are unusable; a text in parts is one text; and the reason for
     which a filter of content ended the reply is `content_filter`.
     """
-    usage, choices = body.get("usage"), body.get("choices")
-    changed = dict(body) if usage is None else {**body, "usage": _usable(usage)}
-    if isinstance(choices, list):
-        changed["choices"] = [_choice(choice) if isinstance(choice, Mapping) else choice for choice in choices]
-    return changed
-
-
-def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
-    changed = dict(choice)
-    if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
-        changed["finish_reason"] = "content_filter"
-    message = choice.get("message")
-    if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
-        texts = (part.get("text") for part in parts if isinstance(part, Mapping))
-        changed["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
+    changed = dict(body)
+    if body.get("usage") is not None:
+        changed["usage"] = _usable(body["usage"])
+    if isinstance(choices := body.get("choices"), list):
+        changed["choices"] = choices = [dict(each) if isinstance(each, Mapping) else each for each in choices]
+        for choice in (each for each in choices if isinstance(each, dict)):
+            if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
+                choice["finish_reason"] = "content_filter"
+            message = choice.get("message")
+            if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
+                texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+                choice["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
     return changed
 
 
 def _usable(usage: Any) -> dict[str, Any]:
-    if not isinstance(usage, Mapping):
-        return {}
-    return {name: _value(name, value) for name, value in usage.items()}
-
-
-def _value(name: str, value: Any) -> Any:
-    if name.endswith(_COUNTS):
-        number = _number(value)
-        return number if number is not None and 0 <= number <= MOST_TOKENS else 0
-    return _usable(value) if isinstance(value, Mapping) else value
+    usable: dict[str, Any] = {}
+    for name, value in usage.items() if isinstance(usage, Mapping) else ():
+        if name.endswith(_COUNTS):
+            number = _number(value)
+            usable[name] = number if number is not None and 0 <= number <= MAX_TOKENS else 0
+        else:
+            usable[name] = _usable(value) if isinstance(value, Mapping) else value
+    return usable
 
 
 def _number(value: Any) -> int | None:
@@ -145,7 +140,7 @@ def why_empty(choice: Any) -> str:
     message = choice.message
     more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
     if refusal := more.get("refusal"):
-        return f"the model refused: {clean(str(refusal)[:LONGEST_REFUSAL].rstrip('.'))!r}."
+        return f"the model refused: {clean(str(refusal)[:MAX_REFUSAL].rstrip('.'))!r}."
     if choice.finish_reason == "length":
         return "hidden reasoning reached the limit on tokens before the reply began."
     if message.tool_calls or getattr(message, "function_call", None):
@@ -163,12 +158,12 @@ def tokens_without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 
 def token_count(reported: Any) -> int:
     """Return the reported number of tokens; 0 (unknown) for an impossible one."""
-    return reported if type(reported) is int and 0 <= reported <= MOST_TOKENS else 0
+    return reported if type(reported) is int and 0 <= reported <= MAX_TOKENS else 0
 
 
 def reported_name(reported: Any) -> str | None:
     """Return the model's name as the provider reports it, if it is valid."""
-    is_name = isinstance(reported, str) and len(reported) <= LONGEST_NAME and reported.isprintable()
+    is_name = isinstance(reported, str) and len(reported) <= MAX_NAME and reported.isprintable()
     return reported if is_name else None
 
 
