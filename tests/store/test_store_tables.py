@@ -110,12 +110,9 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) ->
     assert file.read_text().startswith("These are notes")
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_and_a_path_below_a_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="unable to open database file"):
         open_store(tmp_path)
-
-
-def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"The folder of .* cannot be made"):
         open_store(tmp_path / "file" / "store.db")
@@ -140,15 +137,6 @@ def test_a_writer_holds_the_lock_from_its_start(tmp_path: Path) -> None:
         other.execute("BEGIN IMMEDIATE")
     other.close()
     engine.dispose()
-
-
-def test_a_store_in_memory_works_too() -> None:
-    with open_store("sqlite://") as store:
-        store.answers.put("sha256:a", {"text": "4"})
-        assert store.save("news", rubric(), provenance(), EFFORT).new
-        assert store.answers.get("sha256:a") == {"text": "4"}
-        assert store.place == ":memory:"
-        assert store.verify() == ()
 
 
 def test_a_wait_for_another_process_that_writes_is_logged_and_the_write_succeeds(
