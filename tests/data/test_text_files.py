@@ -3,15 +3,11 @@
 import csv
 import gzip
 import io
-import sys
 
 import orjson
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
-from pyarrow import parquet
 
-from rubriclab.data.binary_files import parquet_rows
 from rubriclab.data.readers import read
 from rubriclab.data.rows import RowError
 from rubriclab.data.text_files import MAX_CELL_LENGTH, delimited_rows, json_lines
@@ -209,82 +205,6 @@ def test_any_csv_is_read_to_its_end(parts):
     assert at == sorted(set(at))
     broken = [number for number, row in found if isinstance(row, RowError) and "broken" in row.got]
     assert all(lines[number - 1].strip() for number in broken)
-
-
-def test_parquet_reads_back_nested_and_flat(tmp_path):
-    rows = [
-        {"id": 1, "output": "A", "scores": {"x": 4.0, "y": None}, "annotations": {"x": [3, 5]}, "scores.z": 1},
-        {"id": 2, "output": "B", "scores": None, "annotations": None, "scores.z": None},
-        {"id": 3, "output": None, "scores": {"x": 2.0, "y": 1.0}, "annotations": None, "scores.z": None},
-    ]
-    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
-    first, second, fault = read(tmp_path / "t.parquet")
-    assert (first.id, first.scores, first.annotations) == ("1", {"x": 4.0, "z": 1.0}, {"x": (3.0, 5.0)})
-    assert (second.scores, second.annotations) == ({}, {})
-    assert (fault.line, fault.field, fault.id) == (3, "output", "3")
-
-
-def test_parquet_is_read_in_batches_with_the_row_as_line(tmp_path):
-    table = pa.table({"id": [str(i) for i in range(5000)], "output": ["A"] * 4999 + [" "]})
-    parquet.write_table(table, tmp_path / "t.parquet", row_group_size=700)
-    rows = read(tmp_path / "t.parquet")
-    *found, fault = [(rows.line, row) for row in rows]
-    assert [(line, row.id) for line, row in found] == [(i + 1, str(i)) for i in range(4999)]
-    assert fault[1].line == 5000
-
-
-def test_what_was_read_of_a_parquet_file_does_not_stay_in_memory(tmp_path):
-    path = tmp_path / "many.parquet"
-    schema = pa.schema([("output", pa.string())])
-    with parquet.ParquetWriter(path, schema, compression="none") as writer:
-        for group in range(20):
-            texts = [f"{group} {number} {'word ' * 100}" for number in range(500)]
-            writer.write_table(pa.table({"output": texts}, schema))
-    before, most = pa.total_allocated_bytes(), 0
-    for _ in parquet_rows(path):
-        most = max(most, pa.total_allocated_bytes() - before)
-    assert 0 < most < path.stat().st_size / 2
-
-
-def test_a_parquet_row_that_has_no_value_in_python_costs_only_itself(tmp_path):
-    texts = pa.Array.from_buffers(
-        pa.string(), 3, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0"), pa.py_buffer(b"A\xffB")]
-    )
-    parquet.write_table(pa.table({"output": texts}), tmp_path / "t.parquet")
-    first, fault, third = read(tmp_path / "t.parquet")
-    assert (first.output, third.output) == ("A", "B")
-    assert fault.line == 2
-    assert "utf-8" in fault.got
-
-
-def test_what_is_not_parquet_or_has_no_rows_is_said(tmp_path):
-    (tmp_path / "t.parquet").write_bytes(b"not parquet at all")
-    with pytest.raises(DataError, match=r"cannot be read.*Parquet"):
-        list(read(tmp_path / "t.parquet"))
-    parquet.write_table(pa.table({"output": pa.array([], pa.string())}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match="has no rows"):
-        list(read(tmp_path / "t.parquet"))
-
-
-def test_parquet_that_is_damaged_further_on_gives_the_rows_before(tmp_path):
-    path = tmp_path / "t.parquet"
-    table = pa.table({"output": [f"Text {i}." for i in range(5000)]})
-    parquet.write_table(table, path, row_group_size=2048, compression="zstd", use_dictionary=False)
-    start = parquet.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
-    content = bytearray(path.read_bytes())
-    content[start : start + 200] = bytes(200)
-    path.write_bytes(bytes(content))
-    *rows, fault = read(path)
-    assert [row.output for row in rows] == [f"Text {i}." for i in range(2048)]
-    assert fault.line == 2049
-    assert "damaged" in fault.got
-
-
-def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
-    parquet.write_table(pa.table({"output": ["A"]}), tmp_path / "t.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DataError, match=r"pip install 'rubriclab\[parquet\]'"):
-        list(read(tmp_path / "t.parquet"))
 
 
 def test_a_disk_that_fails_midway_is_a_fault_in_the_place_of_the_next_row():
