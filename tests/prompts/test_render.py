@@ -370,9 +370,9 @@ def test_no_prompt_takes_the_scale_to_be_1_to_5(scale):
         assert "to 5" not in user(prompt)  # type: ignore[arg-type]
     for prompt in scored(TEXT, given):
         told = "".join(message["content"] for message in render(prompt))
-        assert f"{MODULE.show(scale.low)} (lowest) to {MODULE.show(scale.high)} (highest)" in told
+        assert f"{MODULE.format_score(scale.low)} (lowest) to {MODULE.format_score(scale.high)} (highest)" in told
         assert "to 5" not in told
-    anchors = ", ".join(MODULE.show(anchor) for anchor in scale.anchors())
+    anchors = ", ".join(MODULE.format_score(anchor) for anchor in scale.anchors())
     assert f"scores {anchors}" in user(prompts[2])  # type: ignore[arg-type]
 
 
