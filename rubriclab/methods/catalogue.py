@@ -120,11 +120,10 @@ def guard(method: object, plug_in: PlugIn) -> Method:
 
     from rubriclab.methods.holistic import require_scores
     from rubriclab.methods.method import CriterionRating, Method
-    from rubriclab.prompts.render import add_templates
 
     if not isinstance(method, Method) or method.name != plug_in.name:
         raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
-    add_templates(method.name, method.templates, plug_in.error)
+
     # Numbers of numpy become plain ones.
     scored: TypeAdapter[tuple[float | None, tuple[CriterionRating, ...]]] = TypeAdapter(
         tuple[float | None, tuple[CriterionRating, ...]],

@@ -19,11 +19,13 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import BaseModel
 
+from rubriclab.errors import PlugInError
 from rubriclab.models.base import digest, digest_text
 from rubriclab.models.text import format_score
 from rubriclab.prompts.prompt import KeyedReply, Prompt, UntoldReply, shown_form
@@ -53,8 +55,8 @@ _TAG_LENGTH = 16
 # Renders a part of a turn with a prompt's fields.
 _Part = Callable[[Mapping[str, Any]], str]
 
-# By method of another package: the folder of its templates, and the error that names the package.
-_PLUG_INS: dict[str, tuple[Path | None, Callable[[str], Exception]]] = {}
+# The entry-point group of methods of other packages.
+METHODS_GROUP = "rubriclab.methods"
 
 
 class Message(TypedDict):
@@ -94,25 +96,20 @@ def render(prompt: Prompt[Any]) -> list[Message]:
     return [turn.message for turn in render_turns(prompt)]
 
 
-def add_templates(method: str, folder: Path | None, error: Callable[[str], Exception]) -> None:
-    """Let prompts of a method of another package be rendered from its own `folder`.
-
-    Args:
-        error: makes the error for a template that cannot be rendered from what is wrong with it.
-    """
-    _PLUG_INS[method] = (folder, error)
-
-
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     """Return the turns that ask `prompt`, divided into parts; see `render`."""
     try:
         turns = [(role, [part(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
     except Exception as error:
-        _, plug_in_error = _PLUG_INS.get(prompt.name.partition("/")[0], (None, None))
-        if plug_in_error is None:
+        point = None if (FOLDER / f"{prompt.name}.md").exists() else _plug_in(prompt.name)
+        if point is None:
             raise
-        fault = f"has the template {prompt.name!r}, which cannot be rendered: {type(error).__name__}: {error}"
-        raise plug_in_error(fault) from error
+        package = f"the package {point.dist.name} {point.dist.version}" if point.dist else f"a package ({point.value})"
+        fault = f"{prompt.name!r}, which cannot be rendered: {type(error).__name__}: {error}"
+        raise PlugInError(
+            f"The method {point.name!r} of {package} has the template {fault}.",
+            "Report this to its authors, or uninstall it.",
+        ) from error
     question = turns[-1][1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.of_text
@@ -188,11 +185,17 @@ def _untitled(schema: Any) -> Any:
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
+def _plug_in(template: str) -> EntryPoint | None:
+    """Return the entry point of the method of another package whose template it is."""
+    return next(iter(entry_points(group=METHODS_GROUP, name=template.partition("/")[0])), None)
+
+
 def _path(name: str) -> Path:
     own = FOLDER / f"{name}.md"
-    method, _, template = name.partition("/")
-    folder, _ = _PLUG_INS.get(method, (None, None))
-    return folder / f"{template}.md" if folder and not own.exists() else own
+    if own.exists() or (point := _plug_in(name)) is None:
+        return own
+    folder = getattr(point.load(), "templates", None)
+    return folder / f"{name.partition('/')[2]}.md" if folder else own
 
 
 @functools.cache
