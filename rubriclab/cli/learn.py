@@ -83,7 +83,7 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
 
 def _print(result: LearnResult) -> None:
     from rubriclab.models.characters import count
-    from rubriclab.report.training import learned_view
+    from rubriclab.report.rubrics import learned_view
     from rubriclab.report.wording import effort
 
     version = result.version

@@ -338,7 +338,7 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     from rubriclab.ops.edit import edit as prepare
     from rubriclab.ops.options import EditOptions
     from rubriclab.ops.workspace import finish
-    from rubriclab.report.edit import edit_view
+    from rubriclab.report.results import edit_view
 
     options = options_of(EditOptions, {**values, "preview": dry_run or values["preview"]})
     check_exports(values)

@@ -468,8 +468,7 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
     elif as_json:
         click.echo(pack, nl=False)
     else:
-        from rubriclab.report.training import evidence_view
-        from rubriclab.report.version import version_view
+        from rubriclab.report.rubrics import evidence_view, version_view
 
         print_view(evidence_view(version) if evidence else version_view(version))
 
@@ -480,13 +479,13 @@ def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *
     if as_json:
         print_json({"rubric": version.ref, **record.model_dump(mode="json")})
     elif not output:
-        from rubriclab.report.recorded import matrix_view
+        from rubriclab.report.rubrics import matrix_view
 
         print_view(matrix_view(record))
 
 
 def _write(record: TrainingRecord, output: str) -> None:
-    from rubriclab.report.recorded import matrix_rows
+    from rubriclab.report.rubrics import matrix_rows
 
     with writing_rows(output) as write:
         for row in matrix_rows(record):

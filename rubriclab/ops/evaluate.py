@@ -70,10 +70,9 @@ class Evaluation(Answered, Displayed):
 
     def to_row(self) -> dict[str, Any]:
         """Return all figures, and the paired comparisons with the best free baseline and with each other."""
-        from rubriclab.report.evaluation import error_rows, evaluation_summaries, evaluations_of_verdicts
+        from rubriclab.report.evaluation import error_rows, evaluation_summaries, verdict_rows
 
-        found = evaluations_of_verdicts(self.versions, self.scores, self.examples)
-        verdicts = {"verdicts": rows} if (rows := [row for _, of_aspect in found for row in of_aspect]) else {}
+        verdicts = {"verdicts": rows} if (rows := verdict_rows(self.versions, self.scores, self.examples)) else {}
         summaries = evaluation_summaries(self.versions, self.results, self.scores, self.examples).values()
         comparisons = [row for summary in summaries if summary for row in summary.to_rows()]
         errors = {"errors": rows} if (rows := error_rows(self.versions, self.scores, self.examples)) else {}

@@ -23,8 +23,7 @@ from rubriclab.models.rubric import Criterion, CriterionKind, Rubric
 from rubriclab.models.version import Outcome, TrainingRecord, Validation, Version
 from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
 from rubriclab.ops.workspace import Notify, Workspace, online_judges, version_of
-from rubriclab.report.conclusion import verdict
-from rubriclab.report.recorded import Disagreement, disagreements as furthest
+from rubriclab.report.rubrics import Disagreement, disagreements as furthest, verdict
 from rubriclab.store import (
     Pack,
     VersionDiff,
@@ -152,7 +151,7 @@ def report(workspace: Workspace, ref: str) -> str:
     Raises:
         NotInStore: if there is no such version.
     """
-    from rubriclab.report.training import training_report
+    from rubriclab.report.rubrics import training_report
 
     store = workspace.open_store(access="read")
     version = store.load(ref)

@@ -1,4 +1,4 @@
-"""Reports: a module for each subject builds views of `report.model`; `report.terminal` and `report.html` draw them.
+"""Reports: views give templates their data, and `report.render` makes pages, terminal views and files of them.
 
 Text from users, models and data is shown as text: nothing in it can style, script or hide.
 """
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 # else the result itself.
 VIEWS: Mapping[str, tuple[str, ...]] = {
     "AgreeResult": ("results", "interrater_view", "version.ref", "agreement"),
-    "Batches": ("model", "lines_view", "lines"),
+    "Batches": ("render", "lines_view", "lines"),
     "CheckResult": ("results", "check_view"),
     "CompareResult": ("results", "result_view", "result", "version"),
-    "Disagreements": ("recorded", "disagreements_view", "version", "record", "texts"),
-    "DryRun": ("model", "lines_view", "lines"),
-    "EditResult": ("edit", "edit_view"),
+    "Disagreements": ("rubrics", "disagreements_view", "version", "record", "texts"),
+    "DryRun": ("render", "lines_view", "lines"),
+    "EditResult": ("results", "edit_view"),
     "Evaluation": ("evaluation", "brief_view"),
     "FindingList": ("results", "findings_view"),
-    "GateResult": ("training", "gate_view", "version", "validation"),
+    "GateResult": ("rubrics", "gate_view", "version", "validation"),
     "ImproveResult": ("results", "improvement_view", "summary", "effort"),
     "LabelResult": ("results", "labeling_view"),
-    "LintResult": ("model", "quoted_lines_view", "lines"),
+    "LintResult": ("render", "quoted_lines_view", "lines"),
     "LiteratureAdded": ("results", "added_view"),
     "PlanResult": ("results", "plan_view", "plan", "version"),
     "PruneResult": ("results", "prune_view"),
-    "Rubric": ("version", "rubric_view"),
-    "ScoreExplanation": ("explanation", "explanation_view"),
+    "Rubric": ("rubrics", "rubric_view"),
+    "ScoreExplanation": ("rubrics", "explanation_view"),
     "Scores": ("results", "scores_view"),
-    "SplitResult": ("model", "lines_view", "lines"),
+    "SplitResult": ("render", "lines_view", "lines"),
     "StoreSize": ("results", "size_view"),
     "Transfer": ("results", "transfer_view"),
     "TransferResult": ("results", "transfer_view", "transfer"),
     "VacuumResult": ("results", "vacuum_view"),
     "VerifyResult": ("results", "verify_view"),
-    "Version": ("version", "version_view"),
-    "VersionDiff": ("difference", "difference_view"),
+    "Version": ("rubrics", "version_view"),
+    "VersionDiff": ("results", "difference_view"),
 }
 
 

@@ -17,7 +17,6 @@ from rubriclab.models.rubric import (
 )
 from rubriclab.models.text import Scale, format_score
 from rubriclab.models.version import Provenance
-from rubriclab.report.model import Words, quoted
 from rubriclab.report.wording import counted, excerpt, figure
 
 if TYPE_CHECKING:
@@ -28,24 +27,10 @@ if TYPE_CHECKING:
 ANSWERS = ("yes", "no", "n/a")
 
 
-# How to see what a terminal leaves out.
-SHOWN_BY_EVIDENCE = "--evidence shows them"
-
-
 def labels_title(provenance: Provenance) -> str:
     """Return `learned from`, or `labelled texts` if a version was only measured on them."""
     measured_only = provenance.agreement is not None and not provenance.agreement.optimistic
     return "labelled texts" if measured_only else "learned from"
-
-
-def version_origin(version: Version) -> Words:
-    """Return where a version came from, and whether its recorded judge may be used without being named."""
-    if not version.imported:
-        return "learned in this store"
-    if version.confirmed:
-        return f"imported from {version.imported_from}, and confirmed by you: its judge may be used"
-    allowed = f"its judge is used only if you name it, or after: rubriclab trust {version.ref}"
-    return quoted(f"imported from {version.imported_from}"), f": {allowed}"
 
 
 def judge(version: Version) -> str:

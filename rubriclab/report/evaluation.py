@@ -3,65 +3,421 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from markupsafe import Markup
+
+from rubriclab.learning.gate import rater_errors
 from rubriclab.learning.scoring import CriterionScore, Score
-from rubriclab.learning.verdicts import LevelAgreement, level_agreement, verdict_statistic
+from rubriclab.learning.verdicts import (
+    level_agreement,
+    raters_verdicts,
+    verdict_agreement,
+    verdict_statistic,
+    verdicts_of,
+)
+from rubriclab.methods.catalogue import BASELINE_NAMES
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
-from rubriclab.models.rubric import Criterion
+from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, labelled
-from rubriclab.models.version import RecordedText
-from rubriclab.ops.evaluate import Evaluation, Result, baseline_evaluators
-from rubriclab.report import charts, describe, version as versions, wording
-from rubriclab.report.conclusion import outcome
-from rubriclab.report.model import (
-    Basis,
-    Block,
-    Details,
-    Drawing,
-    Figure,
-    Paragraph,
-    Plot,
-    Row,
-    Section,
-    Stack,
-    Table,
-    View,
-    Words,
-    line,
-    paragraphs,
-    quiet,
-    quoted,
-    table,
+from rubriclab.models.version import RecordedText, VerdictAgreement
+from rubriclab.ops.evaluate import Evaluation, Evaluator, Result, baseline_evaluators
+from rubriclab.report import describe, rubrics, verdicts, wording
+from rubriclab.report.render import View, line, q, quiet, view
+from rubriclab.report.verdicts import errors_words
+from rubriclab.stats.agreement import (
+    ConstantRule,
+    Level,
+    ScoreErrors,
+    difference,
+    level_statistic,
+    score_errors,
+    scored_texts,
+    used_texts,
 )
-from rubriclab.report.recorded import score_axis_of
-from rubriclab.report.render import COMPARED_WITH
-from rubriclab.report.summary import EvaluationSummary, sentences, summarize
-from rubriclab.report.texts import (
-    MOST_SHOWN,
-    TITLE,
-    CriterionRow,
-    JudgedText,
-    criterion_agreements,
-    distance,
-    error_sentence,
-    errors_of,
-    human_scores,
-    judged_texts,
-    rubric_scores,
-    text_card,
-)
-from rubriclab.report.verdict_agreement import evaluated_verdicts, level_section
+from rubriclab.stats.correlation import FloatArray, floats, spearman_rows
+from rubriclab.stats.intervals import Interval, estimate
 
 if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
     from rubriclab.models.version import Version
 
-FREE_BASELINES = "free baselines:"
-COEFFICIENTS = ("spearman", "pearson", "kendall")
-MOST_UNSCORED = 50
+# Texts with their labels and scores.
+
+MAX_TEXTS, TITLE = 6, 60
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedText:
+    """A text with its label and the rubric's."""
+
+    example: Example
+    human: float
+    score: Score
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionRow:
+    """One criterion's agreement with the labels.
+
+    Attributes:
+        agreement: AUROC for labels of two levels, else Spearman correlation.
+        id: the criterion's.
+        criterion: `None` for scores under an id that the rubric does not have.
+        inapplicable: texts of which the judge found that it cannot be asked.
+        unscored: texts without a usable rating.
+    """
+
+    id: str
+    criterion: Criterion | None
+    agreement: Interval
+    inapplicable: int
+    unscored: int
+
+
+def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str, aspect: str) -> list[JudgedText]:
+    """Return the examples with a label for `aspect`, each with its score by the rubric `ref`.
+
+    `scores` belong to all examples or to those with a label, in their order.
+
+    Raises:
+        ValueError: if they belong to neither.
+    """
+    rated = labelled(examples, aspect)
+    texts = rated if len(scores) == len(rated) else examples
+    if [example.id for example in texts] != [score.id for score in scores]:
+        raise ValueError(
+            f"scored[{ref!r}]: expected one score for each of the {len(examples)} examples, or of the {len(rated)} "
+            f"with a label for {aspect!r}, in their order; got {len(scores)} scores with other ids or in another order"
+        )
+    pairs = zip(texts, scores, strict=True)
+    return [JudgedText(text, text.scores[aspect], score) for text, score in pairs if aspect in text.scores]
+
+
+def human_scores(texts: Sequence[JudgedText]) -> FloatArray:
+    """Return the labels, shape (texts,)."""
+    return np.array([text.human for text in texts], dtype=float)
+
+
+def rubric_scores(texts: Sequence[JudgedText]) -> FloatArray:
+    """Return the scores of the rubric, shape (texts,), NaN for unscored texts."""
+    return floats(text.score.score for text in texts)
+
+
+def error_sentence(version: Version, texts: Sequence[JudgedText]) -> Markup:
+    """Return a version's errors, coverage, and the raters' errors in words; empty if no text has a score.
+
+    Args:
+        texts: with labels and scores, on the scale of the rubric's scores.
+    """
+    errors = errors_of(version, texts)
+    if errors is None:
+        return Markup()
+    rubric = version.rubric
+    raters = rater_errors([text.example for text in texts], rubric.aspect.name, rubric.scores_on)
+    conformal = version.rubric.aggregation and version.rubric.aggregation.conformal
+    held = [text.score.interval[0] <= text.human <= text.score.interval[1] for text in texts if text.score.interval]
+    coverage = ""
+    if conformal and held:
+        coverage = (
+            f"; {sum(held):,} of {count(len(held), 'label')} ({describe.percent(sum(held) / len(held))}) lie in the "
+            f"{describe.percent(conformal.confidence)} intervals of the scores"
+        )
+    scored = count(sum(text.score.score is not None for text in texts), "text")
+    words = f": {errors_words(errors)}, on {scored}{coverage}.{verdicts.raters_errors(raters)}"
+    return Markup("{}{}").format(q(version.ref), words)
+
+
+def errors_of(version: Version, texts: Sequence[JudgedText]) -> ScoreErrors | None:
+    """Return a version's errors on texts with labels on the scale of its scores; `None` if none has a score."""
+    groups, width = [text.example.group for text in texts], version.rubric.scores_on.width
+    return score_errors(rubric_scores(texts), human_scores(texts), groups, width)
+
+
+def criterion_agreements(
+    rubric: Rubric, texts: Sequence[JudgedText], level: Level, constant: ConstantRule
+) -> list[CriterionRow]:
+    """Return the agreement of every criterion that `texts` were scored by, in the rubric's order."""
+    by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in rubric.criteria}
+    scored = dict.fromkeys(part.id for text in texts for part in text.score.criteria)
+    found = []
+    for name in [*(name for name in by_id if name in scored), *(name for name in scored if name not in by_id)]:
+        ratings = [next((part for part in text.score.criteria if part.id == name), None) for text in texts]
+        inapplicable = sum(part is not None and part.score is None and not part.applies for part in ratings)
+        scores = floats(part.score if part else None for part in ratings)
+        agreement = _auroc(scores, texts) if rubric.scores_on.names else _spearman(scores, texts, level, constant)
+        found.append(
+            CriterionRow(name, by_id.get(name), agreement, inapplicable, int(np.isnan(scores).sum()) - inapplicable)
+        )
+    return found
+
+
+def _auroc(scores: FloatArray, texts: Sequence[JudgedText]) -> Interval:
+    return verdict_statistic("AUROC", [scores], human_scores(texts), [text.example.group for text in texts])
+
+
+def _spearman(scores: FloatArray, texts: Sequence[JudgedText], level: Level, constant: ConstantRule) -> Interval:
+    """Return what `rubriclab.stats.agreement` gives for Spearman, without the time that Kendall takes."""
+    groups = [text.example.group for text in texts]
+    systems = [text.example.system or "" for text in texts]
+    used = used_texts(scored_texts([scores], human_scores(texts), groups, systems), level, constant)
+    return estimate(
+        level_statistic(used, 0, spearman_rows, level, constant),
+        used.clusters,
+        elements=len(used.human),
+        correlation=True,
+    )
+
+
+# Which rubric agrees best, and whether it is above the baselines on the same texts.
+
+# The level that the summary speaks of: the first at which a correlation is defined.
+PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
+# Methods that never see a label: a version's labelled groups are then those that it was measured on.
+UNTAUGHT = frozenset(BASELINE_NAMES) - {"few_shot"}
+
+# With more paired differences the summary says that their intervals are not adjusted for their number.
+MANY_COMPARISONS = 3
+
+Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorComparison:
+    """A rubric against another evaluator on the texts that both have scored; undefined if these are not known.
+
+    Attributes:
+        n, groups: the texts of the difference, and their groups.
+        too_few_groups: whether there are too few groups for an interval.
+        p: see `rubriclab.stats.AgreementDifference`.
+    """
+
+    other: Result
+    difference: Interval
+    n: int = 0
+    groups: int = 0
+    too_few_groups: bool = False
+    p: float | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval of the difference shows; `overlaps` if it includes 0."""
+        if self.too_few_groups:
+            return "too few groups"
+        low, high = self.difference.low, self.difference.high
+        if low is None or high is None:
+            return "not comparable with"
+        if low > 0:
+            return "above"
+        return "below" if high < 0 else "overlaps"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorRow:
+    """How well one rubric or baseline agrees.
+
+    Attributes:
+        best_baseline: against the best free baseline; `None` if none was evaluated.
+        best: against the first of its ranking; `None` for the first itself and for baselines beside rubrics.
+        seen: texts of groups that it has learned from.
+    """
+
+    result: Result
+    best_baseline: EvaluatorComparison | None
+    best: EvaluatorComparison | None
+    seen: int
+    baseline: bool
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER` of the version."""
+        return self.result.evaluator
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSummary:
+    """The rubrics of one aspect, best first, then its baselines, at the first level with a defined correlation.
+
+    `baselines` holds the best rubric against each baseline; without any rubric the baselines are ranked instead.
+    """
+
+    aspect: str
+    level: Level
+    evaluators: tuple[EvaluatorRow, ...]
+    baselines: tuple[EvaluatorComparison, ...]
+
+    @property
+    def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
+        """Every paired comparison that was made, each with the rubric or baseline whose side it takes."""
+        made = [(row.ref, each) for row in self.evaluators for each in (row.best_baseline, row.best) if each]
+        return (*made, *((self.evaluators[0].ref, each) for each in self.baselines))
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one JSON object for each comparison: Spearman's difference on the same texts, and what it shows."""
+        return [
+            {
+                "evaluator": ref,
+                "compared_with": each.other.evaluator,
+                "aspect": self.aspect,
+                "level": self.level,
+                "n": each.n,
+                "groups": each.groups,
+                "difference": asdict(each.difference),
+                "permutation_p": each.p,
+                "verdict": each.verdict,
+            }
+            for ref, each in self.comparisons
+        ]
+
+
+def summarize(
+    aspect: str,
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    texts: Mapping[str, Sequence[JudgedText]],
+    free_baselines: Sequence[Evaluator],
+) -> EvaluationSummary | None:
+    """Return how the rubrics of `aspect` did; `None` if no correlation is defined for any of them.
+
+    `texts` holds each version's texts by its ref, the same texts for all; `free_baselines` their scores of them.
+    """
+    refs = {version.ref: version for version in versions}
+    chosen = _headline([result for result in results if result.aspect == aspect], refs)
+    if not chosen:
+        return None
+    level, rows = chosen
+    scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
+    scores |= {ref: rubric_scores(texts[ref]) for ref in refs}
+    ours = _best_first([row for row in rows if row.evaluator in refs])
+    baselines = [row for row in ours if _is_baseline(refs[row.evaluator])]
+    ranked = [row for row in ours if row not in baselines] or baselines
+    beside = [row for row in baselines if row not in ranked]
+    rivals = _best_first([row for row in rows if wording.is_baseline(row.evaluator)])
+    known = texts[ranked[0].evaluator]
+
+    def contest(row: Result, other: Result | None) -> EvaluatorComparison | None:
+        return None if other is None or other is row else _comparison(row, other, scores, known)
+
+    evaluators = tuple(
+        EvaluatorRow(
+            row,
+            contest(row, rivals[0] if rivals else None),
+            contest(row, None if row in beside else ranked[0]),
+            _seen(refs[row.evaluator], known),
+            row in baselines,
+        )
+        for row in (*ranked, *beside)
+    )
+    against = tuple(_comparison(ranked[0], row, scores, known) for row in beside)
+    return EvaluationSummary(aspect, level, evaluators, against)
+
+
+def summary_sentences(summary: EvaluationSummary) -> Iterator[str]:
+    """Yield the summary in words: the best rubric, the baselines, the other rubrics, and what limits the figures."""
+    best = summary.evaluators[0]
+    others = [(row.ref, row.best) for row in summary.evaluators if row.best]
+    place = wording.LEVELS[summary.level]
+    agreement = best.result.agreement
+    yield (
+        f"{_among(best, len(others))} Spearman correlation with the labels of {summary.aspect}: "
+        f"{wording.estimate(agreement.spearman)} {place}, on {count(agreement.n, 'text')} in "
+        f"{count(agreement.groups, 'group')}."
+    )
+    if best.best_baseline:
+        name, _ = wording.evaluator_parts(best.best_baseline.other.evaluator)
+        yield _beside(best.ref, best.best_baseline, f"the best free baseline, {name}")
+    else:
+        yield "No free baseline was evaluated, so there is nothing to compare with."
+    yield from (_beside(ref, contest, contest.other.evaluator) for ref, contest in others)
+    yield from (_beside(best.ref, contest, f"the baseline {contest.other.evaluator}") for contest in summary.baselines)
+    if others:
+        yield "The figure of the best of several is slightly optimistic, as the same texts were used to pick it."
+    compared = [each for _, each in summary.comparisons if each.difference.low is not None]
+    if len(compared) > MANY_COMPARISONS:
+        yield (
+            f"The {len(compared)} paired differences are not adjusted for their number: without any difference, one in "
+            "twenty intervals excludes 0."
+        )
+    for row in summary.evaluators:
+        if row.seen:
+            yield (
+                f"{count(row.seen, 'text')} are of groups that {row.ref} has learned from, so its figures are "
+                "optimistic."
+            )
+
+
+def _among(best: EvaluatorRow, others: int) -> str:
+    if others:
+        return f"Of {others + 1} {'baselines' if best.baseline else 'rubrics'}, {best.ref} has the highest"
+    return f"The baseline {best.ref} has a" if best.baseline else f"{best.ref} has a"
+
+
+def _beside(ref: str, contest: EvaluatorComparison, other: str) -> str:
+    """Return whether an evaluator agrees better or worse than another on the same texts."""
+    figures = f"{other}, which reaches {wording.estimate(contest.other.agreement.spearman)}"
+    difference = f"the difference on the same texts is {wording.estimate(contest.difference)}"
+    match contest.verdict:
+        case "above" | "below" as side:
+            return f"{ref} is {side} {figures}: {difference}, an interval {side} 0."
+        case "overlaps":
+            return f"These texts do not distinguish {ref} from {figures}: {difference}, an interval that includes 0."
+        case "too few groups":
+            too_few = wording.too_few_groups(contest.groups)
+            return f"Whether {ref} differs from {figures}, is undecided: {difference}, with {too_few}."
+    return f"{ref} cannot be compared with {figures} on the same texts."
+
+
+def _headline(results: Sequence[Result], refs: Mapping[str, Version]) -> tuple[Level, list[Result]] | None:
+    for level in PREFERRED:
+        rows = [row for row in results if row.agreement.level == level and row.agreement.spearman.value is not None]
+        if any(row.evaluator in refs for row in rows):
+            return level, rows
+    return None
+
+
+def _best_first(rows: Sequence[Result]) -> list[Result]:
+    return sorted(rows, key=lambda row: -(row.agreement.spearman.value or 0.0))
+
+
+def _comparison(
+    row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[JudgedText]
+) -> EvaluatorComparison:
+    if _key(other.evaluator) not in scores:
+        return EvaluatorComparison(other, Interval(None))
+    found = difference(
+        scores[row.evaluator],
+        scores[_key(other.evaluator)],
+        human_scores(texts),
+        [text.example.group for text in texts],
+        [text.example.system or "" for text in texts],
+        level=row.agreement.level,
+        constant=row.agreement.constant,
+    )
+    return EvaluatorComparison(other, found.spearman, found.n, found.groups, found.too_few_groups, found.p)
+
+
+def _key(evaluator: str) -> str:
+    """Return a free baseline's name without the remark that says for which rubrics it was evaluated."""
+    return wording.BASELINE + wording.evaluator_parts(evaluator)[0] if wording.is_baseline(evaluator) else evaluator
+
+
+def _is_baseline(version: Version) -> bool:
+    """Return whether all that a version does is what a baseline does; several parts are a rubric."""
+    parts = version.rubric.parts
+    return len(parts) == 1 and parts[0].method in BASELINE_NAMES
+
+
+def _seen(version: Version, texts: Sequence[JudgedText]) -> int:
+    if all(part.method in UNTAUGHT for part in version.rubric.parts):
+        return 0
+    groups = frozenset(version.provenance.groups)
+    return sum(text.example.group in groups for text in texts)
+
+
+# The page.
 
 
 def brief_view(evaluation: Evaluation) -> View:
@@ -91,34 +447,38 @@ def evaluation_view(
         ValueError: scores are missing for a version, or belong to other texts.
     """
     summaries = evaluation_summaries(versions, results, scored, examples)
-    title = ("Agreement with the labels of ", quoted(listed(summaries)) if summaries else "")
-    errors = paragraphs(
-        error_sentence(version, _texts(version, scored, examples))
-        for version in versions
-        if not version.rubric.scores_on.names
-    )
-    verdicts = [section for section, _ in evaluations_of_verdicts(versions, scored, examples)]
-    graded = {version.rubric.aspect.name for version in versions if not version.rubric.scores_on.names}
-    summary = Section(
-        "Summary",
-        (*_summaries({name: each for name, each in summaries.items() if name in graded}), *errors),
-        name="summary",
-    )
-    correlations = [result for result in results if result.aspect in graded]
     by_version = [(version, _texts(version, scored, examples)) for version in versions]
-    levels = [
-        section for version, texts in by_version for section in level_section(_few_levels(version, texts), version.ref)
+    graded = {version.rubric.aspect.name for version in versions if not version.rubric.scores_on.names}
+    correlations = [result for result in results if result.aspect in graded]
+    errors = [error_sentence(*each) for each in by_version if not each[0].rubric.scores_on.names]
+    few_levels = [
+        (
+            version.ref,
+            level_agreement(
+                rubric_scores(texts),
+                human_scores(texts),
+                [text.example.group for text in texts],
+                version.rubric.scores_on,
+            ),
+        )
+        for version, texts in by_version
     ]
-    if brief:
-        blocks = (*verdicts, *((*_levels(correlations), *levels, summary) if graded else ()))
-        return View(title, blocks, "rubriclab evaluation")
-    rubrics = (
-        _rubric(number, version, _texts(version, scored, examples), summaries[version.rubric.aspect.name])
-        for number, version in enumerate(versions, 1)
+    return view(
+        "evaluation",
+        title=listed(summaries) if summaries else "",
+        brief=brief,
+        graded=graded,
+        verdict_sections=list(_verdicts(versions, scored, examples)),
+        summaries={name: each for name, each in summaries.items() if name in graded},
+        sentences=summary_sentences,
+        errors=list(filter(None, errors)),
+        several=len({result.aspect for result in correlations}) > 1,
+        blocks=[(*block, _free_last(block[2])) for block in wording.blocks(correlations)],
+        notes=_notes,
+        few_levels=few_levels,
+        criterion_name=_criterion_name,
+        details=[] if brief else [_details(*each, summaries[each[0].rubric.aspect.name]) for each in by_version],
     )
-    agreement = Section("Agreement by level", _levels(correlations), name="agreement")
-    blocks = (*verdicts, *((summary, agreement, *levels) if graded else ()), *rubrics)
-    return View(title, blocks, "rubriclab evaluation")
 
 
 def evaluation_summaries(
@@ -137,17 +497,19 @@ def evaluation_summaries(
     return {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
 
 
-def evaluations_of_verdicts(
+def verdict_rows(
     versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
-) -> Iterator[tuple[Section, list[dict[str, Any]]]]:
-    """Yield how the verdicts on each aspect agree with people's, also as JSON; arguments as for `evaluation_view`."""
-    for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
-        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
-        rubrics = {each.ref: (each.rubric, rubric_scores(_texts(each, scored, examples))) for each in chosen}
-        best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        texts = [text.example for text in _texts(chosen[0], scored, examples)]
-        if found := evaluated_verdicts(aspect, rubrics, baseline_evaluators(texts, best), texts):
-            yield found
+) -> list[dict[str, Any]]:
+    """Return how the verdicts on each aspect agree with people's as JSON; arguments as for `evaluation_view`."""
+    rows: list[dict[str, Any]] = []
+    for each in _verdicts(versions, scored, examples):
+        start = {"aspect": each.aspect, "levels": each.names}
+        for found in each.found:
+            rows.append({**start, "evaluator": found.name, **found.model_dump(mode="json", exclude={"name"})})
+            if gain := each.gains.get(found.name):
+                rows[-1]["auroc_above"] = {each.best: asdict(gain)}
+        rows.append({**start, "evaluator": each.best, "auroc": asdict(each.best_auroc)})
+    return rows
 
 
 def error_rows(
@@ -161,16 +523,93 @@ def error_rows(
     ]
 
 
-def _few_levels(version: Version, texts: Sequence[JudgedText]) -> LevelAgreement | None:
-    """Return how a rubric's scores of few levels agree with people's; `None` for other scales."""
-    groups, scale = [text.example.group for text in texts], version.rubric.scores_on
-    return level_agreement(rubric_scores(texts), human_scores(texts), groups, scale)
+@dataclass(frozen=True, slots=True)
+class EvaluatedVerdicts:
+    """How verdicts on one aspect agree with the labels of texts.
+
+    Attributes:
+        found: by evaluator, those of the raters last.
+        gains: the AUROC of each rubric less that of the best free baseline.
+        best, best_auroc: the free baseline with the highest AUROC.
+        basis: the columns of files on what the figures rest on.
+    """
+
+    aspect: str
+    names: tuple[str, str]
+    found: list[VerdictAgreement]
+    gains: dict[str, Interval]
+    best: str
+    best_auroc: Interval
+    basis: dict[str, Any]
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """What the verdicts of each rubric find."""
+        for each in self.found:
+            if each.name in self.gains:
+                yield (
+                    f"{each.name}: {rubrics.verdict_sentence(each, self.names)}, AUROC {wording.estimate(each.auroc)}, "
+                    f"Brier score {wording.estimate(each.brier)}, on {count(sum(each.cells), 'text')}."
+                )
+
+    @property
+    def baseline(self) -> str:
+        """How the rubrics compare with the best free baseline."""
+        above = "; ".join(f"{ref} {wording.estimate(gain)}" for ref, gain in self.gains.items())
+        reached = wording.estimate(self.best_auroc)
+        return f"The best free baseline, {self.best}, has an AUROC of {reached}; above it: {above}."
 
 
-def _levels(results: Sequence[Result]) -> tuple[Block, ...]:
-    several = len({result.aspect for result in results}) > 1
-    levels = tuple(_level(*block, several=several) for block in wording.blocks(results))
-    return levels or (Paragraph("Nothing was evaluated."),)
+def _verdicts(
+    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
+) -> Iterator[EvaluatedVerdicts]:
+    """Yield how the verdicts on each aspect agree with people's; nothing for aspects without verdicts."""
+    for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
+        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
+        texts = [text.example for text in _texts(chosen[0], scored, examples)]
+        groups, labels = [text.group for text in texts], np.array([text.scores[aspect] for text in texts], dtype=float)
+        own = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
+        free = {wording.evaluator_parts(each.name)[0]: each.scores for each in baseline_evaluators(texts, own)}
+        reached = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free.items()}
+        best = max(reached, key=lambda name: reached[name].value or 0.0)
+        found, gains, names = [], {}, ("", "")
+        for version in chosen:
+            rubric, scores = version.rubric, rubric_scores(_texts(version, scored, examples))
+            if rubric.threshold is None or rubric.scores_on.names is None:
+                continue
+            names = rubric.scores_on.names
+            decided = verdicts_of(scores, rubric.threshold)
+            found.append(verdict_agreement(version.ref, scores, decided, labels, groups))
+            gains[version.ref] = verdict_statistic("AUROC", [scores, free[best]], labels, groups)
+        if not found:
+            continue
+        if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in texts], groups):
+            found.append(raters)
+        basis = {"aspect": aspect, "level": "dataset", "n": sum(found[0].cells), "groups": len(set(groups))}
+        yield EvaluatedVerdicts(aspect, names, found, gains, best, reached[best], basis)
+
+
+def _free_last(results: Sequence[Result]) -> list[tuple[bool, list[Result]]]:
+    """Return the results of rubrics and those of free baselines, without empty parts."""
+    parts = [
+        (free, [each for each in results if wording.is_baseline(each.evaluator) == free]) for free in (False, True)
+    ]
+    return [part for part in parts if part[1]]
+
+
+def _notes(results: Sequence[Result]) -> Iterator[str]:
+    """Yield what limits the correlations of a level, and what they rest on."""
+    ceiling = results[0].ceiling
+    if ceiling and ceiling.value is not None:
+        reached = wording.estimate(ceiling)
+        yield f"As the raters differ, a perfect judge would reach a Pearson correlation of {reached}."
+    found = [result for result in results if result.soft_pairwise is not None]
+    shown_pairs = [
+        f"{wording.evaluator_parts(each.evaluator)[0]} {wording.figure(each.soft_pairwise)}" for each in found
+    ]
+    if shown_pairs:
+        yield f"Soft pairwise accuracy: {listed(shown_pairs)}."
+    yield from (*wording.bases(results), *wording.remarks(results))
 
 
 def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[JudgedText]:
@@ -194,186 +633,48 @@ def _summary(
     return summarize(aspect, chosen, [result for result in results if result.aspect == aspect], texts, baselines)
 
 
-def _summaries(summaries: Mapping[str, EvaluationSummary | None]) -> Iterator[Block]:
-    for aspect, summary in summaries.items():
-        blocks = tuple(_summary_blocks(aspect, summary))
-        yield Section(quoted(aspect), blocks) if len(summaries) > 1 else Stack(blocks)
-
-
-def _summary_blocks(aspect: str, summary: EvaluationSummary | None) -> Iterator[Block]:
-    if summary is None:
-        yield Paragraph(
-            (
-                "No correlation with the labels of ",
-                quoted(aspect),
-                " is defined on these texts: too few of them are scored, or the scores do not differ.",
-            ),
-            "lead",
-        )
-        return
-    first, *others = sentences(summary)
-    yield Paragraph(first, "lead")
-    yield from paragraphs(others)
-    yield Paragraph("In brackets, 95 % intervals.", "quiet")
-    if summary.comparisons:
-        yield Details("Paired differences", (_comparisons(summary),))
-
-
-def _comparisons(summary: EvaluationSummary) -> Table:
-    rows = []
-    for ref, each in summary.comparisons:
-        other = wording.evaluator_parts(each.other.evaluator)[0]
-        basis = Basis(other, summary.aspect, summary.level, each.n, each.groups)
-        p = "" if each.p is None else f"{each.p:.3f}"
-        rows.append(Row((quoted(ref), quoted(other), Figure(each.difference), p, each.verdict), basis=basis))
-    return table(
-        ("", COMPARED_WITH, "Spearman", "permutation p", "verdict"), rows, numeric=("Spearman", "permutation p")
-    )
-
-
-def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool) -> Section:
-    title = wording.LEVELS[level].capitalize()
-    return Section(
-        (quoted(f"{aspect}: "), title) if several else title,
-        (
-            _coefficients(results),
-            *_pairs(results),
-            *paragraphs(
-                (*_ceiling(results), *_soft_pairs(results), *wording.bases(results), *wording.remarks(results)), "quiet"
-            ),
-        ),
-        wording.LEVEL_NOTES[level],
-    )
-
-
-def _ceiling(results: Sequence[Result]) -> Iterator[str]:
-    ceiling = results[0].ceiling
-    if ceiling and ceiling.value is not None:
-        yield f"As the raters differ, a perfect judge would reach a Pearson correlation of {wording.estimate(ceiling)}."
-
-
-def _soft_pairs(results: Sequence[Result]) -> Iterator[str]:
-    found = [result for result in results if result.soft_pairwise is not None]
-    shown = [f"{wording.evaluator_parts(each.evaluator)[0]} {wording.figure(each.soft_pairwise)}" for each in found]
-    if shown:
-        yield f"Soft pairwise accuracy: {listed(shown)}."
-
-
-def _coefficients(results: Sequence[Result]) -> Table:
-    axis = charts.correlation_axis(result.agreement.spearman for result in results)
-    rows: list[Row | str] = []
-    for result in results:
-        baseline = wording.is_baseline(result.evaluator)
-        if baseline and FREE_BASELINES not in rows:
-            rows.append(FREE_BASELINES)
-        name, _ = wording.evaluator_parts(result.evaluator)
-        drawing = Drawing(charts.whisker(axis, result.agreement.spearman, baseline=baseline))
-        figures = (Figure(getattr(result.agreement, coefficient)) for coefficient in COEFFICIENTS)
-        rows.append(Row((quoted(name), drawing, *figures), "baseline" if baseline else "", _basis(result)))
-    numeric = [coefficient.title() for coefficient in COEFFICIENTS]
-    caption = "Spearman: filled dots are rubrics, hollow diamonds free baselines; lines are 95 % intervals."
-    return table(
-        ("", "", *numeric),
-        rows,
-        numeric=numeric,
-        caption=caption,
-        ticks=charts.tick_row(axis),
-    )
-
-
-def _pairs(results: Sequence[Result]) -> Iterator[Block]:
-    """Yield how many pairs of a group's texts each evaluator orders as people do."""
-    found = [(result, result.pairwise) for result in results if result.pairwise and result.pairwise.pairs]
-    if not found:
-        return
-    columns = ("accuracy", "optimistic", "tie up to")
-    rows = []
-    for result, pairs in found:
-        numbers = (wording.figure(pairs.optimistic), f"{pairs.threshold:.3g}")
-        name, _ = wording.evaluator_parts(result.evaluator)
-        basis = Basis(aspect=result.aspect, level="group", n=result.agreement.n, groups=pairs.groups)
-        rows.append(Row((quoted(name), Figure(pairs.held_out), *numbers), basis=basis))
-    caption = (
-        "Share of pairs within groups that have the order of the labels, or are tied as they are. Scores that differ "
-        "by at most a threshold are a tie. It is chosen on the other groups; for the optimistic figure, on the same."
-    )
-    yield Section("Pairwise accuracy", (table(("", *columns), rows, numeric=columns), Paragraph(caption, "quiet")))
-
-
-def _basis(result: Result) -> Basis:
-    found = result.agreement
-    return Basis(aspect=result.aspect, level=found.level, n=found.n, groups=found.groups)
-
-
-def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> Section:
+def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> dict[str, Any]:
     """Return what the page shows of one rubric; its criteria in full are on the page of `rubriclab report`."""
-    learned = Section("When it was learned", outcome(version), "not on the texts of this page")
-    blocks: list[Block] = [versions.definition(version.rubric), learned]
+    scale = version.rubric.scores_on
     pairs = [(text.human, text.score.score) for text in texts if text.score.score is not None]
-    if pairs and not version.rubric.scores_on.names:
-        caption = (
-            "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken "
-            "line both scores are equal."
-        )
-        plot = Plot(caption, charts.scatter(pairs, version.rubric.scores_on, "rubric score"))
-        blocks.append(Section("Score by score", (plot,), page_only=True))
+    criteria: list[CriterionRow] = []
+    whole: list[Interval] = []
     if summary:
-        blocks += _criteria(version, texts, summary)
-    blocks += _disagreements(version, texts)
-    blocks.append(Section("Unscored texts", tuple(_unscored(texts))))
-    judges = [text.score.judge for text in texts] or ["no judge"]
-    blocks.append(Section("Provenance", (versions.facts(version, judges),)))
-    title = line(quoted(version.ref), *(quoted(tag, "tag") for tag in version.tags))
-    return Section(title, tuple(blocks), name=f"rubric-{number}", page_only=True)
+        constant = summary.evaluators[0].result.agreement.constant
+        criteria = criterion_agreements(version.rubric, texts, summary.level, constant)
+        whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
+        if scale.names:
+            groups = [text.example.group for text in texts]
+            whole = [verdict_statistic("AUROC", [rubric_scores(texts)], human_scores(texts), groups)]
+    recorded = [(_recorded(text), text.score.criteria) for text in texts]
+    differing = sorted(
+        (each for each in recorded if rubrics.distance(each[0])),
+        key=lambda each: (-rubrics.distance(each[0]), each[0].id),
+    )
+    by_id = {criterion.id: criterion for criterion in version.rubric.criteria}
+    return {
+        "version": version,
+        "texts": texts,
+        "pairs": [] if scale.names else pairs,
+        "criteria": criteria,
+        "whole": whole,
+        "level": summary.level if summary else "",
+        "terms": describe.terms(version.rubric),
+        "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
+        "furthest": [
+            (text, [_answer(part, by_id.get(part.id)) for part in parts]) for text, parts in differing[:MAX_TEXTS]
+        ],
+        "unscored": [text for text in texts if text.score.score is None],
+        "judges": [text.score.judge for text in texts] or ["no judge"],
+    }
 
 
-def _criteria(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary) -> Iterator[Section]:
-    """Yield the weight of each criterion and how far it agrees with people by itself, beside the rubric."""
-    constant = summary.evaluators[0].result.agreement.constant
-    rows = criterion_agreements(version.rubric, texts, summary.level, constant)
-    if len(rows) < 2:
-        return
-    of_verdicts = version.rubric.scores_on.names is not None
-    whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
-    if of_verdicts:
-        groups = [text.example.group for text in texts]
-        whole = [verdict_statistic("AUROC", [rubric_scores(texts)], human_scores(texts), groups)]
-    axis = charts.correlation_axis([*(row.agreement for row in rows), *whole])
-    terms = describe.terms(version.rubric)
-    shown = [_criterion(axis, row, terms.get(row.id)) for row in rows]
-    shown += [Row(("the rubric", Drawing(charts.bar(axis, each, total=True)), Figure(each)), "total") for each in whole]
-    name, level = ("AUROC", "dataset") if of_verdicts else ("Spearman", summary.level)
-    drawn = table(("", "", name), shown, numeric=(name,), ticks=charts.tick_row(axis))
-    note = f"{wording.LEVELS[level]}, with 95 % intervals"
-    yield Section("Criterion by criterion", (drawn,), note, page_only=True)
-
-
-def _criterion(axis: charts.Axis, row: CriterionRow, term: Term | None) -> Row:
+def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
     title = describe.title(row.criterion, TITLE) if row.criterion else wording.excerpt(row.id, TITLE)
-    remarks = [row.id, f"weight {describe.percent(term.weight)}" if term else ""]
+    remarks = [row.id, f"weight {describe.percent(terms[row.id].weight)}" if row.id in terms else ""]
     remarks += [f"{row.inapplicable} n/a" if row.inapplicable else ""]
     remarks += [f"{count(row.unscored, 'text')} unscored" if row.unscored else ""]
-    name = line(quoted(title), quoted(", ".join(filter(None, remarks)), "quiet"))
-    return Row((name, Drawing(charts.bar(axis, row.agreement, total=False)), Figure(row.agreement)))
-
-
-def _disagreements(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:
-    pairs = [(_recorded(text), text.score.criteria) for text in texts]
-    differing = [pair for pair in pairs if distance(pair[0])]
-    shown = sorted(differing, key=lambda pair: (-distance(pair[0]), pair[0].id))[:MOST_SHOWN]
-    if not shown:
-        return
-    about = (
-        f"Scores furthest from the labels, in points of the scale from {version.rubric.scores_on.describe()}. Hollow "
-        "is the label, filled is the rubric with its interval."
-    )
-    criteria = {criterion.id: criterion for criterion in version.rubric.criteria}
-    axis = score_axis_of(version, [text for text, _ in pairs])
-    cards = (
-        text_card(axis, version.rubric.scores_on, text, [_answer(part, criteria.get(part.id)) for part in parts])
-        for text, parts in shown
-    )
-    yield Section("Largest disagreements with people", (Paragraph(about), *cards), page_only=True)
+    return line(q(title), q(", ".join(filter(None, remarks)), "quiet"))
 
 
 def _recorded(text: JudgedText) -> RecordedText:
@@ -390,29 +691,17 @@ def _recorded(text: JudgedText) -> RecordedText:
     )
 
 
-def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Words, Words, Stack]:
-    title = quoted(describe.title(criterion, TITLE)) if criterion else ""
-    name = line(quoted(part.id, "id" if criterion else ""), title)
-    added = quiet(f"added {part.contribution:+.2f}") if part.contribution is not None else ""
-    answer = line(describe.answered(part, criterion, whole=not part.units), added)
+def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Markup, Markup, Markup]:
+    """Return a criterion, its rating of a text, and the reason with those of single units."""
+    title = q(describe.title(criterion, TITLE)) if criterion else ""
+    added = f"added {part.contribution:+.2f}" if part.contribution is not None else ""
+    answer = line(describe.answered(part, criterion, whole=not part.units), quiet(added))
     failing_first = sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value)
-    return name, answer, Stack((Paragraph(quoted(part.reason)), *map(_unit, failing_first)))
+    reasons = Markup().join(Markup("<p>{}</p>").format(each) for each in (q(part.reason), *map(_unit, failing_first)))
+    return line(q(part.id, "id" if criterion else ""), title), answer, reasons
 
 
-def _unit(unit: UnitVerdict) -> Paragraph:
+def _unit(unit: UnitVerdict) -> Markup:
     support = f"(by: {'; '.join(unit.support)})" if unit.support else ""
-    text = quoted(f"“{wording.excerpt(unit.unit)}”")
-    return Paragraph(line(describe.verdict(unit), text, quoted(unit.reason, "quiet"), quoted(support, "quiet")))
-
-
-def _unscored(texts: Sequence[JudgedText]) -> Iterator[Block]:
-    missing = [text for text in texts if text.score.score is None]
-    if not missing:
-        yield Paragraph(f"All {count(len(texts), 'text')} have a score.")
-        return
-    number = f"{count(len(missing), 'text')} of {len(texts)} without a score"
-    yield Paragraph(f"{number}; every figure leaves them out.", "quiet")
-    rows = [(quoted(text.example.id), quoted(text.score.unscored or "")) for text in missing[:MOST_UNSCORED]]
-    yield table(("text", "why"), rows)
-    if (more := len(missing) - MOST_UNSCORED) > 0:
-        yield Paragraph(f"And {more} more.", "quiet")
+    text = q(f"“{wording.excerpt(unit.unit)}”")
+    return line(describe.verdict(unit), text, q(unit.reason, "quiet"), q(support, "quiet"))

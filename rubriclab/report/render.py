@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +30,7 @@ from xml.etree.ElementTree import Element, fromstring
 from markupsafe import Markup, escape
 
 from rubriclab.errors import UserError
-from rubriclab.models.characters import one_line, plain
+from rubriclab.models.characters import asked_at, count, listed, one_line, plain
 from rubriclab.models.text import format_score
 from rubriclab.report.wording import cut, figure, interval, lines
 from rubriclab.stats.intervals import Interval
@@ -159,6 +159,21 @@ def part(template: str, **data: Any) -> Markup:
     return Markup(_environment().get_template(f"{template}.html").render(data))
 
 
+def lines_view(lines: Callable[[], Iterable[str]]) -> View:
+    """Return a view of lines of ours."""
+    return view("lines", lines=lines())
+
+
+def quoted_lines_view(lines: Callable[[], Iterable[str]]) -> View:
+    """Return a view of lines that hold a user's words."""
+    return view("lines", lines=map(q, lines()))
+
+
+def macro(name: str, *args: Any, **options: Any) -> Markup:
+    """Return what a macro of `parts.html` shows."""
+    return Markup(getattr(_environment().get_template("parts.html").module, name)(*args, **options))
+
+
 def data_frame(rows: Iterable[dict[str, Any]]) -> Any:
     """Return rows as a pandas data frame.
 
@@ -194,7 +209,7 @@ def _parse(html: Markup) -> Element:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from rubriclab.report import charts, describe, verdicts, wording
+    from rubriclab.report import charts, describe, rubrics, verdicts, wording
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -205,11 +220,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"q": q, "prose": prose}
-    environment.globals |= vars(wording) | {"Interval": Interval, "rounded": describe.rounded, "show": format_score}
-    environment.globals |= {
-        each.__name__: each for each in (badge, facts, head, number, one_line, p_value, row, signed)
+    environment.globals |= vars(wording) | {
+        "Interval": Interval,
+        "rounded": describe.rounded,
+        "format_score": format_score,
     }
-    environment.globals |= {"charts": charts, "describe": describe, "verdicts": verdicts}
+    functions = (asked_at, badge, count, facts, head, line, listed, number, one_line, p_value, row, shown, signed)
+    environment.globals |= {each.__name__: each for each in (*functions, signed)}
+    environment.globals |= {"charts": charts, "describe": describe, "rubrics": rubrics, "verdicts": verdicts}
     return environment
 
 
@@ -231,6 +249,16 @@ def q(value: object, style: str = "") -> Markup:
     if not words:
         return Markup()
     return Markup('<bdi class="{}">{}</bdi>' if style else "<bdi>{1}</bdi>").format(style, words)
+
+
+def quiet(words: str) -> Markup:
+    """Return a remark of ours; nothing for an empty one."""
+    return Markup('<span class="quiet">{}</span>').format(shown(words)) if words else Markup()
+
+
+def line(*parts: str) -> Markup:
+    """Return the parts that are not empty as one line, two spaces apart."""
+    return Markup("  ").join(Markup("{}").format(shown(each)) for each in parts if each)
 
 
 def prose(text: str) -> Markup:
@@ -258,10 +286,11 @@ def badge(words: str, tone: str, remark: str = "") -> Markup:
     return Markup('<p class="badge"><strong class="{}">{}</strong> {}</p>').format(tone, words, q(remark))
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> Markup:
-    """Return names with what they stand for, from outside unless it is marked up."""
+def facts(pairs: Iterable[tuple[str, str]], show_value: Callable[[str], object] | None = None) -> Markup:
+    """Return names with what they stand for: from outside if it is not marked up, or ours by `shown`."""
+    show_value = show_value or (lambda value: value if isinstance(value, Markup) else q(value))
     form = Markup("<div><dt>{}</dt><dd>{}</dd></div>")
-    rows = (form.format(shown(name), value if isinstance(value, Markup) else q(value)) for name, value in pairs)
+    rows = (form.format(shown(name), show_value(value)) for name, value in pairs)
     return Markup('<dl class="facts">{}</dl>').format(Markup().join(rows))
 
 

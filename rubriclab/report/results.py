@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from markupsafe import Markup
+from pydantic import JsonValue
 
 from rubriclab.learning.paired_scores import AnchorLook, Comparison
+from rubriclab.models.base import canonical
 from rubriclab.models.characters import asked_at, count
 from rubriclab.models.text import format_score
 from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import describe, wording
-from rubriclab.report.conclusion import badge_of, more_labels, verdict, verdict_line
-from rubriclab.report.edit import edited_sentence
-from rubriclab.report.html import blocks_html, words as marked_up
 from rubriclab.report.render import View, q, view
-from rubriclab.report.verdicts import errors_words, recorded_agreement
+from rubriclab.report.rubrics import (
+    HELD_OUT_BY,
+    badge_of,
+    change_in_agreement,
+    edited_sentence,
+    more_labels,
+    verdict,
+    verdict_line,
+    version_origin,
+)
+from rubriclab.report.verdicts import OPTIMISTIC, errors_words, recorded_agreement
 from rubriclab.report.wording import byte_count, estimate, figure
 from rubriclab.stats.intervals import MIN_GROUPS
 
@@ -29,10 +40,12 @@ if TYPE_CHECKING:
     from rubriclab.learning.rewriting import SentenceEdit
     from rubriclab.methods.sources import Finding
     from rubriclab.models.judgment import Consistency, RaterAgreement
-    from rubriclab.models.rubric import Rubric
+    from rubriclab.models.rubric import FieldChange, Rubric
     from rubriclab.models.version import Action, Effort, Version
     from rubriclab.ops.check import CheckResult
     from rubriclab.ops.compare import SystemRanking
+    from rubriclab.ops.edit import EditResult
+    from rubriclab.ops.edits import EditEffect
     from rubriclab.ops.evaluate import InterraterAgreement, Reliability
     from rubriclab.ops.improve import Improvement, RevisionSummary
     from rubriclab.ops.label import LabelPlan, LabelResult, SelectedText, UnusualRating
@@ -40,6 +53,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.scores import ScoreDistribution, Scores
     from rubriclab.ops.transfer import ActionEvaluation, Transfer
     from rubriclab.ops.versions import PruneResult, StoreSize, VacuumResult, VerifyResult
+    from rubriclab.store.diff import VersionDiff
     from rubriclab.store.store import Problem
 
 # Comparisons.
@@ -81,7 +95,7 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
         found=comparison,
         version=version,
         sentence=change_sentence(comparison),
-        verdict=blocks_html(verdict_line(version) if version else ()),
+        verdict=verdict_line(version) if version else "",
         limit=limit_badge,
         intervals=intervals,
         changed=changed,
@@ -155,7 +169,7 @@ def ranking_view(ranking: SystemRanking, version: Version | None = None) -> View
     return view(
         "ranking",
         found=ranking,
-        verdict=blocks_html(verdict_line(version) if version else ()),
+        verdict=verdict_line(version) if version else "",
         intervals=intervals,
         ties=lambda system: ", ".join(map(str, sorted(ranks[tie] for tie in system.ties))),
     )
@@ -465,7 +479,7 @@ def _facts(version: Version) -> Iterator[tuple[str, str]]:
         if edited := edited_sentence(version):
             yield "edit", edited
     if version.imported:
-        yield "origin", marked_up(describe.version_origin(version))
+        yield "origin", version_origin(version)
     yield "parent", version.parent or "none"
     yield "digest", wording.short_digest(version.digest)
 
@@ -611,3 +625,111 @@ def _bars(counts: Sequence[int]) -> str:
     """Return a histogram as one character a bin; an empty bin is a dot."""
     highest = max(1, *counts)
     return "".join(BLOCKS[round(number / highest * (len(BLOCKS) - 1))] if number else "." for number in counts)
+
+
+# Edits of a rubric, and two versions beside each other.
+
+
+def edit_view(result: EditResult) -> View:
+    """Return the effect of an edit, and the version that was saved."""
+    return view("edit", found=result, verdict=edit_verdict(result.effect))
+
+
+def edit_effect(result: EditResult) -> Markup:
+    """Return the effect of an edit beside the weights of the parent's criteria."""
+    return view("edit_effect", found=result).body()
+
+
+def edit_verdict(effect: EditEffect) -> str:
+    """Return the difference in one sentence."""
+    return change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)
+
+
+STATISTICS = {
+    "heldout_auroc": "AUROC, held out",
+    "heldout_brier": "Brier score, held out",
+    "heldout_pearson": "Pearson, held out",
+    "heldout_spearman": "Spearman, held out",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "kendall": "Kendall",
+    "reselected": "Spearman, cross-validated",
+}
+FITTED = ("spearman", "pearson", "kendall")
+# Lines shown around those of a text that changed, and characters of a text that has no other side.
+CONTEXT, EXCERPT = 1, 300
+
+
+def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:
+    """Return what changed: fields, training agreement, criteria (added, removed, reworded) and training texts.
+
+    Args:
+        with_effect: whether to begin with the title and the effect of an edit.
+    """
+    marks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}
+    marks |= dict.fromkeys(FITTED, ", fitted" if difference.optimistic else "")
+    agreement = [
+        (STATISTICS[change.statistic] + marks.get(change.statistic, ""), change)
+        for change in difference.agreement
+        if change.before != change.after or change.statistic.startswith("heldout")
+    ]
+    return view(
+        "difference",
+        found=difference,
+        with_effect=with_effect,
+        effect=paired_effect(difference),
+        agreement=agreement,
+        procedures=list(_procedures(difference)),
+        sides=_sides,
+        value=_value,
+    )
+
+
+def paired_effect(difference: VersionDiff) -> str:
+    """Return the paired effect of an edit on agreement, with which a difference begins; empty without an edit."""
+    edit = difference.edit
+    if edit is None or edit.difference.value is None:
+        return ""
+    return change_in_agreement(edit.statistic, edit.difference, edit.folds, edit.labels)
+
+
+def _procedures(difference: VersionDiff) -> Iterator[str]:
+    """Yield how the held-out figures were measured, which cannot be compared if that differs."""
+    if not any(change.statistic.startswith("heldout") for change in difference.agreement):
+        return
+    before, after = (HELD_OUT_BY[made] for made in difference.held_out_by)
+    if before != after:
+        sides = f"{difference.before}: {before}; {difference.after}: {after}"
+        yield f"The held-out figures are not comparable. {sides}."
+    elif after != HELD_OUT_BY["learning"]:
+        yield f"The held-out figures of both versions are measured {after}."
+
+
+def _sides(change: FieldChange) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a field that changed, each with its sign; none for a remark."""
+    before, after = change.before, change.after
+    if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
+        old, new = (wording.lines(wording.cut(side)) for side in (before, after))
+        # Two lines for the files' names, and one for where the first change is.
+        changed = list(islice(difflib.unified_diff(old, new, n=CONTEXT, lineterm=""), 3, None))
+        if not changed:
+            yield "", "white space only"
+        for changed_line in changed:
+            sign, words = changed_line[0], changed_line[1:]
+            if sign == "@":
+                yield "", "…"
+            elif words or sign.strip():
+                yield sign, words
+        return
+    if before is not None:
+        yield "-", wording.excerpt(_value(before), EXCERPT) if after is None else _value(before)
+    if after is not None:
+        yield "+", wording.excerpt(_value(after), EXCERPT) if before is None else _value(after)
+
+
+def _value(value: JsonValue) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, str):
+        return wording.short_digest(value) if value.startswith("sha256:") else value
+    return canonical(value)

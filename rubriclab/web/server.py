@@ -33,7 +33,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import plain
 from rubriclab.report.describe import rounded
-from rubriclab.report.html import STYLE, inline, typeset
+from rubriclab.report.render import STYLE, inline, typeset
 from rubriclab.report.wording import excerpt
 
 LOOPBACK = "127.0.0.1"

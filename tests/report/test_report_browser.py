@@ -17,7 +17,7 @@ from joint_samples import hostile_joint, joint_record, joint_version
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
 
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.report.training import evidence_view, training_report
+from rubriclab.report.rubrics import evidence_view, training_report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 TRACKER = "tracker.example"

@@ -12,7 +12,7 @@ from joint_samples import joint_record, joint_version
 from pages import Page
 from report_samples import version
 
-from rubriclab.report.recorded import matrix_rows
+from rubriclab.report.rubrics import matrix_rows
 from rubriclab.store.store import open_store
 
 

@@ -9,8 +9,8 @@ from joint_samples import against_direct, joint_trust, joint_version
 from report_samples import version, words_of
 
 from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Version
-from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_banner, verdict
-from rubriclab.report.model import View
+from rubriclab.report.render import View, macro
+from rubriclab.report.rubrics import actions, verdict
 from rubriclab.stats.intervals import Interval
 
 
@@ -22,7 +22,7 @@ def decided(outcome: Any, judge: str = "gpt-4o-mini", **fields: Any) -> Version:
 
 
 def shown(one: Version) -> str:
-    return words_of(View("", conclusion(one)), 200)
+    return words_of(View(macro("conclusion", one)), 200)
 
 
 def steps(one: Version) -> str:
@@ -37,7 +37,7 @@ def test_the_sentence_names_the_baseline_with_its_agreement_and_the_ceiling() ->
 
 
 def test_commands_are_shown_as_code_in_pages_and_markdown() -> None:
-    view = View("", conclusion(decided("better")))
+    view = View(macro("conclusion", decided("better")))
     page = view.page()
     assert "`" not in page.partition("<main>")[2]
     assert "<code>rubriclab score TEXTS --rubric news@3</code>" in page
@@ -63,10 +63,10 @@ def test_too_few_groups_asks_for_groups_instead_of_labels() -> None:
 
 def test_the_offline_judge_is_said_to_be_none_and_a_language_model_is_the_first_step() -> None:
     offline = decided("not better", judge="embedded")
-    assert [banner.words for banner in offline_banner(offline)] == [OFFLINE]
+    assert "Offline judge: the criteria were rated by text features" in macro("offline_banner", offline)
     assert steps(offline).startswith("Use a language model: `rubriclab learn … --judge MODEL`.")
     assert "embedded (offline, no language model)" in shown(offline)
-    assert offline_banner(decided("not better")) == ()
+    assert not macro("offline_banner", decided("not better")).strip()
     assert "Score with the baseline instead" in steps(decided("not better"))
 
 

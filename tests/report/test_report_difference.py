@@ -16,7 +16,7 @@ from report_samples import criterion, interval, printed, version, words_of
 
 from rubriclab.models.rubric import Part
 from rubriclab.models.version import EditOrigin, GateVerdict, Version
-from rubriclab.report.difference import difference_view
+from rubriclab.report.results import difference_view
 from rubriclab.store.diff import compare
 
 

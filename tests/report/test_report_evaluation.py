@@ -14,7 +14,7 @@ from report_samples import examples, results_of, scores_of, version
 from rubriclab.models.text import Aspect, Example
 from rubriclab.models.version import Version
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.report.training import training_report
+from rubriclab.report.rubrics import training_report
 
 
 def report() -> str:

@@ -7,18 +7,19 @@ import io
 import re
 
 import pytest
+from markupsafe import Markup
 
-from rubriclab.report.model import Badge, Basis, Bullets, Figure, Paragraph, Row, Section, View, quoted, table
+from rubriclab.report.render import View, badge, head, q, row
 from rubriclab.stats.intervals import Interval
 
 HOSTILE = "| <script>alert(1)</script> *x* `y` \\input{a} & % $ # _ ^ ~"
 
 
 def view(name: str = "rubric") -> View:
-    rows: list[Row | str] = [Row((quoted(name), Figure(Interval(0.5, 0.4, 0.6)), "12")), "baselines:"]
-    shown = table(("", "Pearson", "n"), rows, numeric=("Pearson", "n"))
-    blocks = (Badge("better", "good", "than word count"), Paragraph("A sentence."), Section("Agreement", (shown,)))
-    return View("Results", (*blocks, Bullets(("First.",))))
+    rows = row(q(name), Interval(0.5, 0.4, 0.6), "12") + row("baselines:", kind="title")
+    html = """<h1>Results</h1>{}<p>A sentence.</p><section><h2>Agreement</h2><table>{}{}</table></section>
+        <ul><li>First.</li></ul>"""
+    return View(Markup(html).format(badge("better", "good", "than word count"), head("", "+Pearson", "+n"), rows))
 
 
 def test_markdown_has_headings_sentences_and_tables() -> None:
@@ -41,15 +42,16 @@ def test_markdown_has_headings_sentences_and_tables() -> None:
 
 
 def test_csv_has_counts_as_numbers() -> None:
-    shown = view_of(Row((quoted("a-1"), Figure(Interval(-0.5, -0.75, -0.25)), "1,234")))
+    html = Markup("<h1>Results</h1><table>{}{}</table>")
+    shown = View(html.format(head("", "+Pearson", "+n"), row(q("a-1"), Interval(-0.5, -0.75, -0.25), "1,234")))
     assert "Results,a-1,,,,,,n,1234,,," in shown.csv()
 
 
 def test_csv_states_what_figures_rest_on() -> None:
-    basis = Basis("-repeated_words", "coherence", "group", 24, 6)
-    row = Row((quoted("a"), quoted("-repeated_words"), Figure(Interval(0.5, 0.4, 0.6))), basis=basis)
-    columns = ("", "compared with", "Spearman")
-    shown = View("Results", (table(columns, [row], numeric=("Spearman",)),))
+    basis = {"compared_with": "-repeated_words", "aspect": "coherence", "level": "group", "n": 24, "groups": 6}
+    cells = row(q("a"), q("-repeated_words"), Interval(0.5, 0.4, 0.6), **basis)
+    html = Markup("<h1>Results</h1><table>{}{}</table>").format(head("", "compared with", "+Spearman"), cells)
+    shown = View(html)
     (found,) = csv.DictReader(io.StringIO(shown.csv()))
     rests_on = {"compared_with": "'-repeated_words", "aspect": "coherence", "level": "group", "n": "24", "groups": "6"}
     assert found == {
@@ -71,10 +73,6 @@ def test_a_data_frame_has_the_rows_of_csv_as_numbers() -> None:
     assert list(frame.columns) == list(written.columns)
     assert frame[["row", "column", "value", "low", "high"]].iloc[0].tolist() == ["rubric", "Pearson", 0.5, 0.4, 0.6]
     assert len(frame) == len(written) == 2
-
-
-def view_of(row: Row) -> View:
-    return View("Results", (table(("", "Pearson", "n"), [row], numeric=("Pearson", "n")),))
 
 
 def test_hostile_names_are_escaped_in_every_form() -> None:

@@ -10,15 +10,15 @@ from itertools import pairwise
 import pytest
 from joint_samples import hostile_joint, joint_record, joint_version
 from kinds_samples import hostile_kinds
+from markupsafe import Markup
 from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
 from view_samples import USUAL_VIEWS, hostile_views
 
 from rubriclab.models.text import Example
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.report.html import typeset
-from rubriclab.report.model import Figure, Paragraph, View, quoted, table
-from rubriclab.report.training import training_report
+from rubriclab.report.render import View, head, q, row, typeset
+from rubriclab.report.rubrics import training_report
 from rubriclab.stats.intervals import Interval
 
 # What a page shows in place of the hostile words.
@@ -135,6 +135,7 @@ def test_what_shows_itself_shows_the_same_as_its_view() -> None:
 
 def test_our_own_figures_have_true_minus_signs_and_words_from_outside_keep_theirs() -> None:
     assert typeset("news-1@2 reaches -0.10 [-0.2, 0.3]") == "news-1@2 reaches −0.10 [−0.2, 0.3]"
-    row = (quoted("-1 degree"), Figure(Interval(-0.5)), "-2")
-    page = Page(View("", (table(("", "a", "b"), [row], numeric=("a", "b")), Paragraph(quoted("at -3"))))._repr_html_())
+    cells = row(q("-1 degree"), Interval(-0.5), "-2")
+    html = Markup("<table>{}{}</table><p>{}</p>").format(head("", "+a", "+b"), cells, q("at -3"))
+    page = Page(View(html)._repr_html_())
     assert "-1 degree −0.50 −2 at -3" in page.reading

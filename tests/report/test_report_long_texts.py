@@ -7,9 +7,8 @@ import time
 from report_samples import version
 
 from rubriclab.models.version import Version
-from rubriclab.report.difference import difference_view
-from rubriclab.report.results import log_view, names_view
-from rubriclab.report.training import evidence_view, training_report
+from rubriclab.report.results import difference_view, log_view, names_view
+from rubriclab.report.rubrics import evidence_view, training_report
 from rubriclab.report.wording import LONGEST_SHOWN
 from rubriclab.store import compare
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from joint_samples import joint_record
 
-from rubriclab.report.recorded import matrix_rows
+from rubriclab.report.rubrics import matrix_rows
 
 
 def test_there_is_a_row_for_each_text_and_criterion() -> None:

@@ -11,8 +11,7 @@ from joint_samples import joint_record, joint_version
 from pages import Page
 from report_samples import words_of
 
-from rubriclab.report.conclusion import verdict
-from rubriclab.report.training import learned_view, overview
+from rubriclab.report.rubrics import learned_view, overview, verdict
 from rubriclab.report.wording import estimate
 from rubriclab.store.store import open_store
 from rubriclab.web.studio.pages import summary
@@ -34,7 +33,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     assert studio.agreement
     asked = (("list",), ("log", "news"), ("show", "news"), ("show", "news", "--evidence"), ("gate", "news"))
     printed = {" ".join(arguments): " ".join(commands(*arguments).out.split()) for arguments in asked}
-    row = (studio.verdict, studio.comparisons, estimate(studio.agreement.estimate), studio.errors)
+    row = (studio.verdict, studio.comparisons, estimate(studio.agreement), studio.errors)
     return printed | {
         "learn": words_of(learned_view(one), 200),
         "report": Page(commands("report", "news").out).reading.replace("−", "-"),

@@ -13,8 +13,13 @@ from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.text import Example
 from rubriclab.models.version import Version
 from rubriclab.ops.evaluate import Evaluator, baseline_evaluators
-from rubriclab.report.summary import EvaluationSummary, sentences, summarize
-from rubriclab.report.texts import criterion_agreements, judged_texts
+from rubriclab.report.evaluation import (
+    EvaluationSummary,
+    criterion_agreements,
+    judged_texts,
+    summarize,
+    summary_sentences,
+)
 from rubriclab.stats import agreement
 
 Rate = Callable[[int, Example], float | None]
@@ -61,7 +66,7 @@ def _baselines(versions: Sequence[Version], texts: Sequence[Example]) -> list[Ev
 def words(found: EvaluationSummary | None) -> str:
     """Return the sentences of a summary as one text."""
     assert found
-    return " ".join(sentences(found))
+    return " ".join(summary_sentences(found))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 from kinds_samples import explained
+from markupsafe import Markup
 from report_samples import printed
 from rich.cells import cell_len
 from rich.console import Console
@@ -18,9 +19,9 @@ from view_samples import USUAL_VIEWS, hostile_views
 
 import rubriclab
 from rubriclab.models.characters import is_blank
-from rubriclab.report.model import Details, Figure, Paragraph, View, quoted, table
+from rubriclab.report.render import View, head, q, row
 from rubriclab.report.results import problems_view
-from rubriclab.report.version import version_view
+from rubriclab.report.rubrics import version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import Problem
 
@@ -87,15 +88,15 @@ def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_digit_of_a_figure_is_cut_off(width: int) -> None:
-    row = (quoted("a-rubric-with-a-long-name@12"), Figure(WIDE), Figure(WIDE), Figure(WIDE))
-    text = printed(View((), (table(("", "a", "b", "c"), [row], numeric=("a", "b", "c")),)), width)
+    cells = row(q("a-rubric-with-a-long-name@12"), WIDE, WIDE, WIDE)
+    text = printed(View(Markup("<table>{}{}</table>").format(head("", "+a", "+b", "+c"), cells)), width)
     assert "…" not in text
     assert widest(text) <= width
     assert text.count("-0.33]") == 3
 
 
 def test_figures_stand_above_their_intervals_where_the_line_is_too_short() -> None:
-    view = View((), (table(("", "a", "b"), [(quoted("news@1"), Figure(WIDE), Figure(WIDE))], numeric=("a", "b")),))
+    view = View(Markup("<table>{}{}</table>").format(head("", "+a", "+b"), row(q("news@1"), WIDE, WIDE)))
     assert printed(view, 80).splitlines()[-1] == "news@1  -0.47 [-0.61, -0.33]  -0.47 [-0.61, -0.33]"
     assert [line.split() for line in printed(view, 40).splitlines()[-2:]] == [
         ["news@1", "-0.47", "-0.47"],
@@ -104,9 +105,10 @@ def test_figures_stand_above_their_intervals_where_the_line_is_too_short() -> No
 
 
 def test_folded_details_are_shown_when_the_view_is_unfolded_and_else_how_to_see_them() -> None:
-    blocks = (Details("2 more", (Paragraph("The details."),), hint="--evidence shows them"),)
-    assert printed(View("", blocks)) == "2 more; --evidence shows them\n"
-    assert "The details." in printed(View("", blocks, unfolded=True))
+    hint = 'data-hint="--evidence shows them"'
+    html = Markup(f"<details {hint}><summary>2 more</summary><p>The details.</p></details>")
+    assert printed(View(html)) == "2 more; --evidence shows them\n"
+    assert "The details." in printed(View(html, unfolded=True))
 
 
 @settings(deadline=None, max_examples=50)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
 import pytest
@@ -11,15 +12,14 @@ from report_samples import examples, scores_of, version, words_of
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import RecordedText
 from rubriclab.report import charts
-from rubriclab.report.model import View, spans
-from rubriclab.report.texts import (
+from rubriclab.report.evaluation import (
     JudgedText,
     error_sentence,
     human_scores,
     judged_texts,
     rubric_scores,
-    text_card,
 )
+from rubriclab.report.render import View, macro, words_of as words_in
 
 
 def judged(values: list[float | None]) -> list[JudgedText]:
@@ -62,7 +62,7 @@ def said(one: Any, *texts: tuple[float, float | None, tuple[float, float] | None
         )
         for place, (label, score, ends) in enumerate(texts)
     ]
-    return "".join(span.words for span in spans(error_sentence(one, judged)))
+    return words_in(fromstring(f"<p>{error_sentence(one, judged)}</p>"))
 
 
 def test_error_bias_and_coverage_are_stated_with_the_number_of_texts() -> None:
@@ -86,6 +86,6 @@ def test_a_card_names_the_levels_of_labels_and_raters_not_their_numbers(
 ) -> None:
     scale = Scale(low=0, high=1, whole=False, names=names)
     text = RecordedText(id="t", group="g", output="A text.", label=1, predicted=0.32, raters={"anna": 1, "ben": 0.5})
-    card = words_of(View("", (text_card(charts.axis_of([], 0, 1), scale, text, []),)))
+    card = words_of(View(macro("text_card", charts.axis_of([], 0, 1), scale, text, [])))
     assert f"people {shown}, rubric 0.32" in card
     assert f"anna {shown}, ben 0.5" in card

@@ -17,9 +17,8 @@ from rubriclab.models.version import (
     TrainingRecord,
     Version,
 )
-from rubriclab.report import recorded
-from rubriclab.report.recorded import matrix_view
-from rubriclab.report.training import evidence_view, training_report
+from rubriclab.report import rubrics as recorded
+from rubriclab.report.rubrics import evidence_view, matrix_view, training_report
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units
 from rubriclab.models.version import Version
 from rubriclab.report import describe
-from rubriclab.report.difference import difference_view
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.report.version import version_view
+from rubriclab.report.results import difference_view
+from rubriclab.report.rubrics import version_view
 from rubriclab.store.diff import compare
 
 FACTS = Units(kind="fact", beside=("source",))

@@ -8,8 +8,7 @@ from report_samples import criterion, version, words_of
 
 from rubriclab.models.rubric import Part
 from rubriclab.report.results import log_view, names_view
-from rubriclab.report.training import evidence_view, gate_view
-from rubriclab.report.version import version_view
+from rubriclab.report.rubrics import evidence_view, gate_view, version_view
 from rubriclab.store.diff import compare
 
 

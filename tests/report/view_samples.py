@@ -26,11 +26,10 @@ from rubriclab.ops.evaluate import (
 from rubriclab.ops.improve import Improvement, RevisionRound, RevisionSummary, ScoreGain
 from rubriclab.ops.scores import ScoredRow, Scores, summarize_scores
 from rubriclab.ops.transfer import ActionEvaluation, Transfer
-from rubriclab.report.difference import difference_view
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.report.model import View
-from rubriclab.report.recorded import matrix_view
+from rubriclab.report.render import View
 from rubriclab.report.results import (
+    difference_view,
     improvement_view,
     interrater_view,
     log_view,
@@ -40,8 +39,7 @@ from rubriclab.report.results import (
     scores_view,
     transfer_view,
 )
-from rubriclab.report.training import evidence_view
-from rubriclab.report.version import rubric_view, version_view
+from rubriclab.report.rubrics import evidence_view, matrix_view, rubric_view, version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.store import Problem

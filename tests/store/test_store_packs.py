@@ -30,10 +30,14 @@ from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import MIN_WEIGHT, Part, Rubric
 from rubriclab.models.text import Aspect, Example
 from rubriclab.models.version import Effort, Provenance, Version
-from rubriclab.report.difference import difference_view
-from rubriclab.report.results import log_view, names_view
-from rubriclab.report.training import evidence_view
-from rubriclab.store import compare, import_pack, read_pack, write_pack
+from rubriclab.report.results import difference_view, log_view, names_view
+from rubriclab.report.rubrics import evidence_view
+from rubriclab.store import (
+    compare,
+    import_pack,
+    read_pack,
+    write_pack,
+)
 from rubriclab.store.store import Store, open_store
 
 

@@ -19,8 +19,7 @@ from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import format_score
 from rubriclab.models.version import Effort
 from rubriclab.report import describe
-from rubriclab.report.describe import rounded
-from rubriclab.report.model import Block, Cell, Paragraph, View, quoted, table
+from rubriclab.report.render import View, view
 from rubriclab.report.results import change_sentence
 from rubriclab.report.wording import estimate, excerpt
 
@@ -164,7 +163,6 @@ def _reason(text: str) -> str:
 # The name of the property of a test's report.
 PROPERTY = "rubriclab-scores"
 TITLE = "Texts scored by rubrics"
-NUMERIC = ("texts", "mean", "lowest", "failed", "calls", "cached", "US$")
 
 
 @dataclass(slots=True)
@@ -264,42 +262,21 @@ def read_tally(properties: Sequence[tuple[str, Any]]) -> Tallies:
 
 def summary_view(tallies: Tallies, recorded: str | None = None) -> View:
     """Return the table, and below it the stored baselines, the recording and the notes."""
-    rows = [_row(tally) for _, tally in sorted(tallies.tallies.items())]
-    blocks: tuple[Block, ...] = (table(("rubric", *NUMERIC), rows, numeric=NUMERIC),)
-    return View(TITLE, (*blocks, *_remarks(tallies, recorded)), "rubriclab tests")
+    return view(
+        "tally",
+        title=TITLE,
+        tallies=[tally for _, tally in sorted(tallies.tallies.items())],
+        every=tallies.tallies.values(),
+        baselines=sorted(tallies.baselines),
+        recorded=recorded,
+        notes=tallies.notes,
+    )
 
 
-def summary_lines(view: View, width: int) -> Iterator[str]:
+def summary_lines(summary: View, width: int) -> Iterator[str]:
     """Yield the lines of the table without its title, which pytest sets above it."""
     from rich.console import Console
 
     console = Console(file=(lines := io.StringIO()), width=width, color_system=None)
-    console.print(View((), view.blocks))
-    yield from (line.rstrip() for line in lines.getvalue().rstrip().splitlines())
-
-
-def _row(tally: Tally) -> tuple[Cell, ...]:
-    cost = "unknown" if tally.cost is None else f"{tally.cost:.4f}"
-    counts = (tally.failed, tally.calls, tally.cached)
-    return (
-        quoted(f"{tally.rubric}, {tally.judge}"),
-        f"{tally.texts:,}",
-        rounded(tally.mean),
-        rounded(tally.lowest),
-        *(f"{number:,}" for number in counts),
-        cost,
-    )
-
-
-def _remarks(tallies: Tallies, recorded: str | None) -> Iterator[Paragraph]:
-    for tally in tallies.tallies.values():
-        without = f"{count(tally.unscored, 'text')} without a score" if tally.unscored else ""
-        unknown = count(tally.inconclusive, "inconclusive comparison") if tally.inconclusive else ""
-        if found := ", ".join(filter(None, (without, unknown))):
-            yield Paragraph(quoted(f"{tally.rubric}, {tally.judge}: {found}"), "warning")
-    if tallies.baselines:
-        yield Paragraph(quoted(f"baselines stored: {', '.join(sorted(tallies.baselines))}"))
-    if recorded:
-        yield Paragraph(quoted(f"recorded to {recorded}"))
-    for note in tallies.notes:
-        yield Paragraph(quoted(note), "quiet")
+    console.print(summary)
+    yield from (line.rstrip() for line in lines.getvalue().rstrip().splitlines()[1:])

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -35,24 +35,22 @@ from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, Expla
 from rubriclab.ops.versions import Disagreements, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.report import charts, describe, verdicts, wording
-from rubriclab.report.conclusion import badge_of, verdict_line
-from rubriclab.report.difference import difference_view, paired_effect
-from rubriclab.report.edit import (
+from rubriclab.report import describe, verdicts, wording
+from rubriclab.report.render import View, typeset
+from rubriclab.report.results import difference_view, edit_effect, edit_verdict, paired_effect
+from rubriclab.report.rubrics import (
     CHANGES,
     HELD_OUT_BY,
-    agreement_section,
+    badge_of,
     change_words,
-    notes,
-    verdict,
-    verdicts_section,
+    disagreement_card,
+    explanation_view,
+    overview,
+    score_axis_of,
+    verdict_line,
 )
-from rubriclab.report.explanation import explanation_view
-from rubriclab.report.html import body, contents, typeset
-from rubriclab.report.model import Drawing, Figure, Table, View, quoted, table
-from rubriclab.report.recorded import disagreement_card, score_axis_of
-from rubriclab.report.training import overview
 from rubriclab.report.wording import figure
+from rubriclab.stats.intervals import Interval
 from rubriclab.store import VersionDiff
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, listen, port_of, serve, static_routes
 from rubriclab.web.studio.studio import Allowance, PriceQuote, Query, Studio, body_of, operation_routes
@@ -81,7 +79,9 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             studio.matrices.prepare(version)
         view = overview(version)
         saved = "saved" in request.query_params and version.parent
-        return studio.page("version.html", version.ref, version, shown=body(view), contents=contents(view), saved=saved)
+        return studio.page(
+            "version.html", version.ref, version, shown=view.body(), contents=view.contents(), saved=saved
+        )
 
     def versions(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
@@ -126,9 +126,9 @@ def _shown(difference: VersionDiff | None) -> tuple[Markup, Markup]:
     """Return the effect of an edit, which comes before both versions, and everything else that changed."""
     if difference is None:
         return Markup(), Markup()
-    view, effect = difference_view(difference), tuple(paired_effect(difference))
-    shown = replace(view, blocks=view.blocks[len(effect) :])
-    return body(replace(view, blocks=effect)), body(shown)
+    words = paired_effect(difference)
+    effect = Markup('<p class="lead" dir="auto">{}</p>\n').format(typeset(words)) if words else Markup()
+    return effect, difference_view(difference, with_effect=False).body()
 
 
 def _usual(version: Version, versions: tuple[Version, ...]) -> Version | None:
@@ -163,7 +163,7 @@ class Summary:
     verdict: str
     tone: Literal["", "good", "warning", "bad"]
     comparisons: str
-    agreement: Figure | None
+    agreement: Interval | None
     measure: str
     errors: str
     procedure: str
@@ -191,7 +191,7 @@ def summary(version: Version) -> Summary:
         badge.words,
         badge.tone if made.validation else "",
         badge.remark,
-        Figure(measured.value) if measured else None,
+        measured.value if measured else None,
         measured.name if measured else "",
         verdicts.errors_words(measured.errors) if measured and measured.errors else "",
         HELD_OUT_BY[made.held_out_by] if made.validation else "",
@@ -275,7 +275,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
-            verdict=body(View((), verdict_line(version))),
+            verdict=View(verdict_line(version)).body(),
             cases=_cases(found),
             sides=SIDES,
             side=options.side,
@@ -302,7 +302,7 @@ def _cases(found: Disagreements) -> list[dict[str, Any]]:
         {
             "id": each.text.id,
             "shown": plain(each.text.id),
-            "card": body(View((), (disagreement_card(axis, scale, each, opened=False, full=True),))),
+            "card": View(disagreement_card(axis, scale, each, full=True)).body(),
         }
         for each in found.texts
     ]
@@ -374,7 +374,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         found = await studio.asking.run(prepare, pasted)
         if isinstance(found, PriceQuote):
             return JSONResponse({"price": found.to_row()})
-        shown = body(explanation_view(found.result))
+        shown = explanation_view(found.result).body()
         return JSONResponse({"html": shown, "notices": found.notices})
 
     def suggestions(request: Request) -> Response:
@@ -392,7 +392,7 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
     with studio.workspace() as workspace:
         try:
             explaining = explain_score(workspace, version, None, ExplainOptions(id=name))
-            return body(explanation_view(finish(explaining.run))), None
+            return explanation_view(finish(explaining.run)).body(), None
         except RubriclabError as error:
             return None, str(error)
 
@@ -496,8 +496,8 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         saved = found.result.saved
         return JSONResponse(
             {
-                "lead": typeset(verdict(found.result.effect)),
-                "html": _criterion_fields(found.result),
+                "lead": typeset(edit_verdict(found.result.effect)),
+                "html": edit_effect(found.result),
                 "summary": effect_summary(found.result.effect),
                 "weights": dict(_weights(found.result.effect)),
                 "notices": found.notices,
@@ -540,37 +540,6 @@ def effect_summary(effect: EditEffect) -> str:
     low, high = effect.difference.low, effect.difference.high
     told = "; no difference can be told" if low is not None and high is not None and low <= 0 <= high else ""
     return typeset(f"{effect.statistic} {figure(effect.before.value)} before, {figure(effect.after.value)} after{told}")
-
-
-def _criterion_fields(result: EditResult) -> Markup:
-    """Return the effect; the page shows the weights of the parent's criteria beside these."""
-    weights = dict(_weights(result.effect))
-    new = [
-        (quoted(each.criterion, "id"), quoted(each.statement), weights[each.criterion])
-        for each in result.effect.weights
-        if each.criterion in weights and each.before is None
-    ]
-    added = (table(("new", "wording", "weight"), new, numeric=("weight",)),) if new else ()
-    agreement = replace(agreement_section(result), name="agreement", folded=True)
-    blocks = (
-        _agreement(result),
-        *added,
-        *notes(result),
-        agreement,
-        *verdicts_section(result),
-    )
-    return body(View("Effect", blocks))
-
-
-def _agreement(result: EditResult) -> Table:
-    sides = ((result.parent, result.effect.before), ("edited", result.effect.after))
-    axis = charts.correlation_axis([interval for _, interval in sides])
-    statistic = result.effect.statistic
-    rows = [
-        (quoted(name), Drawing(charts.whisker(axis, interval, baseline=name == result.parent)), Figure(interval))
-        for name, interval in sides
-    ]
-    return table(("version", "", statistic), rows, numeric=(statistic,), ticks=charts.tick_row(axis))
 
 
 # The port that the studio is served at if it is free, so that its address can be kept.

@@ -37,8 +37,8 @@ from rubriclab.ops import versions as service
 from rubriclab.ops.workspace import Callback, Job, Notify, Workspace, finish, no_progress, spent
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report import describe
-from rubriclab.report.recorded import ranked
-from rubriclab.report.texts import TITLE
+from rubriclab.report.evaluation import TITLE
+from rubriclab.report.rubrics import ranked
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.web.server import (
     Access,

@@ -13,7 +13,7 @@ from working_studio import HOSTILE, JUDGE, PAID, REF, TEXTS, Client, PaidJudge, 
 
 from rubriclab import Lab, Version
 from rubriclab.report.describe import percent
-from rubriclab.report.html import typeset
+from rubriclab.report.render import typeset
 from rubriclab.report.wording import estimate, figure
 from rubriclab.stats.intervals import Interval
 from rubriclab.web.studio.pages import effect_summary

@@ -8,8 +8,7 @@ from working_studio import HOSTILE, PAID, REF, SCRIPT, Client, PaidJudge, rows, 
 
 from rubriclab import Lab
 from rubriclab.models.text import Example
-from rubriclab.report.explanation import explanation_view
-from rubriclab.report.html import body
+from rubriclab.report.rubrics import explanation_view
 
 PAGE, SOURCE = f"/{REF}/explain", rows()[0]["source"]
 TEXT = "The ferry stops. However, the council asks for offers. Therefore the islanders wait."
@@ -17,7 +16,7 @@ TEXT = "The ferry stops. However, the council asks for offers. Therefore the isl
 
 def test_a_pasted_text_is_explained_as_by_explain_with_its_source(studio: Client, twin: Lab) -> None:
     example = Example("pasted text", TEXT, "pasted text", SOURCE)
-    expected = body(explanation_view(twin.explain(REF, [example])))
+    expected = explanation_view(twin.explain(REF, [example])).body()
     assert studio.post(PAGE, output=TEXT, source=SOURCE).json()["html"] == expected
     assert "average text" in expected
 

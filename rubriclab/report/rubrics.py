@@ -1,0 +1,846 @@
+"""Views of rubrics: the conclusion on one, its criteria, how it was trained, and why a text has its score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import orjson
+from markupsafe import Markup
+
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.learning.fitting import INTERVAL_CONFIDENCE
+from rubriclab.learning.verdicts import RATERS, LevelAgreement, level_agreement
+from rubriclab.methods.catalogue import JOINT
+from rubriclab.models.aggregation import Term
+from rubriclab.models.characters import asked_at, count
+from rubriclab.models.rubric import Criterion, Evidence, Part
+from rubriclab.models.text import Scale
+from rubriclab.models.version import (
+    CALIBRATED,
+    DIRECT,
+    MAX_LABELS,
+    MIN_BRIER_EFFECT,
+    MIN_EFFECT,
+    MIN_ERROR_EFFECT,
+    VERDICTS,
+    WHOLE,
+    Candidate,
+    Cell,
+    EvaluatorAgreement,
+    Outcome,
+    RecordedText,
+    TrainingRecord,
+    Validation,
+    VerdictAgreement,
+    below_zero,
+)
+from rubriclab.report import charts, describe, verdicts, wording
+from rubriclab.report.render import View, macro, q, shown, view
+from rubriclab.report.wording import estimate, figure
+from rubriclab.stats.agreement import ScoreErrors
+from rubriclab.stats.intervals import MIN_GROUPS, Interval
+
+if TYPE_CHECKING:
+    from rubriclab.models.rubric import Rubric
+    from rubriclab.models.version import EditChange, EditOrigin, HeldOutBy, Version
+    from rubriclab.ops.edits import EditEffect
+    from rubriclab.ops.explain import ScoreExplanation
+
+
+class Badge(NamedTuple):
+    """The result in a word or two, its tone, and a remark beside it."""
+
+    words: str
+    tone: Literal["good", "warning", "bad"]
+    remark: str = ""
+
+
+# The conclusion.
+
+TONES: Mapping[Outcome, Literal["good", "warning", "bad"]] = {
+    "better": "good",
+    "inconclusive": "warning",
+    "not better": "bad",
+}
+UNKNOWN = Badge("not validated", "warning")
+ASKED_DIRECTLY = "the same judge asked directly"
+
+
+def verdict_line(version: Version) -> Markup:
+    """Return the verdict of learning in one line, for results of a version, and the warning about an offline judge."""
+    return macro("verdict_line", version)
+
+
+def verdict(version: Version) -> str:
+    """Return the verdict in words: the same wherever it stands."""
+    badge = badge_of(version)
+    return f"{badge.words[0].upper()}{badge.words[1:]} {badge.remark}".strip()
+
+
+def badge_of(version: Version) -> Badge:
+    """Return the outcome of the gate as a badge, completed by the comparisons behind it, the deciding one first."""
+    validation = version.provenance.validation
+    if validation is None:
+        return UNKNOWN
+    outcome, direct, free = validation.outcome, _against_direct(version, validation), _against_free(validation)
+    link = "compared with" if outcome == "inconclusive" else "than"
+    if validation.against(DIRECT) is None:
+        remark = f"{link} {free}. {direct}"
+    else:
+        decides = "the best free baseline. " if validation.deciding is validation.free else ""
+        remark = f"{link} {decides}{direct} The best free baseline is {free}."
+    return Badge(outcome, TONES[outcome], remark.strip())
+
+
+def _against_direct(version: Version, validation: Validation) -> str:
+    """Return how the rubric compares with the same judge asked directly; why it does not, where it was not asked.
+
+    Whether the rubric is better than the plain question is what its users want to know first.
+    """
+    found, compared = validation.against(DIRECT), _by_name(validation)
+    if found is None:
+        return _not_compared(version)
+    rubric, direct, measures = verdicts.rubric_agreement(validation), compared[DIRECT], validation.measures
+    correlation = (
+        f"{measures.order} {figure(rubric.order.value)} instead of {figure(direct.order.value)} "
+        f"({_found(found.outcome, found.difference)})"
+    )
+    if rubric.error is None or direct.error is None or found.less_error is None:
+        words = f"{ASKED_DIRECTLY}: {correlation}."
+    else:
+        words = (
+            f"{ASKED_DIRECTLY}: {measures.error} {figure(rubric.error.value)} instead of "
+            f"{figure(direct.error.value)}{measures.unit} ({_found(found.error_outcome, found.less_error)}), "
+            f"{correlation}.{_against_calibrated(validation)}"
+        )
+    return words if validation.deciding is found else f"Compared with {words}"
+
+
+def _against_calibrated(validation: Validation) -> str:
+    found = validation.against(CALIBRATED)
+    error = _by_name(validation)[CALIBRATED].error if found else None
+    if found is None or found.less_error is None or error is None:
+        return ""
+    what = "a Brier score" if validation.measures == VERDICTS else "an error"
+    return (
+        f" Calibrated on the same labels, the plain question has {what} of {figure(error.value)} "
+        f"({_found(found.error_outcome, found.less_error)})."
+    )
+
+
+def _against_free(validation: Validation) -> str:
+    free = validation.free
+    other = _by_name(validation).get(free.against)
+    order = figure(other.order.value if other else None)
+    reached = f"{verdicts.baseline_name(free.against)}, {validation.measures.order} {order}"
+    return f"{reached} (difference {estimate(free.difference)}: {_found(free.outcome, free.difference)})"
+
+
+def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:
+    return {each.name: each for each in validation.evaluators}
+
+
+def _found(outcome: Outcome | None, difference: Interval) -> str:
+    """Return in a word what a comparison found."""
+    if difference.low is None:
+        return "too few groups to tell"
+    return "worse" if below_zero(difference) else outcome or ""
+
+
+def summary(version: Version) -> Markup:
+    """Return the held-out agreement of a validated version in a sentence."""
+    validation = version.provenance.validation
+    if validation is None:
+        return Markup()
+    rubric = verdicts.rubric_agreement(validation)
+    sentence = Markup("With the judge {}{}")
+    judge = q(describe.judge(version), "strong")
+    if (names := version.rubric.scores_on.names) and validation.verdict_agreements:
+        found = verdict_sentence(validation.verdict_agreements[0], names)
+        return sentence.format(judge, shown(f", {found}, {verdicts.procedure(validation)}."))
+    most, raters = verdicts.ceiling(validation), validation.raters
+    perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
+    errors = f"; {verdicts.errors_words(rubric.errors)}" if rubric.errors else ""
+    reached = f", the scores reach Pearson {estimate(rubric.pearson)} {verdicts.procedure(validation)}{errors}."
+    return sentence.format(
+        judge, shown(f"{reached}{perfect}{verdicts.raters_errors(raters.errors if raters else None)}")
+    )
+
+
+def actions(version: Version) -> Iterator[str]:
+    """Yield what to do next, the most useful action first."""
+    validation = version.provenance.validation
+    offline = version.provenance.judge == EMBEDDED
+    if offline:
+        learn = "rubriclab learn … --judge MODEL"
+        yield f"Use a language model: `{learn}`. This result was obtained with the offline judge."
+    if validation is None:
+        yield f"Measure the agreement on held-out labels: `{with_rubric('evaluate', 'HELDOUT', version)}`."
+        return
+    if validation.outcome == "inconclusive":
+        yield f"{more_labels(validation)}; `{with_rubric('plan', 'TEXTS', version)}` selects texts."
+    if validation.free.outcome == "not better" and not offline:
+        yield "Score with the baseline instead, which needs no judge, or learn with another judge."
+    yield from _without_rubric(validation)
+    if validation.against(DIRECT) is None and not version.provenance.edit and not offline:
+        learn = f"rubriclab learn … --method {DIRECT}"
+        yield f"Learn what the judge says without a rubric, and evaluate both: `{learn}`."
+    if validation.outcome == "better":
+        yield f"Score texts: `{with_rubric('score', 'TEXTS', version)}`."
+        yield f"Confirm the agreement on labels of other texts: `{with_rubric('evaluate', 'HELDOUT', version)}`."
+
+
+def with_rubric(operation: str, data: str, version: Version) -> str:
+    """Return the command that applies an operation to data with a version."""
+    return f"rubriclab {operation} {data} --rubric {version.ref}"
+
+
+def more_labels(validation: Validation) -> str:
+    """Return what to label for a decision, as a sentence without its full stop."""
+    deciding = validation.deciding
+    if deciding.few_groups is not None:
+        return f"Label texts of at least {count(max(MIN_GROUPS - deciding.few_groups, 1), 'more group')} (sources)"
+    if deciding.outcome != "inconclusive":
+        return "Label more texts from new sources: these cannot tell the errors apart"
+    if deciding.more_labels is None or deciding.more_labels.even is None:
+        return (
+            f"A decision would take more than {MAX_LABELS} more labels: treat the rubric and what it is compared with "
+            "as equal, or try another judge or definition"
+        )
+    even, likely = deciding.more_labels.even, deciding.more_labels.likely
+    labels = f"about {even}" if even == likely else f"about {even} to {likely or f'more than {MAX_LABELS}'}"
+    chances = "the lower number decides with an even chance, the upper one in four of five cases"
+    return f"Label {labels} more texts from new sources ({chances})"
+
+
+def _not_compared(version: Version) -> str:
+    if version.provenance.edit and version.parent:
+        return (
+            f"Not compared with {ASKED_DIRECTLY}, which has not rated these texts for the edited version: see the "
+            f"verdict on its parent, {version.parent}."
+        )
+    if {part.method for part in version.rubric.parts} == {"text_features"}:
+        return ""
+    return f"Not compared with {ASKED_DIRECTLY}, as it was not asked while learning."
+
+
+def _without_rubric(validation: Validation) -> Iterator[str]:
+    """Yield what to consider where the rubric is not better than the same judge without a rubric."""
+    found = validation.against(DIRECT)
+    if found is None or found.difference.low is None or found.overall == "better":
+        return
+    learn = f"rubriclab learn … --method {DIRECT}"
+    calls = verdicts.per_text(_by_name(validation)[DIRECT].calls)
+    cheap = f"`{learn}` makes a version that scores without a rubric, with {calls}."
+    if below_zero(found.difference):
+        yield f"Consider the same judge without a rubric, which agrees better: {cheap}"
+        return
+    shown = (
+        f"a gain of {MIN_EFFECT} or more is ruled out" if found.outcome == "not better" else "these labels show no gain"
+    )
+    yield (
+        "Keep the rubric if you need its criteria and reasons, not for its agreement: compared with the same judge "
+        f"without a rubric, {shown}. {cheap}"
+    )
+
+
+# Edits of rubrics.
+
+# How the held-out agreement of a version was measured.
+HELD_OUT_BY: Mapping[HeldOutBy, str] = {
+    "learning": "by cross-validation of the whole learning procedure",
+    "transfer": "by cross-validation of the transfer",
+    "edit": "by refitting the edited rubric on fixed folds",
+}
+CHANGES = {
+    "drop": "dropped",
+    "reword": "reworded",
+    "merge": "merged",
+    "add": "added",
+    "pin": "weight pinned",
+    "bound": "weight bounded",
+    "threshold": "threshold set",
+    "definition": "definition changed",
+}
+
+
+def change_in_agreement(statistic: str, difference: Interval, folds: int, labels: int) -> str:
+    """Return a paired difference in one sentence.
+
+    Args:
+        folds: that it is held out in; 0 where nothing was fitted to the labels.
+        labels: number of labelled texts that both versions score.
+    """
+    if difference.value is None:
+        return "Held-out agreement is undefined: the labels or the scores do not vary."
+    name = f"Held-out {statistic}" if folds else statistic[0].upper() + statistic[1:]
+    change = f"{name} changes by {estimate(difference)}"
+    if difference.low is None or difference.high is None:
+        return f"{change}, without an interval: there are too few groups."
+    if difference.low > 0:
+        return f"{change}: the edited rubric agrees better with these labels."
+    if difference.high < 0:
+        return f"{change}: the edited rubric agrees less with these labels."
+    return f"{change}: no difference can be told with {count(labels, 'label')}."
+
+
+def edit_origin(edit: EditOrigin) -> Iterator[tuple[str, str]]:
+    """Yield who made a version by hand, why, what was changed and what that did."""
+    yield "edited by", edit.by
+    yield "because", edit.because
+    for change in edit.changes:
+        yield CHANGES[change.action], change_words(change)
+    if edit.difference.value is not None:
+        labels = f"{count(edit.labels, 'label')}"
+        held_out = "held-out " if edit.folds else ""
+        sides = f"{held_out}{edit.statistic} {figure(edit.before.value)} before, {figure(edit.after.value)} after"
+        yield "effect", f"{sides}, difference {estimate(edit.difference)}, with {labels}"
+
+
+def edited_sentence(version: Version) -> str:
+    """Return who edited a version, and its agreement beside its parent's; empty for a version that nobody edited."""
+    edit = version.provenance.edit
+    if edit is None:
+        return ""
+    parent = f" from {version.parent}" if version.parent else ""
+    if edit.difference.value is None:
+        return f"Edited by {edit.by}{parent}; the effect on agreement is not known."
+    held_out = "held-out " if edit.folds else ""
+    return (
+        f"Edited by {edit.by}{parent}: {held_out}{edit.statistic} {figure(edit.before.value)} before, "
+        f"{figure(edit.after.value)} after on the same {count(edit.labels, 'label')}, difference "
+        f"{estimate(edit.difference)}. This is optimistic if the edit was made with these labels in view."
+    )
+
+
+def change_words(change: EditChange) -> str:
+    """Return what a change concerns, from what to what."""
+    which = ", ".join(change.criteria)
+    if change.action in ("pin", "bound"):
+        return f"{which}: {change.after}"
+    if change.action == "threshold":
+        return f"{change.before} to {change.after}"
+    if change.after is None:
+        return which
+    wording = f"{change.result}: {change.after}" if change.result else change.after
+    return f"{which} to {wording}" if which else wording
+
+
+def edit_facts(effect: EditEffect) -> Iterator[tuple[str, str]]:
+    """Yield the agreement before and after an edit, and what it was measured on."""
+    level = "within groups" if effect.level == "group" else "over all texts"
+    refitted = ", refitted on the same folds" if effect.folds else ""
+    yield "before", f"{effect.statistic} {estimate(effect.before)}{refitted}"
+    yield "after", f"{effect.statistic} {estimate(effect.after)}{refitted}"
+    yield "difference", estimate(effect.difference)
+    if effect.recorded.value is not None:
+        yield "gate of the parent", f"{effect.statistic} {estimate(effect.recorded)}, {HELD_OUT_BY[effect.recorded_by]}"
+    folds = f", {count(effect.folds, 'fold')}" if effect.folds else ""
+    yield "labels", f"{count(effect.n, 'text')} of {count(effect.groups, 'group')}{folds}, {level}"
+    yield "calls per text", f"{effect.calls_before:g} before, {effect.calls_after:g} after"
+
+
+# Versions and their criteria.
+
+
+def version_view(version: Version) -> View:
+    """Return the rubric with its origin, how well it agrees with people, and its criteria one by one.
+
+    A terminal leaves out the origin of each criterion, how it was answered, and what was dropped and why.
+    """
+    return view("version", version=version, evidence=False)
+
+
+def evidence_view(version: Version) -> View:
+    """Return everything that is known of a version: its criteria with evidence, what was dropped, and its training."""
+    return view("version", version=version, evidence=True, unfolded=True)
+
+
+def rubric_view(rubric: Rubric) -> View:
+    """Return a rubric that is in no store: what it judges and its criteria."""
+    return view("rubric", rubric=rubric)
+
+
+def version_facts(version: Version, judges: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield what a version was made of and by, and which `judges` have scored with it here."""
+    made = version.provenance
+    yield "task", version.rubric.task
+    yield "scale", describe.scales(version.rubric)
+    if threshold := describe.threshold(version.rubric):
+        yield "threshold", threshold
+    if scored_by := ", ".join(sorted(set(judges))):
+        yield "scored here by", scored_by
+    yield "calibrated for", asked_at(made.judge, made.judge_address)
+    yield "generator", asked_at(made.generator, made.generator_address)
+    if version.imported:
+        yield "origin", version_origin(version)
+    if made.model_versions:
+        yield "model reported", ", ".join(made.model_versions)
+    yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
+    if made.literature_without:
+        yield "findings left out", f"about the raters of {', '.join(made.literature_without)}"
+    yield "created", f"{wording.moment(version.created)}, by rubriclab {made.version}"
+    if version.parent:
+        yield "parent", version.parent
+    if made.transfer:
+        yield "transferred", describe.carried_over(made)
+    if made.edit:
+        yield from edit_origin(made.edit)
+    yield "cost", wording.effort(version.effort)
+    if by_stage := wording.stages(version.effort):
+        yield "by stage", by_stage
+    algorithm, _, digits = version.digest.partition(":")
+    yield f"digest, {algorithm}", digits
+
+
+def version_origin(version: Version) -> str:
+    """Return where a version came from, and whether its recorded judge may be used without being named."""
+    if not version.imported:
+        return "learned in this store"
+    if version.confirmed:
+        return f"imported from {version.imported_from}, and confirmed by you: its judge may be used"
+    allowed = f"its judge is used only if you name it, or after: rubriclab trust {version.ref}"
+    return Markup("{}: {}").format(q(f"imported from {version.imported_from}"), allowed)
+
+
+def held_out_facts(validation: Validation) -> Iterator[tuple[str, str]]:
+    """Yield the held-out agreement in brief, and beside it that on the labels that the rubric was fitted to."""
+    rubric, fitted, order = verdicts.rubric_agreement(validation), validation.training, validation.measures.order
+    if rubric.auroc is None:
+        yield "in rank", f"Spearman {wording.estimate(rubric.spearman)}"
+    else:
+        yield order, wording.estimate(rubric.order)
+    if rubric.brier:
+        yield "Brier score", wording.estimate(rubric.brier)
+    yield "optimistic", f"{order} {wording.figure(fitted.order.value)} on the labels it was fitted to"
+    yield "calls", f"{verdicts.calls(rubric.calls)} per text"
+
+
+def agreement_facts(version: Version) -> Iterator[tuple[str, str]]:
+    """Yield how well a version agreed with the labels when it was made, in brief, beside the best free baseline."""
+    agreement, baseline = version.provenance.agreement, version.provenance.baseline
+    if agreement is None:
+        return
+    optimistic = ", optimistic" if agreement.optimistic else ""
+    because = ": the same labels selected the criteria" if agreement.optimistic else ""
+    yield "Spearman", f"{estimate(agreement.spearman)}{optimistic}{because}"
+    yield "Pearson", f"{estimate(agreement.pearson)}{optimistic}"
+    yield "Kendall", f"{estimate(agreement.kendall)}{optimistic}"
+    if agreement.optimistic:
+        proposed = describe.labels_proposed(version.rubric)
+        still = "; still optimistic, as labels of all groups helped to propose the criteria" if proposed else ""
+        yield "cross-validated", f"Spearman {estimate(agreement.reselected)} over groups{still}"
+    free = "no text feature varies with the labels"
+    if baseline:
+        free = f"{wording.baseline_feature(baseline)}: Pearson {figure(baseline.pearson)} with the same labels"
+    yield "free baseline", free
+
+
+def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
+    """Return each sub-dimension with its definition and questions, in the order in which the first of each comes."""
+    definitions = part.dimensions or {}
+    questions: dict[str, list[Criterion]] = {}
+    for criterion in part.criteria:
+        if criterion.kind == "question":
+            questions.setdefault(criterion.trait, []).append(criterion)
+    return [(name, definitions.get(name, ""), group) for name, group in questions.items()]
+
+
+def evidence_facts(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield where a criterion came from."""
+    yield "origin", describe.origin(evidence)
+    if evidence.examples:
+        yield "texts seen", ", ".join(evidence.examples)
+    if evidence.reasons:
+        yield "from reasons for", describe.reasons(evidence)
+    if evidence.findings:
+        yield "findings seen", ", ".join(evidence.findings)
+
+
+def setting(value: object) -> str:
+    """Return the value of a setting as text."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+# Training.
+
+KINDS = {"rubric": "", "judged": "with a judge:", "baseline": "free baselines:"}
+KIND: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "baseline": "baseline"}
+
+
+def gate_view(version: Version, validation: Validation) -> View:
+    """Return the conclusion on a version, and below it what every evaluator reached on the same labels."""
+    return view("gate", version=version, validation=validation)
+
+
+def learned_view(version: Version) -> View:
+    """Return what learning ends with, on one screen: the conclusion, the main criteria, and what scoring costs."""
+    rows = weighted_criteria(version)
+    titles = describe.distinct_titles({row.criterion.id: describe.title(row.criterion) for row in rows}, EXCERPT)
+    return view("learned", version=version, rows=rows, titles=titles)
+
+
+def training_report(version: Version, record: TrainingRecord | None) -> str:
+    """Return how `version` was trained as one self-contained HTML page; see `training_view`."""
+    return training_view(version, record).page()
+
+
+def training_view(version: Version, record: TrainingRecord | None) -> View:
+    """Return how `version` was trained.
+
+    Args:
+        version: of one method or of several; the page says what is not known of it.
+        record: the texts that it was learned from with their ratings; `None` where there is none.
+    """
+    unknown = "" if record else f"{verdicts.unrecorded(version)} This page leaves out what needs them."
+    return view("training", version=version, record=record, unknown=unknown)
+
+
+def overview(version: Version) -> View:
+    """Return the parts of the training report that need no training record."""
+    return view("training", version=version, record=None, unknown="")
+
+
+def levels_of(version: Version, record: TrainingRecord) -> LevelAgreement | None:
+    """Return the agreement of the held-out scores in whole levels; `None` unless there are few."""
+    labels, scores = (
+        np.array(values, dtype=float) for values in zip(*((t.label, t.predicted) for t in record.texts), strict=True)
+    )
+    return level_agreement(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
+
+
+def evaluators_by_kind(validation: Validation) -> Iterator[tuple[str, list[EvaluatorAgreement]]]:
+    """Yield every evaluator by kind, the best by held-out agreement in order first, those without one last."""
+    ranked = sorted(validation.evaluators, key=lambda each: math.inf if each.order.value is None else -each.order.value)
+    for kind, title in KINDS.items():
+        if chosen := [evaluator for evaluator in ranked if evaluator.kind == kind]:
+            yield title, chosen
+
+
+def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
+    """Return the error, bias and share near the labels for a table."""
+    if errors is None:
+        return ["", "", ""]
+    return [errors.absolute, f"{errors.bias:+.2f}", describe.percent(errors.near)]
+
+
+def gain_remark(validation: Validation) -> str:
+    """Return what the columns of gains stand for."""
+    measures, of_verdicts = validation.measures, validation.measures == VERDICTS
+    order = measures.order if of_verdicts else "correlation"
+    least = f"{MIN_BRIER_EFFECT}" if of_verdicts else f"{describe.percent(MIN_ERROR_EFFECT)} of the scale"
+    return (
+        f"{measures.order}: the rubric's less the other's; error: the other's {measures.error} less the rubric's"
+        f"{', in points' if measures.unit else ''}. Less than {MIN_EFFECT} in {order} or {least} in error does not "
+        "matter. Comparisons without an outcome decide nothing."
+    )
+
+
+def predicted(record: TrainingRecord) -> list[tuple[float, float]]:
+    """Return each label with the held-out score of its text, where that has one."""
+    return [(text.label, text.predicted) for text in record.texts if text.predicted is not None]
+
+
+def held_words(version: Version, record: TrainingRecord) -> str:
+    """Return how many labels the intervals of the scores hold; empty without intervals."""
+    conformal = version.rubric.aggregation and version.rubric.aggregation.conformal
+    intervals = [(text.label, text.low, text.high) for text in record.texts]
+    held = [low <= label <= high for label, low, high in intervals if low is not None and high is not None]
+    if not conformal or not held:
+        return ""
+    return (
+        f" {sum(held)} of {count(len(held), 'label')} lie inside the intervals of the scores, by construction, as "
+        f"these texts determine the width; for new texts the intervals are meant to contain "
+        f"{describe.percent(conformal.confidence)}."
+    )
+
+
+EXCERPT = 150
+MAX_WEIGHT = 0.5
+CALIBRATIONS: Mapping[str, str] = {
+    "none": "the mean of the judge's scores",
+    "linear": "a straight line",
+    "isotonic": "increasing steps",
+    "logistic": "a logistic curve",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedCriterion:
+    """A criterion with its weight.
+
+    Attributes:
+        method: that asks it.
+    """
+
+    criterion: Criterion
+    method: str
+    term: Term
+
+    @property
+    def percent(self) -> Interval:
+        """The weight with its interval, in percent of all weights."""
+        return Interval(100 * self.term.weight, 100 * self.term.low, 100 * self.term.high)
+
+
+def weight_remark(version: Version) -> str:
+    """Return what the columns of weights stand for."""
+    correlation = "point-biserial correlation" if version.rubric.scores_on.names else "Pearson correlation"
+    return (
+        f"weight: share of the weights, with its {describe.percent(INTERVAL_CONFIDENCE)} posterior interval; below "
+        "zero, less is better; chosen: share of the rubrics fitted without some of the groups that have it; alone: its "
+        f"own {correlation} with the training labels, by which it was also chosen, so optimistic."
+    )
+
+
+def weighted_criteria(version: Version) -> list[WeightedCriterion]:
+    """Return the criteria of a rubric that combines several methods, the largest weights first."""
+    terms = describe.terms(version.rubric)
+    rows = [
+        WeightedCriterion(criterion, part.method, terms[criterion.id])
+        for part in version.rubric.parts
+        for criterion in part.criteria
+        if criterion.id in terms
+    ]
+    return sorted(rows, key=lambda row: -abs(row.term.weight))
+
+
+def weight_sentences(version: Version, rows: Sequence[WeightedCriterion]) -> Iterator[str]:
+    """Yield what share of the weight scores of the whole text carry, if most, and what the criteria add to them."""
+    whole = sum(row.term.weight for row in rows if row.criterion.kind == "score")
+    total = sum(abs(row.term.weight) for row in rows)
+    scores = sum(row.criterion.kind == "score" and row.term.weight > 0 for row in rows)
+    if len(rows) - scores > 0 and whole > MAX_WEIGHT * total:
+        held_by = "one score" if scores == 1 else f"{scores} scores"
+        yield (
+            f"{describe.percent(whole / total)} of the weight is on {held_by} of the whole text: the other criteria "
+            "explain the score more than they determine it."
+        )
+    validation = version.provenance.validation
+    if validation and (added := validation.against(WHOLE)):
+        yield (
+            f"The criteria add {wording.estimate(added.difference)} to the held-out {validation.measures.order} of the "
+            "scores of the whole in the same call."
+        )
+
+
+def brief(row: WeightedCriterion) -> str:
+    """Return what method asks a criterion, and what it says or how it was answered."""
+    criterion = row.criterion
+    if criterion.kind == "question":
+        return "; ".join(filter(None, (row.method, describe.answers(criterion.evidence))))
+    if criterion.kind == "score":
+        return f"{row.method}: one score of the whole aspect"
+    return f"{row.method}: {wording.excerpt(criterion.statement, EXCERPT)}"
+
+
+# The texts that a rubric was learned from.
+
+MAX_TEXTS, TITLE = 6, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A text on which people and the rubric differ.
+
+    Attributes:
+        points: by how much the rubric's score lies above the label.
+        answers: the ratings by each criterion of the rubric.
+    """
+
+    text: RecordedText
+    points: float
+    answers: tuple[tuple[Candidate, Cell], ...]
+
+    @property
+    def side(self) -> Literal["higher", "lower"]:
+        """Whether the rubric's score is higher or lower than the label."""
+        return "higher" if self.points > 0 else "lower"
+
+
+def disagreements(record: TrainingRecord, most: int = MAX_TEXTS) -> list[Disagreement]:
+    """Return the texts whose held-out scores lie furthest from their labels, in points of the scale."""
+    differing = [
+        Disagreement(
+            text,
+            (text.predicted or 0.0) - text.label,
+            tuple((of, cell) for of, cell in zip(record.candidates, cells, strict=True) if of.kept),
+        )
+        for text, cells in zip(record.texts, record.cells, strict=True)
+        if distance(text)
+    ]
+    return sorted(differing, key=lambda each: (-abs(each.points), each.text.id))[:most]
+
+
+def distance(text: RecordedText) -> float:
+    """Return how far the predicted score lies from the label, in points; 0 without a score."""
+    return 0.0 if text.predicted is None else abs(text.predicted - text.label)
+
+
+def disagreements_view(version: Version, record: TrainingRecord, texts: Sequence[Disagreement]) -> View:
+    """Return the texts as a report of their own, in a terminal too."""
+    return view("disagreements", version=version, record=record, texts=texts, unfolded=True)
+
+
+def disagreement_card(axis: charts.Axis, scale: Scale, disagreement: Disagreement, *, full: bool = False) -> Markup:
+    """Return a text with label and score on the axis, and folded every criterion's score and reason.
+
+    Args:
+        full: whether the details hold the full text and source where an excerpt would cut them.
+    """
+    return macro("disagreement_card", axis, scale, disagreement, opened=False, full=full)
+
+
+def answers_of(disagreement: Disagreement) -> Iterator[tuple[Markup, str, Markup]]:
+    """Yield every criterion with its rating of a text and the reason."""
+    for candidate, cell in disagreement.answers:
+        title = q(describe.title(candidate.criterion, TITLE))
+        name = Markup("{}  {}").format(q(candidate.criterion.id, "id"), title)
+        yield name, describe.answered(cell, candidate.criterion), q(cell.reason)
+
+
+def raters_words(text: RecordedText, scale: Scale) -> str:
+    """Return each rater's score with the reason that was given for it, and the reasons of unknown raters."""
+    scores = {name: f"{name} {describe.label(mark, scale)}" for name, mark in text.raters.items()}
+    given = {name: f"{scores.get(name, name)}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
+    return ("; " if given else ", ").join({**scores, **given}.values())
+
+
+def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axis:
+    """Return the axis that holds the scale and every label and score of the texts."""
+    marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
+    scores = [Interval(text.predicted, text.low, text.high) for text in texts]
+    return charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
+
+
+def matrix_view(record: TrainingRecord) -> View:
+    """Return the matrix, the criteria that the rubric kept first, and below it what each criterion is."""
+    kept = sum(candidate.kept for candidate in record.candidates)
+    return view("matrix", record=record, places=ranked(record), kept=kept)
+
+
+def ids_of(record: TrainingRecord, places: Sequence[int]) -> list[str]:
+    """Return the ids of candidates."""
+    return [record.candidates[place].criterion.id for place in places]
+
+
+def prefixed(prefix: str, names: Iterable[str]) -> list[str]:
+    """Return names behind a prefix."""
+    return [f"{prefix}{name}" for name in names]
+
+
+def matrix_cells(record: TrainingRecord, number: int, places: Sequence[int]) -> list[str]:
+    """Return the ratings of a text by candidates."""
+    cells = record.cells[number]
+    return [describe.answered(cells[place], record.candidates[place].criterion) for place in places]
+
+
+def ranked(record: TrainingRecord) -> list[int]:
+    """Return the places of the candidates, those that the rubric kept first."""
+    return sorted(range(len(record.candidates)), key=lambda place: not record.candidates[place].kept)
+
+
+def matrix_rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
+    """Yield the matrix text by text, in each the criteria that were kept first.
+
+    `reason` is the judge's where the cell is scored; else it says why there is no score.
+    """
+    for text, cells in zip(record.texts, record.cells, strict=True):
+        columns = {name: getattr(text, name) for name in ("group", "label", "predicted", "low", "high")}
+        for place in ranked(record):
+            candidate, cell = record.candidates[place], cells[place]
+            missing = "missing" if cell.applies else "does not apply"
+            yield {
+                "text": text.id,
+                **columns,
+                "criterion": candidate.criterion.id,
+                "method": candidate.method,
+                "kind": candidate.criterion.kind,
+                "kept": candidate.kept,
+                "trait": candidate.criterion.trait,
+                "statement": candidate.criterion.statement,
+                "state": missing if cell.score is None else "scored",
+                "score": cell.score,
+                "reason": cell.reason,
+            }
+
+
+# One text.
+
+
+def explanation_view(explanation: ScoreExplanation) -> View:
+    """Return the score, each criterion's share of it, and the labelled texts with the most similar ratings."""
+    ratings = sorted(explanation.score.criteria, key=lambda each: -abs(each.contribution or 0.0))
+    text = explanation.labelled
+    raters = "".join(f", {name} {describe.rounded(mark)}" for name, mark in text.raters.items()) if text else ""
+    label = describe.rounded(text.label) if text else ""
+    ends = accumulate((each.contribution or 0.0 for each in ratings), initial=explanation.average or 0.0)
+    return view(
+        "explanation",
+        found=explanation,
+        criteria={criterion.id: criterion for criterion in explanation.version.rubric.criteria},
+        ratings=ratings,
+        learned_from=f"The rubric was learned from this text: label {label}{raters}.",
+        ends=list(ends),
+    )
+
+
+# Verdicts, and scores of few levels.
+
+NAMES = {JOINT: "this rubric", "direct": "the same judge asked directly"}
+
+
+def verdict_sentence(agreement: VerdictAgreement, names: tuple[str, str]) -> str:
+    """Return which share of the texts at each level the verdicts find, and how well they agree as a whole."""
+    fails, passes = agreement.recalls
+    return (
+        f"the verdicts find {estimate(fails)} of the texts that people put at {names[0]!r} and {estimate(passes)} of "
+        f"those at {names[1]!r} (balanced accuracy {estimate(agreement.balanced_accuracy)}, Cohen's kappa "
+        f"{estimate(agreement.kappa)})"
+    )
+
+
+def columns_of(agreements: Sequence[VerdictAgreement]) -> list[str]:
+    """Return the titles of the columns of evaluators."""
+    return [f"+{NAMES.get(each.name, each.name)}" for each in agreements]
+
+
+def verdict_figures(
+    agreements: Sequence[VerdictAgreement], names: tuple[str, str]
+) -> Iterator[tuple[str, list[Interval]]]:
+    """Yield each figure of verdicts with its values by evaluator."""
+    worse, better = names
+    yield f"found of {worse!r}", [each.recalls[0] for each in agreements]
+    yield f"found of {better!r}", [each.recalls[1] for each in agreements]
+    yield f"precision of {worse!r}", [each.precisions[0] for each in agreements]
+    yield f"precision of {better!r}", [each.precisions[1] for each in agreements]
+    yield "balanced accuracy", [each.balanced_accuracy for each in agreements]
+    yield "Cohen's kappa", [each.kappa for each in agreements]
+    yield "AUROC", [each.auroc for each in agreements]
+    yield "Brier score", [each.brier for each in agreements]
+
+
+def verdict_counts(agreements: Sequence[VerdictAgreement], names: tuple[str, str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the number of texts with each label and verdict by evaluator."""
+    for place, (said, judged) in enumerate((said, judged) for said in names for judged in names):
+        yield f"people {said!r}, verdict {judged!r}", [f"{each.cells[place]:,}" for each in agreements]
+
+
+def points_of(bins: Iterable[Any]) -> list[tuple[float, Interval]]:
+    """Return the points of a reliability curve."""
+    return [(each.score, each.share) for each in bins]
+
+
+def has_raters(agreements: Sequence[VerdictAgreement]) -> bool:
+    """Return whether the last evaluator stands for the raters."""
+    return agreements[-1].name == RATERS
+
+
+def level_names(agreement: LevelAgreement) -> list[str]:
+    """Return what the levels are called."""
+    return [f"{level:g}" for level in agreement.levels]
