@@ -31,6 +31,7 @@ from rubriclab.cli.output import (
     print_json,
     print_result,
     print_view,
+    run,
     workspace_of,
     write_exports,
     writing_rows,
@@ -40,9 +41,6 @@ from rubriclab.errors import SettingsError
 if TYPE_CHECKING:
     from rubriclab.learning.paired_scores import LimitOutcome
     from rubriclab.models.version import Outcome
-    from rubriclab.ops.evaluate import Evaluation
-    from rubriclab.ops.transfer import TransferResult
-    from rubriclab.report.render import View
 
 
 @command(None, "EvaluateOptions", "CallOptions", "BatchOptions")
@@ -57,40 +55,28 @@ if TYPE_CHECKING:
 )
 @measurement_options
 @record_option
-def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: bool, **values: Any) -> None:
+def evaluate(heldout: str, *, rubrics: tuple[str, ...], as_json: bool, **values: Any) -> None:
     """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.
 
     Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
     from rubriclab.ops import evaluate as service
     from rubriclab.ops.options import EvaluateOptions
-    from rubriclab.ops.workspace import finish
 
     check_exports(values)
     options = options_of(EvaluateOptions, values)
-    with workspace_of(values) as workspace:
-        job = service.evaluate(workspace, heldout, rubrics, options)
-        if dry_run:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return
-        evaluation = finish(job.run)
-    _print(evaluation, as_json=as_json)
-    evaluation.check_answered()
-    write_exports(evaluation.view(), values, page=_page(evaluation) if values["html"] else None)
-
-
-def _print(evaluation: Evaluation, *, as_json: bool) -> None:
-    if as_json:
-        print_json(evaluation.to_row())
+    evaluation = run(values, service.evaluate, heldout, rubrics, options, as_json=as_json)
+    if evaluation is None:
         return
-    print_view(evaluation)
+    print_json(evaluation.to_row()) if as_json else print_view(evaluation)
+    evaluation.check_answered()
+    page = None
+    if values["html"]:
+        # The full report, with a part on each rubric, which takes time to compute.
+        from rubriclab.report.evaluation import evaluation_view
 
-
-def _page(evaluation: Evaluation) -> View:
-    """Return the full report, with a part on each rubric, which takes time to compute."""
-    from rubriclab.report.evaluation import evaluation_view
-
-    return evaluation_view(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)
+        page = evaluation_view(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)
+    write_exports(evaluation.view(), values, page=page)
 
 
 EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive": 3}
@@ -128,7 +114,6 @@ def compare(
     outputs: tuple[str, ...],
     *,
     rubric: str,
-    dry_run: bool,
     as_json: bool,
     **values: Any,
 ) -> None:
@@ -144,19 +129,15 @@ def compare(
     """
     from rubriclab.ops import compare as service
     from rubriclab.ops.options import CompareOptions
-    from rubriclab.ops.workspace import finish
 
     if len(outputs) > 2:
         raise SettingsError(f"Expected OLD and NEW, or one file, got {len(outputs)} files.", "Compare two at a time.")
     before, after = outputs[0], outputs[1] if len(outputs) == 2 else None
     check_exports(values)
     options = options_of(CompareOptions, values)
-    with workspace_of(values) as workspace:
-        job = service.compare(workspace, before, after, rubric, options)
-        if dry_run:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return
-        result = finish(job.run)
+    result = run(values, service.compare, before, after, rubric, options, as_json=as_json)
+    if result is None:
+        return
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
     print_result(result.view(), row, values, as_json=as_json)
     click.get_current_context().exit(LIMIT_EXIT_CODES[result.outcome])
@@ -264,23 +245,19 @@ def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
 @rubric_option
 @measurement_options
 @record_option
-def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: Any) -> None:
+def agree(texts: str, *, rubric: str, as_json: bool, **values: Any) -> None:
     """Measure the agreement of judges that score TEXTS by the same rubric: alpha, kappas, differences in severity.
 
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
     from rubriclab.ops import evaluate as service
     from rubriclab.ops.options import AgreeOptions
-    from rubriclab.ops.workspace import finish
 
     check_exports(values)
     options = options_of(AgreeOptions, values)
-    with workspace_of(values) as workspace:
-        job = service.agree(workspace, texts, rubric, options)
-        if dry_run:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return
-        result = finish(job.run)
+    result = run(values, service.agree, texts, rubric, options, as_json=as_json)
+    if result is None:
+        return
     row = {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)}
     print_result(result.view(), row, values, as_json=as_json)
     result.check_answered()
@@ -298,7 +275,7 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
 )
 @measurement_options
 @record_option
-def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: Any) -> None:
+def transfer(ref: str, *, target: str, as_json: bool, **values: Any) -> None:
     """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
 
     With labels, the rubric is measured in three ways: as it is, recalibrated, and learned again with its criteria among
@@ -307,28 +284,16 @@ def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: A
     """
     from rubriclab.ops.options import TransferOptions
     from rubriclab.ops.transfer import transfer as prepare
-    from rubriclab.ops.workspace import finish
 
     check_exports(values)
-    with workspace_of(values) as workspace:
-        job = prepare(workspace, ref, target, options_of(TransferOptions, values))
-        if dry_run:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return
-        result = finish(job.run)
-        write_exports(result.view(), values)
-        _print_of_compare(result, as_json=as_json)
-    result.check_saved()
-
-
-def _print_of_compare(result: TransferResult, *, as_json: bool) -> None:
-    saved = result.saved
-    if as_json:
-        row = {**result.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}
-        print_json({**row, **effort_row(result.effort)})
+    result = run(values, prepare, ref, target, options_of(TransferOptions, values), as_json=as_json)
+    if result is None:
         return
-    print_view(result.view())
-    if saved and saved.new:
+    saved = result.saved
+    row = {**result.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}
+    print_result(result.view(), {**row, **effort_row(result.effort)}, values, as_json=as_json)
+    if saved and saved.new and not as_json:
         click.echo(f"\nsaved as {saved.ref}, whose parent is {saved.parent}; calibrated for {saved.provenance.judge}")
-    elif saved:
+    elif saved and not as_json:
         click.echo(f"\nequal to {saved.ref}, so there is no new version")
+    result.check_saved()

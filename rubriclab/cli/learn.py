@@ -25,10 +25,9 @@ from rubriclab.cli.output import (
     effort_row,
     note,
     options_of,
-    print_dry_run,
     print_json,
     print_view,
-    workspace_of,
+    run,
     write_csv,
     writing_rows,
 )
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from rubriclab.base_options import Options
     from rubriclab.models.rubric import Rubric
     from rubriclab.models.version import TrainingAgreement
-    from rubriclab.ops.label import PlanResult
     from rubriclab.ops.learn import LearnResult
     from rubriclab.ops.literature import FindingList
 
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
 )
 @run_options
 @record_option
-def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: Any) -> None:
+def learn(labelled: str, *, gate: bool, as_json: bool, **values: Any) -> None:
     """Learn a rubric from LABELLED texts and save it as a version in the store.
 
     Several methods propose criteria. The labels select, weight and calibrate them, and cross-validation measures how
@@ -62,19 +60,29 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
     """
     from rubriclab.ops import learn as service
     from rubriclab.ops.options import LearnOptions
-    from rubriclab.ops.workspace import finish
 
     options = options_of(LearnOptions, values)
     if gate:
         service.check_joint(options, "gate")
-    with workspace_of(values) as workspace:
-        job = service.learn(workspace, labelled, options)
-        if dry_run:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return
-        result = finish(job.run)
-    _print_json(result) if as_json else _print(result)
-    validation = result.version.provenance.validation
+    result = run(values, service.learn, labelled, options, as_json=as_json)
+    if result is None:
+        return
+    version, provenance = result.version, result.version.provenance
+    validation = provenance.validation
+    if as_json:
+        row = {
+            "rubric": version.ref,
+            "new": version.new,
+            "digest": version.digest,
+            "criteria": len(version.rubric.criteria),
+            **effort_row(result.effort),
+            "agreement": provenance.agreement.model_dump(mode="json") if provenance.agreement else {},
+        }
+        if validation:
+            row |= {"outcome": validation.outcome, "validation": validation.model_dump(mode="json")}
+        print_json(row)
+    else:
+        _print(result)
     if gate and validation:
         from rubriclab.cli.evaluate import EXIT_CODES
 
@@ -119,22 +127,6 @@ def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
     return f"{spearman} (optimistic, as it was fitted to them), {held_out}"
 
 
-def _print_json(result: LearnResult) -> None:
-    version, provenance = result.version, result.version.provenance
-    row: dict[str, Any] = {
-        "rubric": version.ref,
-        "new": version.new,
-        "digest": version.digest,
-        "criteria": len(version.rubric.criteria),
-        **effort_row(result.effort),
-        "agreement": provenance.agreement.model_dump(mode="json") if provenance.agreement else {},
-    }
-    if provenance.validation:
-        row["outcome"] = provenance.validation.outcome
-        row["validation"] = provenance.validation.model_dump(mode="json")
-    print_json(row)
-
-
 @command(None, "PlanOptions", "CallOptions")
 @click.argument("texts", type=FILE)
 @rubric_option
@@ -147,59 +139,36 @@ def _print_json(result: LearnResult) -> None:
 )
 @run_options
 @record_option
-def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json: bool, **values: Any) -> None:
+def plan(texts: str, *, rubric: str, output: str | None, as_json: bool, **values: Any) -> None:
     """Choose which TEXTS to label next, whole groups first.
 
     TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file of texts without labels, or - for standard input. The texts
     are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
     out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
     """
-    from rubriclab.ops.label import plan as prepare
+    from rubriclab.models.characters import count
+    from rubriclab.ops.label import plan as prepare, plan_row
     from rubriclab.ops.options import PlanOptions
-    from rubriclab.ops.workspace import finish
 
     options = options_of(PlanOptions, values)
-    if not dry_run:
-        _check_output(output, as_json=as_json)
-    with workspace_of(values) as workspace:
-        job = prepare(workspace, texts, rubric, options)
-        if dry_run:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return
-        result = finish(job.run)
-    if output:
-        _write(result, output)
-    _print_json_of_plan(result, output) if as_json else _print_of_plan(result, output)
-
-
-def _check_output(output: str | None, *, as_json: bool) -> None:
-    if not output:
+    if output and not values["dry_run"]:
+        if as_json and output == "-":
+            raise SettingsError(
+                "--json prints the plan to standard output, but the rows are written there.", "Give --output PATH."
+            )
+        check_rows_place(output)
+    result = run(values, prepare, texts, rubric, options, as_json=as_json)
+    if result is None:
         return
-    if as_json and output == "-":
-        raise SettingsError(
-            "--json prints the plan to standard output, but the rows are written there.", "Give --output PATH."
-        )
-    check_rows_place(output)
-
-
-def _write(result: PlanResult, output: str) -> None:
-    with writing_rows(output) as write:
-        for row in result.to_rows():
-            write(row)
-
-
-def _print_json_of_plan(result: PlanResult, output: str | None) -> None:
-    from rubriclab.ops.label import plan_row
-
-    plan = result.plan
-    texts = [{"id": text.example.id, **plan_row(text)} for text in plan.texts]
-    row = {"rubric": result.version.ref, "pool": plan.pool, "texts": texts, "output": output}
-    print_json({**row, **effort_row(result.effort)})
-
-
-def _print_of_plan(result: PlanResult, output: str | None) -> None:
-    from rubriclab.models.characters import count
-
+    if output:
+        with writing_rows(output) as write:
+            for row in result.to_rows():
+                write(row)
+    if as_json:
+        chosen = [{"id": text.example.id, **plan_row(text)} for text in result.plan.texts]
+        plan_json = {"rubric": result.version.ref, "pool": result.plan.pool, "texts": chosen, "output": output}
+        print_json({**plan_json, **effort_row(result.effort)})
+        return
     print_view(result.view(), err=output == "-")
     if output not in (None, "-"):
         rows = count(len(result.plan.texts), "row")
@@ -220,7 +189,7 @@ def literature() -> None:
 @dry_run_option
 @json_option
 @record_option
-def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
+def add(paper: str, *, as_json: bool, **values: Any) -> None:
     """Have a language model read PAPER, a PDF or a text file, and write findings about raters.
 
     Every finding has a quotation and its page; a finding whose quotation is not in the paper is dropped. Read what was
@@ -229,15 +198,11 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     """
     from rubriclab.ops import literature as service
     from rubriclab.ops.options import LiteratureAddOptions
-    from rubriclab.ops.workspace import finish
 
     options = options_of(LiteratureAddOptions, values)
-    with workspace_of(values) as workspace:
-        job = service.literature_add(workspace, paper, options)
-        if dry_run:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return
-        added = finish(job.run)
+    added = run(values, service.literature_add, paper, options, as_json=as_json)
+    if added is None:
+        return
     print_json({**added.to_row(), **effort_row(added.effort)}) if as_json else print_view(added)
     if added.unread:
         note("The same command with --retry-failed asks again for the parts that were not read.")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rubriclab.data.write import CsvDialect, WriteRow
     from rubriclab.learning.estimate import DryRun
     from rubriclab.models.version import Effort
-    from rubriclab.ops.workspace import Workspace
+    from rubriclab.ops.workspace import Job, Workspace
     from rubriclab.report.render import View
 
 
@@ -404,6 +404,7 @@ def effort_row(effort: Effort) -> dict[str, Any]:
 
 
 OptionsT = TypeVar("OptionsT", bound="Options")
+T = TypeVar("T")
 
 
 def workspace_of(values: Mapping[str, Any]) -> Workspace:
@@ -422,6 +423,18 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
         record=Path(record) if record else None,
         settings=parse_settings(values.get("configured") or ()),
     )
+
+
+def run(values: Mapping[str, Any], prepare: Callable[..., Job[T]], *arguments: Any, as_json: bool) -> T | None:
+    """Return the result of an operation; for a dry run, print an estimate of what it asks and return `None`."""
+    from rubriclab.ops.workspace import finish
+
+    with workspace_of(values) as workspace:
+        job = prepare(workspace, *arguments)
+        if values["dry_run"]:
+            print_dry_run(job.estimate(), as_json=as_json)
+            return None
+        return finish(job.run)
 
 
 def options_of(model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:

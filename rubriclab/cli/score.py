@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from rubriclab.cli.output import (
     print_json,
     print_result,
     print_view,
+    run,
     workspace_of,
     writing,
     writing_rows,
@@ -43,7 +44,7 @@ from rubriclab.errors import RubriclabError, SettingsError
 if TYPE_CHECKING:
     from rubriclab.models.text import Scale
     from rubriclab.models.version import Effort
-    from rubriclab.ops.improve import Improvement, Improving
+    from rubriclab.ops.improve import Improving
     from rubriclab.ops.score import Scoring
 
 
@@ -256,6 +257,7 @@ def improve(
     from rubriclab.ops.improve import prepare_improvement
     from rubriclab.ops.options import ImproveOptions
     from rubriclab.ops.workspace import no_progress
+    from rubriclab.report.results import improvement_view
 
     options = options_of(ImproveOptions, values)
     if not dry_run:
@@ -270,7 +272,11 @@ def improve(
             note("Texts that become longer can take more calls.")
             return
         _write_of_improve(improving, output, diff)
-        _print(improving, output, as_json=as_json)
+        summary, effort = improving.summary(), workspace.effort()
+    if as_json:
+        print_json({**summary.to_row(), "output": output, **effort_row(effort)})
+    else:
+        print_view(improvement_view(summary, effort), err=True)
     improving.check_answered()
 
 
@@ -289,14 +295,17 @@ def _check_places(output: str, diff: str | None, *, as_json: bool) -> None:
 def _write_of_improve(improving: Improving, output: str, diff: str | None) -> None:
     """Write the texts, and what changed in them, as they come."""
     from rubriclab.ops.workspace import finish
+    from rubriclab.report.results import rewrite_view
 
     with writing_rows(output) as write, writing(diff or "-") as write_diff:
 
         async def run() -> None:
             async for text in improving.stream():
                 write(text.to_row())
-                if diff and text.outcome == "improved":
-                    _show(text, None if diff == "-" else write_diff)
+                if diff == "-" and text.outcome == "improved":
+                    print_view(rewrite_view(text))
+                elif diff and text.outcome == "improved":
+                    write_diff(f"{rewrite_view(text)}\n".encode("utf-8", "backslashreplace"))
 
         try:
             finish(run)
@@ -305,30 +314,11 @@ def _write_of_improve(improving: Improving, output: str, diff: str | None) -> No
             raise
 
 
-def _show(text: Improvement, write: Callable[[bytes], object] | None) -> None:
-    from rubriclab.report.results import rewrite_view
-
-    if write:
-        write(f"{rewrite_view(text)}\n".encode("utf-8", "backslashreplace"))
-    else:
-        print_view(rewrite_view(text))
-
-
-def _print(improving: Improving, output: str, *, as_json: bool) -> None:
-    summary, effort = improving.summary(), improving.workspace.effort()
-    if as_json:
-        print_json({**summary.to_row(), "output": output, **effort_row(effort)})
-        return
-    from rubriclab.report.results import improvement_view
-
-    print_view(improvement_view(summary, effort), err=True)
-
-
 @command(None, "EditOptions", "CallOptions")
 @click.argument("rubric")
 @measurement_options
 @record_option
-def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
+def edit(rubric: str, *, as_json: bool, **values: Any) -> None:
     """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
 
     Weights are fitted again to the ratings kept with the version, and the held-out agreement is shown beside the
@@ -337,17 +327,13 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     """
     from rubriclab.ops.edit import edit as prepare
     from rubriclab.ops.options import EditOptions
-    from rubriclab.ops.workspace import finish
     from rubriclab.report.results import edit_view
 
-    options = options_of(EditOptions, {**values, "preview": dry_run or values["preview"]})
+    options = options_of(EditOptions, {**values, "preview": values["dry_run"] or values["preview"]})
     check_exports(values)
-    with workspace_of(values) as workspace:
-        job = prepare(workspace, rubric, options)
-        if dry_run:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return
-        result = finish(job.run)
+    result = run(values, prepare, rubric, options, as_json=as_json)
+    if result is None:
+        return
     print_result(edit_view(result), {**result.to_row(), **effort_row(result.effort)}, values, as_json=as_json)
     if (saved := result.saved) and not as_json:
         new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"

@@ -26,10 +26,10 @@ from rubriclab.cli.output import (
     check_rows_place,
     note,
     options_of,
-    print_dry_run,
     print_json,
     print_result,
     print_view,
+    run,
     workspace_of,
     write_csv,
     writing,
@@ -549,7 +549,7 @@ def disagreements(rubric: str, *, as_json: bool, csv: str | None, **values: Any)
 @click.argument("text", type=FILE, required=False)
 @measurement_options
 @record_option
-def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **values: Any) -> None:
+def explain(rubric: str, text: str | None, *, as_json: bool, **values: Any) -> None:
     """Explain the score of TEXT by RUBRIC: each criterion's share with its reason, and the nearest labelled texts.
 
     TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
@@ -557,15 +557,11 @@ def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **va
     """
     from rubriclab.ops.explain import explain as prepare
     from rubriclab.ops.options import ExplainOptions
-    from rubriclab.ops.workspace import finish
 
     check_exports(values)
     options = options_of(ExplainOptions, values)
-    with workspace_of(values) as workspace:
-        job = prepare(workspace, rubric, text, options)
-        if dry_run:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return
-        explanation = finish(job.run)
+    explanation = run(values, prepare, rubric, text, options, as_json=as_json)
+    if explanation is None:
+        return
     print_result(explanation.view(), explanation.to_row(), values, as_json=as_json)
     explanation.check_answered()
