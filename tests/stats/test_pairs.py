@@ -83,6 +83,12 @@ def test_texts_without_a_score_are_placed_by_their_comparisons():
     assert 0.4 < np.mean(reliabilities) < 0.8
 
 
+@pytest.mark.parametrize(("groups", "spread", "message"), [([0, 0], 0, "spread"), ([0, 1], 1, "one group")])
+def test_no_spread_and_comparisons_between_groups_are_refused(groups, spread, message):
+    with pytest.raises(ValueError, match=message):
+        joint_scores([1, 2], groups, won((0, 1)), center=0, spread=spread)
+
+
 def test_a_group_without_scores_lies_around_the_center_and_others_are_not_touched_by_it():
     scores = np.array([2.5, np.nan, np.nan, np.nan])
     found = joint_scores(scores, [0, 0, 1, 1], won((0, 1), (2, 3)), center=3, spread=1).values
@@ -138,6 +144,11 @@ def test_the_held_out_accuracy_has_the_threshold_of_the_other_groups():
     assert found.held_out.value == pytest.approx(np.mean(expected))
     assert found.held_out.value <= found.optimistic
     assert found.held_out.low < found.held_out.value < found.held_out.high
+
+
+def test_there_is_no_accuracy_without_pairs():
+    found = pairwise_accuracy([1, 2], [1, 2], ["a", "b"])
+    assert (found.held_out.value, found.optimistic, found.threshold, found.pairs) == (None, None, None, 0)
 
 
 def test_ties_of_people_are_right_where_scores_are_tied_too():
