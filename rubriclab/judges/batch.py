@@ -28,7 +28,15 @@ from rubriclab.errors import (
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, read_back, request_digest, written
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
-from rubriclab.judges.providers import load_litellm, masked, may_be_billed, price_of, provider_message, provider_of
+from rubriclab.judges.providers import (
+    load_litellm,
+    masked,
+    may_be_billed,
+    model_info,
+    price_of,
+    provider_message,
+    provider_of,
+)
 from rubriclab.judges.replies import FRAME_BYTES, RECEPTION, Reception, readable, stated_status, text_limit
 from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall
 from rubriclab.models.base import PREFIX, digest
@@ -276,7 +284,7 @@ def batch_price_of(model: str) -> tuple[Price | None, bool]:
     usual = price_of(model)
     if usual is None:
         return None, False
-    info = load_litellm().get_model_info(model)
+    info = model_info(model)
     prompt, completion = info.get("input_cost_per_token_batches"), info.get("output_cost_per_token_batches")
     if prompt is None or completion is None:
         return usual.times(ASSUMED_SHARE), False

@@ -70,18 +70,11 @@ def connect(
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
-    A language model, or the judge of a plug-in, is wrapped, from the inside out, in
-
-    - `Interruptible`, next to the provider: a cancelled request waits a moment for its reply;
-    - `Budgeted`: a call counts when it is sent, and every reply that was paid for is cached before the budget ends the
-      command;
-    - `Limited`, around each attempt: retries count towards the limits, and a prompt that waits for its next attempt
-      takes no slot;
-    - `Retried`;
-    - `SchemaProbed`, whose probe passes the cache and the ledger;
-    - `Cached`: only a prompt's final reply is cached, and a cached reply needs no limit, budget or retry;
-    - `Recording`, around the cache: a recording includes cached replies;
-    - `Metered`, which sees every reply that is used.
+    A language model, or the judge of a plug-in, is wrapped, from the inside out, in `Interruptible`, next to the
+    provider; `Budgeted`, so that a call counts when it is sent; `Limited`, so that retries count towards the limits,
+    and a prompt that waits for its next attempt takes no slot; `Retried`; `SchemaProbed`, whose probe passes the cache
+    and the ledger; `Cached`, as only a prompt's final reply is cached; `Recording`, which includes cached replies; and
+    `Metered`, which sees every reply that is used.
 
     With `batch`, `BatchScheduler` in a `Budgeted` of its own stands beneath the cache, so that a
     batch reserves its cost at the price of batches before it is sent; `Batched` chooses between it and single calls.

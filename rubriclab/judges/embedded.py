@@ -412,16 +412,10 @@ def _of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answe
     texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
     questions = fields["questions"]
     equal = {question["id"]: 1 / len(questions) for question in questions}
-    units = {
-        unit: {each["id"]: _bare(verdict(each, text)) if fields["bare"] else verdict(each, text) for each in questions}
-        for unit, text in texts.items()
-    }
+    units = {unit: {each["id"]: verdict(each, text) for each in questions} for unit, text in texts.items()}
+    if fields["bare"]:  # the last field of an entry, without its reason
+        units = {unit: {id_: list(entry.values())[-1] for id_, entry in own.items()} for unit, own in units.items()}
     return {**units, **({"weights": equal} if fields["weigh"] else {})}
-
-
-def _bare(entry: Answer) -> Any:
-    """Return the last field of an entry, which comes after its reason."""
-    return list(entry.values())[-1]
 
 
 def _verify(fields: Fields) -> Answer:

@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -219,6 +219,7 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
 def written(reply: Reply) -> dict[str, Any]:
     """Return `reply` in JSON types, without `cached`."""
     usage = reply.usage
+    tokens = [{"text": token.text, "alternatives": [*map(list, token.alternatives)]} for token in reply.tokens]
     return {
         "text": reply.text,
         "model": reply.model,
@@ -232,7 +233,7 @@ def written(reply: Reply) -> dict[str, Any]:
         "truncated": reply.truncated,
         **({"filtered": True} if reply.filtered else {}),
         **({"fault": reply.fault} if reply.fault else {}),
-        **({"tokens": [_token(token) for token in reply.tokens]} if reply.tokens else {}),
+        **({"tokens": tokens} if tokens else {}),
     }
 
 
@@ -243,10 +244,6 @@ def read_back(answer: Any) -> Reply:
         pydantic.ValidationError: a ValueError, if `answer` is not such a reply.
     """
     return _reply().validate_python({**answer, "cached": True} if isinstance(answer, Mapping) else answer)
-
-
-def _token(token: Token) -> dict[str, Any]:
-    return {"text": token.text, "alternatives": [list(alternative) for alternative in token.alternatives]}
 
 
 def _characters(_arguments: tuple[Any, ...], turns: tuple[Turn, ...]) -> int:
@@ -335,22 +332,14 @@ async def ask(
     if salvage is None and issubclass(prompt.reply, KeyedReply):
         salvage = prompt.reply
     if value is None and salvage:
-        reply, value = _salvaged((reply, first), prompt.salvaging(salvage))
+        readings = [(each, read(each, prompt.salvaging(salvage))[0]) for each in (reply, first)]
+        reply, value = next((found for found in readings if found[1] is not None), readings[0])
     if value is None:
         repaired = ", also after one repair" if repair else ""
         return JudgeAnswer(None, f"unusable reply{repaired}: {complaint}", reply=reply)
     if isinstance(value, KeyedReply) and value.read_by != "id" and isinstance(judge, JudgeWrapper):
         judge.count_reading()
     return JudgeAnswer(value, reply=reply)
-
-
-def _salvaged(replies: Sequence[Reply], prompt: Prompt[R]) -> tuple[Reply, R | None]:
-    """Return the first reply that fits the prompt's reply model, with its value, or else the first reply."""
-    for reply in replies:
-        value, _ = read(reply, prompt)
-        if value is not None:
-            return reply, value
-    return replies[0], None
 
 
 def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
@@ -369,7 +358,8 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     objects = list(json_objects(text))
     keys = _keys_of(prompt.reply)
     answers: list[tuple[FoundObject, R]] = []
-    rest = _without(objects, text)
+    bounds = [0, *(bound for found in objects for bound in (found.begin, found.end)), len(text)]
+    rest = "\0".join(text[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True))
     complaint, is_ambiguous = "", any(_plain(match["key"]) in keys for match in _KEY.finditer(rest))
     for found in objects:
         value, fault = _value(found, prompt)
@@ -398,12 +388,6 @@ def _value(found: FoundObject, prompt: Prompt[R]) -> tuple[R | None, str]:
     except ValidationError as error:
         complaint = f"{faults(error)}."
         return None, complaint if len(complaint) <= LONGEST_COMPLAINT else complaint[: LONGEST_COMPLAINT - 1] + "…"
-
-
-def _without(objects: Sequence[FoundObject], text: str) -> str:
-    ends = [0, *(found.end for found in objects)]
-    begins = [*(found.begin for found in objects), len(text)]
-    return "\0".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
 
 
 def _opens_another(rest: str, keys: Collection[str]) -> bool:

@@ -35,6 +35,7 @@ from rubriclab.judges.providers import (
     is_too_long,
     key_variable,
     load_litellm,
+    model_info,
     most_tokens,
     price_of,
     provider_message,
@@ -245,10 +246,7 @@ class CachePrices:
 
 def cache_prices(model: str) -> CachePrices:
     """Return the prices of a model in litellm's table; without a price for the cache, that of a prompt token."""
-    try:
-        info = load_litellm().get_model_info(model)
-    except Exception:  # litellm raises a bare Exception for an unknown model
-        return CachePrices()
+    info = model_info(model)
     prompt = info.get("input_cost_per_token") or 0.0
     read, write = info.get("cache_read_input_token_cost"), info.get("cache_creation_input_token_cost")
     return CachePrices(prompt, prompt if read is None else read, prompt if write is None else write)
@@ -256,12 +254,7 @@ def cache_prices(model: str) -> CachePrices:
 
 def needs_marks(model: str, provider: str) -> bool:
     """Return whether litellm knows that the model caches prompts, but only up to a mark."""
-    if provider in AUTOMATIC:
-        return False
-    try:
-        info = load_litellm().get_model_info(model, custom_llm_provider=provider)
-    except Exception:  # litellm raises a bare Exception for an unknown model
-        return False
+    info = {} if provider in AUTOMATIC else model_info(model, provider)
     return bool(info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost"))
 
 

@@ -372,13 +372,18 @@ _COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
 FREE = Price(0.0, 0.0)
 
 
+def model_info(model: str, provider: str | None = None) -> Mapping[str, Any]:
+    """Return what litellm's table says of a model; nothing for one that it does not know."""
+    try:
+        info: Mapping[str, Any] = load_litellm().get_model_info(model, custom_llm_provider=provider)
+    except Exception:  # litellm raises a bare Exception for an unknown model
+        return {}
+    return info
+
+
 def price_of(model: str) -> Price | None:
     """Return the price of `model` in litellm's table; `None` if it has none, or zeros only."""
-    litellm = load_litellm()
-    try:
-        info = litellm.get_model_info(model)
-    except Exception:  # litellm raises a bare Exception for an unknown model
-        return None
+    info = model_info(model)
     prompt, completion = info.get("input_cost_per_token") or 0.0, info.get("output_cost_per_token") or 0.0
     return Price(prompt * 1e6, completion * 1e6) if prompt or completion else None
 
@@ -387,7 +392,7 @@ def highest_price_of(model: str) -> Price | None:
     """Return the highest price of a token in litellm's table: of a long prompt, a prompt cache or a service tier."""
     if price_of(model) is None:
         return None
-    info = load_litellm().get_model_info(model)
+    info = model_info(model)
     prompt, completion = (
         max(cost for name, cost in info.items() if cost is not None and kind.match(name))
         for kind in (_PROMPT_PRICE, _COMPLETION_PRICE)

@@ -174,57 +174,25 @@ def _read_reply(body: bytes) -> tuple[int, bytes]:
 async def _body(response: httpx.Response, reception: Reception) -> bytes:
     failed = response.status_code >= 400
     limit = min(ERROR_BYTES, reception.limit) if failed else reception.limit
-    encoding_state = _encoding(response.headers.get("content-encoding", "identity"))
+    encoding = response.headers.get("content-encoding", "identity").lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise httpx.DecodingError(f"the response has the encoding {encoding!r:.40}, which was not requested")
+    decompressor = None if encoding in ("", "identity") else zlib.decompressobj(_ANY_HEADER)
     body, received = bytearray(), 0
     async for chunk in response.stream:  # type: ignore[union-attr]
         received += len(chunk)
-        body += encoding_state.decompress_chunk(chunk, limit + 1 - len(body))
-        if len(body) > limit or (received > limit + COMPRESSION_BYTES and not encoding_state.ended):
+        room = limit + 1 - len(body)
+        try:
+            body += decompressor.decompress(chunk, room) if decompressor else chunk[:room]
+        except zlib.error as error:
+            raise httpx.DecodingError(f"the compressed response is damaged: {error}") from None
+        ended = decompressor is not None and decompressor.eof  # whatever the server sends after it
+        if len(body) > limit or (received > limit + COMPRESSION_BYTES and not ended):
             if failed:
                 return bytes(body[:limit])
             raise httpx.ReadError(str(reception.too_large()))
-        if encoding_state.ended:
+        if ended:
             return bytes(body)
-    if not encoding_state.may_end:
+    if decompressor:
         raise httpx.DecodingError("the compressed response ends too early")
     return bytes(body)
-
-
-class _Uncompressed:
-    """The encoding of an uncompressed body, which ends with the response."""
-
-    ended = False
-    may_end = True
-
-    def decompress_chunk(self, chunk: bytes, most: int) -> bytes:
-        """Return at most `most` bytes of the body."""
-        return chunk[:most]
-
-
-class _Compressed:
-    """The encoding of a compressed body, which ends by itself, whatever the server sends after it."""
-
-    def __init__(self) -> None:
-        self._decompressor = zlib.decompressobj(_ANY_HEADER)
-
-    @property
-    def ended(self) -> bool:
-        """Whether the body is complete, so that the rest need not be read."""
-        return self._decompressor.eof
-
-    may_end = ended
-
-    def decompress_chunk(self, chunk: bytes, most: int) -> bytes:
-        """Return at most `most` decompressed bytes of the chunk."""
-        try:
-            return self._decompressor.decompress(chunk, most)
-        except zlib.error as error:
-            raise httpx.DecodingError(f"the compressed response is damaged: {error}") from None
-
-
-def _encoding(encoding: str) -> _Uncompressed | _Compressed:
-    if encoding.lower() in ("", "identity"):
-        return _Uncompressed()
-    if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
-        raise httpx.DecodingError(f"the response has the encoding {encoding!r:.40}, which was not requested")
-    return _Compressed()

@@ -37,10 +37,6 @@ def scored(shares: Mapping[str, float], chosen: str = "4", legal: Sequence[float
     return score_distribution(reply('{"reasoning": "ok", "score": ', token(chosen, shares), "}"), legal)
 
 
-def test_probabilities_are_shared_out_among_legal_scores() -> None:
-    assert scored(SURE) == pytest.approx({1: 0, 2: 0, 3: 0.05 / 0.95, 4: 0.6 / 0.95, 5: 0.3 / 0.95})
-
-
 @pytest.mark.parametrize("spelling", ["5", " 5", "  5", "\n5", '"5', '"5"', "5}", "5,", "5\n", ' "5" }', "': 5", "5.0"])
 def test_spellings_of_a_score_are_added_up(spelling: str) -> None:
     assert scored({"4": 0.5, "5 ": 0.1, spelling: 0.3})[5] == pytest.approx(0.4 / 0.9)
@@ -51,11 +47,6 @@ def test_spellings_of_a_score_are_added_up(spelling: str) -> None:
 )
 def test_what_reads_as_something_else_is_left_out(other: str) -> None:
     assert scored({"4": 0.6, "3": 0.2, other: 0.2}) == pytest.approx({1: 0, 2: 0, 3: 0.25, 4: 0.75, 5: 0})
-
-
-@pytest.mark.parametrize(("share", "told"), [(0.51, True), (0.49, False)])
-def test_too_little_on_legal_scores_cannot_be_told(share: float, told: bool) -> None:
-    assert (scored({"4": share, "none": 1 - share}) is not None) is told
 
 
 def test_reply_without_tokens_or_with_those_of_another_text_cannot_be_told() -> None:
@@ -129,33 +120,33 @@ def test_another_field_can_be_asked_for() -> None:
     assert score_distribution(answer, FIVE, 'my "rating"') == scored(SURE)
 
 
-def test_first_digit_of_a_longer_score_counts_for_neither() -> None:
-    """A tokeniser that writes 10 as "1" and "0" leaves open what a "1" would have become."""
-    assert scored({"8": 0.6, "1": 0.2, "9": 0.2}, "8", TEN)[8] == pytest.approx(0.75)
-    assert scored({"8": 0.6, "1": 0.2, "9": 0.2}, "8", TEN)[1] == 0
-    assert scored({"1": 0.9, "2": 0.1}, "1", TEN) is None
+HALVES = tuple(step / 2 for step in range(2, 11))
 
 
-def test_first_digit_counts_where_longer_scores_are_seen_in_one_token() -> None:
-    assert scored({"8": 0.6, "1": 0.2, "10": 0.2}, "8", TEN)[1] == pytest.approx(0.2)
-    hundred = [float(score) for score in range(101)]
-    found = scored({"85": 0.5, "8": 0.2, "90": 0.1, "10": 0.2}, "85", hundred)
-    assert found[8] == pytest.approx(0.25)  # two digits are seen, so 80 to 89 are single tokens
-    assert found[10] == 0  # three are not, so this may have become 100
-
-
-def test_scores_with_a_decimal_cannot_be_told_from_their_whole_part() -> None:
-    halves = [step / 2 for step in range(2, 11)]
-    assert scored(SURE, legal=halves) is None
-    assert scored({"4.5": 0.6, "4.0": 0.4}, "4.5", halves) == pytest.approx(
-        {**dict.fromkeys(halves, 0), 4: 0.4, 4.5: 0.6}
-    )
-
-
-def test_negative_scores_are_legal_too() -> None:
-    assert scored({"-1": 0.5, "1": 0.3, "-": 0.2}, "-1", [-1, 0, 1]) == pytest.approx({-1: 0.625, 0: 0, 1: 0.375})
-    assert scored({"-1": 0.9, "2": 0.1}, "-1", [-10, -1, 2]) is None
-    assert scored({"-1": 0.6, "1": 0.3}, "-1", [-1, 1, 10]) == {-1: 1, 1: 0, 10: 0}
+@pytest.mark.parametrize(
+    ("legal", "shares", "expected"),
+    [
+        (FIVE, SURE, {3: 0.05 / 0.95, 4: 0.6 / 0.95, 5: 0.3 / 0.95}),
+        (FIVE, {"4": 0.51, "none": 0.49}, {4: 1}),
+        (FIVE, {"4": 0.49, "none": 0.51}, None),
+        # A tokeniser that writes 10 as "1" and "0" leaves open what a "1" would have become.
+        (TEN, {"8": 0.6, "1": 0.2, "9": 0.2}, {8: 0.75, 9: 0.25}),
+        (TEN, {"1": 0.9, "2": 0.1}, None),
+        (TEN, {"8": 0.6, "1": 0.2, "10": 0.2}, {1: 0.2, 8: 0.6, 10: 0.2}),
+        # Two digits are seen, so 80 to 89 are single tokens; three are not, so "10" may have become 100.
+        (tuple(map(float, range(101))), {"85": 0.5, "8": 0.2, "90": 0.1, "10": 0.2}, {8: 0.25, 85: 0.625, 90: 0.125}),
+        (HALVES, SURE, None),
+        (HALVES, {"4.5": 0.6, "4.0": 0.4}, {4: 0.4, 4.5: 0.6}),
+        ((-1, 0, 1), {"-1": 0.5, "1": 0.3, "-": 0.2}, {-1: 0.625, 1: 0.375}),
+        ((-10, -1, 2), {"-1": 0.9, "2": 0.1}, None),
+        ((-1, 1, 10), {"-1": 0.6, "1": 0.3}, {-1: 1}),
+    ],
+)
+def test_probabilities_are_shared_out_among_legal_scores_that_one_token_tells(
+    legal: Sequence[float], shares: Mapping[str, float], expected: Mapping[float, float] | None
+) -> None:
+    found = scored(shares, next(iter(shares)), legal)
+    assert found == (None if expected is None else pytest.approx({**dict.fromkeys(legal, 0), **expected}))
 
 
 def test_probability_that_is_no_number_cannot_be_told() -> None:
