@@ -115,8 +115,7 @@ def _print(result: LearnResult) -> None:
 
 
 def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
-    from rubriclab.report.describe import labels_proposed
-    from rubriclab.report.wording import estimate
+    from rubriclab.report.wording import estimate, labels_proposed
 
     spearman = f"Spearman {estimate(agreement.spearman)} on the {agreement.n} training texts"
     if not agreement.optimistic:

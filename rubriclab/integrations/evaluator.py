@@ -19,7 +19,7 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import format_score
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike
-from rubriclab.report import describe
+from rubriclab.report import wording
 
 RowFunction = Callable[..., Mapping[str, Any]]
 
@@ -171,10 +171,10 @@ def rationale(score: Score, rubric: Rubric) -> str:
     if score.score is None:
         first = f"no score by {score.rubric} ({judge}): {one_line(score.unscored or '')}"
     else:
-        interval = f" {describe.score_interval(score.interval)}" if score.interval else ""
+        interval = f" {wording.score_interval(score.interval)}" if score.interval else ""
         scale = f"scale {scale_of(rubric)}"
         verdict = f"{one_line(score.verdict)}: " if score.verdict else ""
-        first = f"{verdict}{describe.rounded(score.score)}{interval} by {score.rubric} ({scale}, {judge})"
+        first = f"{verdict}{wording.rounded(score.score)}{interval} by {score.rubric} ({scale}, {judge})"
     parts = sorted(score.criteria, key=lambda part: -abs(part.contribution or 0.0))
     return "\n".join((first, *(f"{criterion_result(part, rubric)}: {one_line(part.reason)}" for part in parts)))
 
@@ -183,8 +183,8 @@ def criterion_result(part: CriterionScore, rubric: Rubric, most: int | None = No
     """Return what a criterion adds to the score, its title, cut after `most` characters, and its rating."""
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == part.id)
     points = "" if part.contribution is None else f"{part.contribution:+.2f} "
-    rated = describe.answered(part, criterion, whole=not part.units)
-    return f"{points}{one_line(describe.title(criterion, most))} ({rated})"
+    rated = wording.answered(part, criterion, whole=not part.units)
+    return f"{points}{one_line(wording.title(criterion, most))} ({rated})"
 
 
 def scale_of(rubric: Rubric) -> str:

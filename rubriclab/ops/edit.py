@@ -61,7 +61,7 @@ from rubriclab.ops.edits import (
 from rubriclab.ops.inputs import describe, usable_texts
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, imported_source, judge_of, version_of
-from rubriclab.report.verdicts import recorded_agreement
+from rubriclab.report.wording import recorded_agreement
 from rubriclab.stats.intervals import DIGITS, Interval
 from rubriclab.store.store import Store
 

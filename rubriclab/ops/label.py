@@ -54,7 +54,7 @@ from rubriclab.models.version import Effort, TrainingRecord, Version
 from rubriclab.ops.inputs import Data, notify_skipped, own_columns, rows_of
 from rubriclab.ops.options import LabelOptions, PlanOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace, judge_of, version_of
-from rubriclab.report.verdicts import unrecorded
+from rubriclab.report.wording import unrecorded
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 from rubriclab.store.store import Store

@@ -110,7 +110,7 @@ def training_record(workspace: Workspace, ref: str) -> TrainingRecord:
     Raises:
         NotInStore: if the store does not hold it.
     """
-    from rubriclab.report.verdicts import unrecorded
+    from rubriclab.report.wording import unrecorded
 
     store = workspace.open_store(access="read")
     version = store.load(ref)

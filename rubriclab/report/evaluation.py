@@ -25,9 +25,9 @@ from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, labelled
 from rubriclab.models.version import RecordedText, VerdictAgreement
 from rubriclab.ops.evaluate import Evaluation, Evaluator, Result, baseline_evaluators
-from rubriclab.report import describe, rubrics, verdicts, wording
+from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, line, q, quiet, view
-from rubriclab.report.verdicts import errors_words
+from rubriclab.report.wording import errors_words
 from rubriclab.stats.agreement import (
     ConstantRule,
     Level,
@@ -123,11 +123,11 @@ def error_sentence(version: Version, texts: Sequence[JudgedText]) -> Markup:
     coverage = ""
     if conformal and held:
         coverage = (
-            f"; {sum(held):,} of {count(len(held), 'label')} ({describe.percent(sum(held) / len(held))}) lie in the "
-            f"{describe.percent(conformal.confidence)} intervals of the scores"
+            f"; {sum(held):,} of {count(len(held), 'label')} ({wording.percent(sum(held) / len(held))}) lie in the "
+            f"{wording.percent(conformal.confidence)} intervals of the scores"
         )
     scored = count(sum(text.score.score is not None for text in texts), "text")
-    words = f": {errors_words(errors)}, on {scored}{coverage}.{verdicts.raters_errors(raters)}"
+    words = f": {errors_words(errors)}, on {scored}{coverage}.{wording.raters_errors(raters)}"
     return Markup("{}{}").format(q(version.ref), words)
 
 
@@ -659,7 +659,7 @@ def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationS
         "criteria": criteria,
         "whole": whole,
         "level": summary.level if summary else "",
-        "terms": describe.terms(version.rubric),
+        "terms": wording.terms(version.rubric),
         "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
         "furthest": [
             (text, [_answer(part, by_id.get(part.id)) for part in parts]) for text, parts in differing[:MAX_TEXTS]
@@ -670,8 +670,8 @@ def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationS
 
 
 def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
-    title = describe.title(row.criterion, TITLE) if row.criterion else wording.excerpt(row.id, TITLE)
-    remarks = [row.id, f"weight {describe.percent(terms[row.id].weight)}" if row.id in terms else ""]
+    title = wording.title(row.criterion, TITLE) if row.criterion else wording.excerpt(row.id, TITLE)
+    remarks = [row.id, f"weight {wording.percent(terms[row.id].weight)}" if row.id in terms else ""]
     remarks += [f"{row.inapplicable} n/a" if row.inapplicable else ""]
     remarks += [f"{count(row.unscored, 'text')} unscored" if row.unscored else ""]
     return line(q(title), q(", ".join(filter(None, remarks)), "quiet"))
@@ -693,9 +693,9 @@ def _recorded(text: JudgedText) -> RecordedText:
 
 def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Markup, Markup, Markup]:
     """Return a criterion, its rating of a text, and the reason with those of single units."""
-    title = q(describe.title(criterion, TITLE)) if criterion else ""
+    title = q(wording.title(criterion, TITLE)) if criterion else ""
     added = f"added {part.contribution:+.2f}" if part.contribution is not None else ""
-    answer = line(describe.answered(part, criterion, whole=not part.units), quiet(added))
+    answer = line(wording.answered(part, criterion, whole=not part.units), quiet(added))
     failing_first = sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value)
     reasons = Markup().join(Markup("<p>{}</p>").format(each) for each in (q(part.reason), *map(_unit, failing_first)))
     return line(q(part.id, "id" if criterion else ""), title), answer, reasons
@@ -704,4 +704,4 @@ def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Markup, 
 def _unit(unit: UnitVerdict) -> Markup:
     support = f"(by: {'; '.join(unit.support)})" if unit.support else ""
     text = q(f"“{wording.excerpt(unit.unit)}”")
-    return line(describe.verdict(unit), text, q(unit.reason, "quiet"), q(support, "quiet"))
+    return line(wording.verdict(unit), text, q(unit.reason, "quiet"), q(support, "quiet"))

@@ -46,6 +46,11 @@ TEMPLATES = Path(__file__).with_name("templates")
 DEEPEST = 6
 BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "ul", "dl", "div", "table", "figure"})
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
+# Functions and tables of `report.wording` that templates call by their bare names.
+WORDING = (
+    *("LEVELS", "LEVEL_NOTES", "byte_count", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure"),
+    "rounded",
+)
 # Styles of text that an element stands for.
 TAG_STYLES: Mapping[str, tuple[str, ...]] = {"bdi": ("quoted",), "strong": ("strong",)}
 DRAWN = frozenset({"circle", "line", "path", "rect"})
@@ -209,7 +214,7 @@ def _parse(html: Markup) -> Element:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from rubriclab.report import charts, describe, rubrics, verdicts, wording
+    from rubriclab.report import charts, rubrics, wording
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -220,14 +225,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"q": q, "prose": prose}
-    environment.globals |= vars(wording) | {
-        "Interval": Interval,
-        "rounded": describe.rounded,
-        "format_score": format_score,
-    }
-    functions = (asked_at, badge, count, facts, head, line, listed, number, one_line, p_value, row, shown, signed)
+    functions = (asked_at, badge, count, facts, format_score, head, line, listed, number, one_line, p_value, row, shown)
     environment.globals |= {each.__name__: each for each in (*functions, signed)}
-    environment.globals |= {"charts": charts, "describe": describe, "rubrics": rubrics, "verdicts": verdicts}
+    environment.globals |= {name: getattr(wording, name) for name in WORDING}
+    environment.globals |= {"Interval": Interval, "charts": charts, "rubrics": rubrics, "wording": wording}
     return environment
 
 

@@ -19,7 +19,7 @@ from rubriclab.models.characters import asked_at, count
 from rubriclab.models.text import format_score
 from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason
-from rubriclab.report import describe, wording
+from rubriclab.report import wording
 from rubriclab.report.render import View, q, view
 from rubriclab.report.rubrics import (
     HELD_OUT_BY,
@@ -31,8 +31,7 @@ from rubriclab.report.rubrics import (
     verdict_line,
     version_origin,
 )
-from rubriclab.report.verdicts import OPTIMISTIC, errors_words, recorded_agreement
-from rubriclab.report.wording import byte_count, estimate, figure
+from rubriclab.report.wording import OPTIMISTIC, byte_count, errors_words, estimate, figure, recorded_agreement
 from rubriclab.stats.intervals import MIN_GROUPS
 
 if TYPE_CHECKING:
@@ -428,7 +427,7 @@ def why(planned: SelectedText) -> str:
 
 
 def _unusual(unusual: UnusualRating) -> str:
-    title, question = describe.title(unusual.criterion, PLAN_TITLE), unusual.criterion.question
+    title, question = wording.title(unusual.criterion, PLAN_TITLE), unusual.criterion.question
     if question is None:
         rating, usual = (format_score(round(value, 1)) for value in (unusual.rating, unusual.mean))
         return f"“{title}”: {rating} here, {usual} on average so far"
@@ -468,8 +467,8 @@ def _facts(version: Version) -> Iterator[tuple[str, str]]:
     yield "created", wording.moment(version.created)
     yield "method", ", ".join(part.method for part in rubric.parts)
     yield "judge", judge if made.judge == made.generator else f"{judge}, generator {generator}"
-    yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
-    yield "criteria", describe.contents(rubric.criteria)
+    yield wording.labels_title(made), f"{wording.labels(made)}, with seed {made.seed}"
+    yield "criteria", wording.contents(rubric.criteria)
     measured = recorded_agreement(version)
     errors = f"; {errors_words(measured.errors)}" if measured and measured.errors else ""
     found = f"{estimate(measured.value)} ({measured.name}, n = {measured.n:,}){errors}" if measured else "not measured"
@@ -613,7 +612,7 @@ def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
     return [
         {
             "criterion": criterion.id,
-            "title": describe.title(criterion, TITLE),
+            "title": wording.title(criterion, TITLE),
             "statement": criterion.statement,
             "weight": weights.get(criterion.id),
         }

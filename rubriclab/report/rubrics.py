@@ -39,7 +39,7 @@ from rubriclab.models.version import (
     VerdictAgreement,
     below_zero,
 )
-from rubriclab.report import charts, describe, verdicts, wording
+from rubriclab.report import charts, wording
 from rubriclab.report.render import View, macro, q, shown, view
 from rubriclab.report.wording import estimate, figure
 from rubriclab.stats.agreement import ScoreErrors
@@ -105,7 +105,7 @@ def _against_direct(version: Version, validation: Validation) -> str:
     found, compared = validation.against(DIRECT), _by_name(validation)
     if found is None:
         return _not_compared(version)
-    rubric, direct, measures = verdicts.rubric_agreement(validation), compared[DIRECT], validation.measures
+    rubric, direct, measures = wording.rubric_agreement(validation), compared[DIRECT], validation.measures
     correlation = (
         f"{measures.order} {figure(rubric.order.value)} instead of {figure(direct.order.value)} "
         f"({_found(found.outcome, found.difference)})"
@@ -137,7 +137,7 @@ def _against_free(validation: Validation) -> str:
     free = validation.free
     other = _by_name(validation).get(free.against)
     order = figure(other.order.value if other else None)
-    reached = f"{verdicts.baseline_name(free.against)}, {validation.measures.order} {order}"
+    reached = f"{wording.baseline_name(free.against)}, {validation.measures.order} {order}"
     return f"{reached} (difference {estimate(free.difference)}: {_found(free.outcome, free.difference)})"
 
 
@@ -157,18 +157,18 @@ def summary(version: Version) -> Markup:
     validation = version.provenance.validation
     if validation is None:
         return Markup()
-    rubric = verdicts.rubric_agreement(validation)
+    rubric = wording.rubric_agreement(validation)
     sentence = Markup("With the judge {}{}")
-    judge = q(describe.judge(version), "strong")
+    judge = q(wording.judge(version), "strong")
     if (names := version.rubric.scores_on.names) and validation.verdict_agreements:
         found = verdict_sentence(validation.verdict_agreements[0], names)
-        return sentence.format(judge, shown(f", {found}, {verdicts.procedure(validation)}."))
-    most, raters = verdicts.ceiling(validation), validation.raters
+        return sentence.format(judge, shown(f", {found}, {wording.procedure(validation)}."))
+    most, raters = wording.ceiling(validation), validation.raters
     perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
-    errors = f"; {verdicts.errors_words(rubric.errors)}" if rubric.errors else ""
-    reached = f", the scores reach Pearson {estimate(rubric.pearson)} {verdicts.procedure(validation)}{errors}."
+    errors = f"; {wording.errors_words(rubric.errors)}" if rubric.errors else ""
+    reached = f", the scores reach Pearson {estimate(rubric.pearson)} {wording.procedure(validation)}{errors}."
     return sentence.format(
-        judge, shown(f"{reached}{perfect}{verdicts.raters_errors(raters.errors if raters else None)}")
+        judge, shown(f"{reached}{perfect}{wording.raters_errors(raters.errors if raters else None)}")
     )
 
 
@@ -235,7 +235,7 @@ def _without_rubric(validation: Validation) -> Iterator[str]:
     if found is None or found.difference.low is None or found.overall == "better":
         return
     learn = f"rubriclab learn … --method {DIRECT}"
-    calls = verdicts.per_text(_by_name(validation)[DIRECT].calls)
+    calls = wording.per_text(_by_name(validation)[DIRECT].calls)
     cheap = f"`{learn}` makes a version that scores without a rubric, with {calls}."
     if below_zero(found.difference):
         yield f"Consider the same judge without a rubric, which agrees better: {cheap}"
@@ -370,8 +370,8 @@ def version_facts(version: Version, judges: Iterable[str] = ()) -> Iterator[tupl
     """Yield what a version was made of and by, and which `judges` have scored with it here."""
     made = version.provenance
     yield "task", version.rubric.task
-    yield "scale", describe.scales(version.rubric)
-    if threshold := describe.threshold(version.rubric):
+    yield "scale", wording.scales(version.rubric)
+    if threshold := wording.threshold(version.rubric):
         yield "threshold", threshold
     if scored_by := ", ".join(sorted(set(judges))):
         yield "scored here by", scored_by
@@ -381,14 +381,14 @@ def version_facts(version: Version, judges: Iterable[str] = ()) -> Iterator[tupl
         yield "origin", version_origin(version)
     if made.model_versions:
         yield "model reported", ", ".join(made.model_versions)
-    yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
+    yield wording.labels_title(made), f"{wording.labels(made)}, with seed {made.seed}"
     if made.literature_without:
         yield "findings left out", f"about the raters of {', '.join(made.literature_without)}"
     yield "created", f"{wording.moment(version.created)}, by rubriclab {made.version}"
     if version.parent:
         yield "parent", version.parent
     if made.transfer:
-        yield "transferred", describe.carried_over(made)
+        yield "transferred", wording.carried_over(made)
     if made.edit:
         yield from edit_origin(made.edit)
     yield "cost", wording.effort(version.effort)
@@ -410,7 +410,7 @@ def version_origin(version: Version) -> str:
 
 def held_out_facts(validation: Validation) -> Iterator[tuple[str, str]]:
     """Yield the held-out agreement in brief, and beside it that on the labels that the rubric was fitted to."""
-    rubric, fitted, order = verdicts.rubric_agreement(validation), validation.training, validation.measures.order
+    rubric, fitted, order = wording.rubric_agreement(validation), validation.training, validation.measures.order
     if rubric.auroc is None:
         yield "in rank", f"Spearman {wording.estimate(rubric.spearman)}"
     else:
@@ -418,7 +418,7 @@ def held_out_facts(validation: Validation) -> Iterator[tuple[str, str]]:
     if rubric.brier:
         yield "Brier score", wording.estimate(rubric.brier)
     yield "optimistic", f"{order} {wording.figure(fitted.order.value)} on the labels it was fitted to"
-    yield "calls", f"{verdicts.calls(rubric.calls)} per text"
+    yield "calls", f"{wording.calls(rubric.calls)} per text"
 
 
 def agreement_facts(version: Version) -> Iterator[tuple[str, str]]:
@@ -432,7 +432,7 @@ def agreement_facts(version: Version) -> Iterator[tuple[str, str]]:
     yield "Pearson", f"{estimate(agreement.pearson)}{optimistic}"
     yield "Kendall", f"{estimate(agreement.kendall)}{optimistic}"
     if agreement.optimistic:
-        proposed = describe.labels_proposed(version.rubric)
+        proposed = wording.labels_proposed(version.rubric)
         still = "; still optimistic, as labels of all groups helped to propose the criteria" if proposed else ""
         yield "cross-validated", f"Spearman {estimate(agreement.reselected)} over groups{still}"
     free = "no text feature varies with the labels"
@@ -453,11 +453,11 @@ def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
 
 def evidence_facts(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Yield where a criterion came from."""
-    yield "origin", describe.origin(evidence)
+    yield "origin", wording.origin(evidence)
     if evidence.examples:
         yield "texts seen", ", ".join(evidence.examples)
     if evidence.reasons:
-        yield "from reasons for", describe.reasons(evidence)
+        yield "from reasons for", wording.reasons(evidence)
     if evidence.findings:
         yield "findings seen", ", ".join(evidence.findings)
 
@@ -481,7 +481,7 @@ def gate_view(version: Version, validation: Validation) -> View:
 def learned_view(version: Version) -> View:
     """Return what learning ends with, on one screen: the conclusion, the main criteria, and what scoring costs."""
     rows = weighted_criteria(version)
-    titles = describe.distinct_titles({row.criterion.id: describe.title(row.criterion) for row in rows}, EXCERPT)
+    titles = wording.distinct_titles({row.criterion.id: wording.title(row.criterion) for row in rows}, EXCERPT)
     return view("learned", version=version, rows=rows, titles=titles)
 
 
@@ -497,7 +497,7 @@ def training_view(version: Version, record: TrainingRecord | None) -> View:
         version: of one method or of several; the page says what is not known of it.
         record: the texts that it was learned from with their ratings; `None` where there is none.
     """
-    unknown = "" if record else f"{verdicts.unrecorded(version)} This page leaves out what needs them."
+    unknown = "" if record else f"{wording.unrecorded(version)} This page leaves out what needs them."
     return view("training", version=version, record=record, unknown=unknown)
 
 
@@ -526,14 +526,14 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     """Return the error, bias and share near the labels for a table."""
     if errors is None:
         return ["", "", ""]
-    return [errors.absolute, f"{errors.bias:+.2f}", describe.percent(errors.near)]
+    return [errors.absolute, f"{errors.bias:+.2f}", wording.percent(errors.near)]
 
 
 def gain_remark(validation: Validation) -> str:
     """Return what the columns of gains stand for."""
     measures, of_verdicts = validation.measures, validation.measures == VERDICTS
     order = measures.order if of_verdicts else "correlation"
-    least = f"{MIN_BRIER_EFFECT}" if of_verdicts else f"{describe.percent(MIN_ERROR_EFFECT)} of the scale"
+    least = f"{MIN_BRIER_EFFECT}" if of_verdicts else f"{wording.percent(MIN_ERROR_EFFECT)} of the scale"
     return (
         f"{measures.order}: the rubric's less the other's; error: the other's {measures.error} less the rubric's"
         f"{', in points' if measures.unit else ''}. Less than {MIN_EFFECT} in {order} or {least} in error does not "
@@ -556,7 +556,7 @@ def held_words(version: Version, record: TrainingRecord) -> str:
     return (
         f" {sum(held)} of {count(len(held), 'label')} lie inside the intervals of the scores, by construction, as "
         f"these texts determine the width; for new texts the intervals are meant to contain "
-        f"{describe.percent(conformal.confidence)}."
+        f"{wording.percent(conformal.confidence)}."
     )
 
 
@@ -592,7 +592,7 @@ def weight_remark(version: Version) -> str:
     """Return what the columns of weights stand for."""
     correlation = "point-biserial correlation" if version.rubric.scores_on.names else "Pearson correlation"
     return (
-        f"weight: share of the weights, with its {describe.percent(INTERVAL_CONFIDENCE)} posterior interval; below "
+        f"weight: share of the weights, with its {wording.percent(INTERVAL_CONFIDENCE)} posterior interval; below "
         "zero, less is better; chosen: share of the rubrics fitted without some of the groups that have it; alone: its "
         f"own {correlation} with the training labels, by which it was also chosen, so optimistic."
     )
@@ -600,7 +600,7 @@ def weight_remark(version: Version) -> str:
 
 def weighted_criteria(version: Version) -> list[WeightedCriterion]:
     """Return the criteria of a rubric that combines several methods, the largest weights first."""
-    terms = describe.terms(version.rubric)
+    terms = wording.terms(version.rubric)
     rows = [
         WeightedCriterion(criterion, part.method, terms[criterion.id])
         for part in version.rubric.parts
@@ -618,7 +618,7 @@ def weight_sentences(version: Version, rows: Sequence[WeightedCriterion]) -> Ite
     if len(rows) - scores > 0 and whole > MAX_WEIGHT * total:
         held_by = "one score" if scores == 1 else f"{scores} scores"
         yield (
-            f"{describe.percent(whole / total)} of the weight is on {held_by} of the whole text: the other criteria "
+            f"{wording.percent(whole / total)} of the weight is on {held_by} of the whole text: the other criteria "
             "explain the score more than they determine it."
         )
     validation = version.provenance.validation
@@ -633,7 +633,7 @@ def brief(row: WeightedCriterion) -> str:
     """Return what method asks a criterion, and what it says or how it was answered."""
     criterion = row.criterion
     if criterion.kind == "question":
-        return "; ".join(filter(None, (row.method, describe.answers(criterion.evidence))))
+        return "; ".join(filter(None, (row.method, wording.answers(criterion.evidence))))
     if criterion.kind == "score":
         return f"{row.method}: one score of the whole aspect"
     return f"{row.method}: {wording.excerpt(criterion.statement, EXCERPT)}"
@@ -699,14 +699,14 @@ def disagreement_card(axis: charts.Axis, scale: Scale, disagreement: Disagreemen
 def answers_of(disagreement: Disagreement) -> Iterator[tuple[Markup, str, Markup]]:
     """Yield every criterion with its rating of a text and the reason."""
     for candidate, cell in disagreement.answers:
-        title = q(describe.title(candidate.criterion, TITLE))
+        title = q(wording.title(candidate.criterion, TITLE))
         name = Markup("{}  {}").format(q(candidate.criterion.id, "id"), title)
-        yield name, describe.answered(cell, candidate.criterion), q(cell.reason)
+        yield name, wording.answered(cell, candidate.criterion), q(cell.reason)
 
 
 def raters_words(text: RecordedText, scale: Scale) -> str:
     """Return each rater's score with the reason that was given for it, and the reasons of unknown raters."""
-    scores = {name: f"{name} {describe.label(mark, scale)}" for name, mark in text.raters.items()}
+    scores = {name: f"{name} {wording.label(mark, scale)}" for name, mark in text.raters.items()}
     given = {name: f"{scores.get(name, name)}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
     return ("; " if given else ", ").join({**scores, **given}.values())
 
@@ -737,7 +737,7 @@ def prefixed(prefix: str, names: Iterable[str]) -> list[str]:
 def matrix_cells(record: TrainingRecord, number: int, places: Sequence[int]) -> list[str]:
     """Return the ratings of a text by candidates."""
     cells = record.cells[number]
-    return [describe.answered(cells[place], record.candidates[place].criterion) for place in places]
+    return [wording.answered(cells[place], record.candidates[place].criterion) for place in places]
 
 
 def ranked(record: TrainingRecord) -> list[int]:
@@ -777,8 +777,8 @@ def explanation_view(explanation: ScoreExplanation) -> View:
     """Return the score, each criterion's share of it, and the labelled texts with the most similar ratings."""
     ratings = sorted(explanation.score.criteria, key=lambda each: -abs(each.contribution or 0.0))
     text = explanation.labelled
-    raters = "".join(f", {name} {describe.rounded(mark)}" for name, mark in text.raters.items()) if text else ""
-    label = describe.rounded(text.label) if text else ""
+    raters = "".join(f", {name} {wording.rounded(mark)}" for name, mark in text.raters.items()) if text else ""
+    label = wording.rounded(text.label) if text else ""
     ends = accumulate((each.contribution or 0.0 for each in ratings), initial=explanation.average or 0.0)
     return view(
         "explanation",

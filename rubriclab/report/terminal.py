@@ -204,7 +204,7 @@ class _FittedTable:
 def _width(cell: Element) -> int:
     if any(child.tag in BLOCKS for child in cell):
         return NAMES
-    return cell_len(words_of(cell))
+    return cell_len(_text(cell).plain)
 
 
 def _widths(titles: dict[int, str], rows: Sequence[Element], width: int) -> dict[int, int]:

@@ -1,18 +1,27 @@
-"""Numbers, names and notes in words."""
+"""Numbers, names, rubrics and their agreement with people in words."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
 from rubriclab.models.characters import count, listed, plain
-from rubriclab.models.version import Baseline, Effort
+from rubriclab.models.rubric import Criterion, Evidence, Part, Rubric
+from rubriclab.models.text import Scale, format_score
+from rubriclab.models.version import VERDICTS, WHOLE, Baseline, Effort, EvaluatorAgreement, Provenance, Validation
+from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from rubriclab.learning.scoring import CriterionScore
+    from rubriclab.methods.method import UnitVerdict
+    from rubriclab.models.version import Cell, Version
     from rubriclab.ops.evaluate import Result
 
 BASELINE = "baseline: "
@@ -227,3 +236,434 @@ def blocks(results: Sequence[Result]) -> list[tuple[str, str, list[Result]]]:
     for result in results:
         grouped.setdefault((result.aspect, result.agreement.level), []).append(result)
     return [(*key, sorted(rows, key=lambda row: is_baseline(row.evaluator))) for key, rows in grouped.items()]
+
+
+# A rubric and its criteria.
+
+ANSWERS = ("yes", "no", "n/a")
+
+
+def labels_title(provenance: Provenance) -> str:
+    """Return `learned from`, or `labelled texts` if a version was only measured on them."""
+    measured_only = provenance.agreement is not None and not provenance.agreement.optimistic
+    return "labelled texts" if measured_only else "learned from"
+
+
+def judge(version: Version) -> str:
+    """Return the judge that a version was learned with, marked if it is the offline one."""
+    name = version.provenance.judge
+    return f"{name} (offline, no language model)" if name == EMBEDDED else name
+
+
+def scales(rubric: Rubric) -> str:
+    """Return the scale of the scores, and that of the criteria if it differs."""
+    if rubric.aggregation and rubric.scale.whole and rubric.scores_on.same_ends(rubric.scale):
+        ends = f"{format_score(rubric.scale.low)} (lowest) to {format_score(rubric.scale.high)} (highest)"
+        return f"{ends}; ratings are whole numbers, scores are not"
+    if rubric.scores_on.same_ends(rubric.scale):
+        return rubric.scale.describe()
+    return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"
+
+
+def threshold(rubric: Rubric) -> str:
+    """Return from which score on a text passes, and where that is from; empty for a rubric without verdicts."""
+    if (names := rubric.scores_on.names) is None or rubric.threshold is None:
+        return ""
+    by_hand, learned = (
+        threshold_by_hand(rubric.aggregation) is not None,
+        rubric.aggregation and rubric.aggregation.threshold,
+    )
+    origin = "set by hand" if by_hand else "learned from the labels" if learned is not None else "not learned"
+    return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
+
+
+def carried_over(provenance: Provenance) -> str:
+    """Return how a version was transferred from its parent: the action, the number of labels, the former judge."""
+    transfer = provenance.transfer
+    if transfer is None:
+        return ""
+    others = f", calibrated for {transfer.judge}" if transfer.judge != provenance.judge else ""
+    return f"{transfer.action} with {count(transfer.labels, 'label')} from a rubric of {transfer.aspect}{others}"
+
+
+def labels(provenance: Provenance) -> str:
+    """Return how many labelled texts there were."""
+    if not provenance.examples:
+        return "no labelled texts"
+    return f"{count(len(provenance.examples), 'text')} of {count(len(provenance.groups), 'group')}"
+
+
+def labels_proposed(rubric: Rubric) -> bool:
+    """Return whether labelled texts were shown to the generator of the criteria."""
+    return any(criterion.evidence.examples for criterion in rubric.criteria)
+
+
+def contents(criteria: Sequence[Criterion]) -> str:
+    """Return the numbers of criteria by kind, as `5 criteria` or `12 questions in 4 sub-dimensions`."""
+    kinds = Counter[str](each.kind for each in criteria)
+    traits = len({each.trait for each in criteria if each.kind == "question"})
+    graded = "graded criterion" if len(kinds) > 1 else "criterion"
+    words = {
+        "hypothesis": counted(kinds["hypothesis"], graded),
+        "question": f"{count(kinds['question'], 'question')} in {count(traits, 'sub-dimension')}",
+        "score": f"{count(kinds['score'], 'score')} of the whole aspect",
+        "trait": count(kinds["trait"], "rated trait"),
+        "feature": count(kinds["feature"], "text feature"),
+    }
+    return listed(words[kind] for kind in words if kinds[kind])
+
+
+def title(criterion: Criterion, most: int | None = None) -> str:
+    """Return the title of a criterion: the words of a question, cut after `most`, else the trait."""
+    words = criterion.statement if criterion.question else criterion.trait
+    return f"{excerpt(words, most) if most else words}{polarity(criterion)}"
+
+
+def distinct_titles(titles: Mapping[str, str], most: int) -> dict[str, str]:
+    """Return the titles of criteria by id, cut after `most`; with the id where two would read the same."""
+    cut = {name: excerpt(words, most) for name, words in titles.items()}
+    counts = Counter(cut.values())
+    return {name: f"{words} ({name})" if counts[words] > 1 else words for name, words in cut.items()}
+
+
+def polarity(criterion: Criterion) -> str:
+    """Return the remark that "no" is the better answer; empty for any other criterion."""
+    return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
+
+
+def remark(question: Criterion, *others: str) -> str:
+    """Return `others` that are not empty, what supports an answer, answers for absent content, and the origin."""
+    if question.question is None:
+        return "; ".join(filter(None, others))
+    asked = question.question
+    support = f"a fact of the {asked.support} must be named" if asked.support else ""
+    stated = (("if absent", asked.absent), ("if the text is broken", asked.broken))
+    presupposed = ", ".join(f"{answer} {when}" for when, answer in stated if answer)
+    origin = f"{asked.origin} from {asked.seed}" if asked.seed else asked.origin
+    return "; ".join(filter(None, (*others, support, presupposed, origin)))
+
+
+# What a part's criteria are asked of, by the kind of unit.
+PIECES = {
+    "sentence": "each sentence",
+    "sentence pair": "each pair of neighbouring sentences",
+    "fact": "each single fact that the text states",
+    "response": "the whole text",
+    "triple": "the whole text",
+}
+
+
+def units(part: Part) -> str:
+    """Return the units of a text, what the judge sees beside them, and who sets weights; empty for whole texts."""
+    if part.units is None:
+        return ""
+    beside = f", beside its {listed(part.units.beside)}" if part.units.beside else ""
+    asked = sum(criterion.question is not None for criterion in part.criteria)
+    judge = asked > 1 and "judge" in (part.settings.get("weights"), part.units.weights)
+    weighed_anew = part.settings.get("weights") in ("as packed", "judge")
+    weighed = "; the judge sets the weights of the questions for each text" if judge and weighed_anew else ""
+    return f"Asked of {PIECES[part.units.kind]}{beside}{weighed}."
+
+
+def verdict(unit: UnitVerdict) -> str:
+    """Return the verdict on a unit: `holds`, `fails`, a share of the scale, or `none`."""
+    if unit.value is None:
+        return "none"
+    if unit.value in (0, 1):
+        return "holds" if unit.value else "fails"
+    return f"{unit.value:.0%} of the scale"
+
+
+def terms(rubric: Rubric) -> dict[str, Term]:
+    """Return the term of each criterion by its id; empty for a rubric without aggregation."""
+    return {term.criterion: term for term in rubric.aggregation.terms} if rubric.aggregation else {}
+
+
+def weight(term: Term) -> str:
+    """Return a weight with its interval, as `19 % [14, 25]`."""
+    return f"{_percent(term.weight)} % [{_percent(term.low)}, {_percent(term.high)}]"
+
+
+def weighing(term: Term | None) -> str:
+    """Return the weight and how often it was selected over resamples of the training groups; empty without any."""
+    if term is None:
+        return ""
+    set_by_hand = f", {limits(term.bounds)} by hand" if term.bounds else ""
+    return f"weight {weight(term)}{set_by_hand}, chosen in {percent(term.selected)} of resamples"
+
+
+def limits(bounds: Bounds | None) -> str:
+    """Return the limits that a person set for a weight; empty if it is fitted freely."""
+    if bounds is None:
+        return ""
+    low, high = bounds
+    return f"pinned to {percent(low)}" if low == high else f"limited to {percent(low)} to {percent(high)}"
+
+
+def question_weight(part: Part, question: Criterion, terms: Mapping[str, Term]) -> str:
+    """Return the weight of a question; empty if there is no aggregation and all weights are equal."""
+    if question.id in terms:
+        return weighing(terms[question.id])
+    same = len({each.weight for each in part.criteria if each.question}) == 1
+    return "" if same else f"weight {format_score(round(question.weight, 2))}"
+
+
+def correlation_name(rubric: Rubric) -> str:
+    """Return what the correlation of a single criterion with the labels is called."""
+    return "correlation with passing" if rubric.scores_on.names else "Pearson"
+
+
+def evaluator_agreement(criterion: Criterion, correlation: str, term: Term | None = None) -> str:
+    """Return the weight of a criterion, if there are others, and its correlation with the training labels."""
+    agreement = training_correlation(criterion.evidence, correlation)
+    if term is not None:
+        return f"{weighing(term)}; {agreement}"
+    if criterion.kind == "score":
+        return agreement if criterion.evidence.judged else ""
+    return f"weight {format_score(criterion.weight)}; {agreement}"
+
+
+def training_correlation(evidence: Evidence, correlation: str) -> str:
+    """Return the correlation of a criterion with the training labels, by its name; see `correlation_name`."""
+    if not evidence.judged:
+        return "not rated on the training texts"
+    missing = f", {evidence.missing} missing" if evidence.missing else ""
+    return f"{correlation} {figure(evidence.pearson)} on {evidence.judged} training texts{missing}{_heldout(evidence)}"
+
+
+def _heldout(evidence: Evidence) -> str:
+    return "" if evidence.heldout is None else f"; held out {figure(evidence.heldout)}"
+
+
+def question_figures(evidence: Evidence, correlation: str) -> str:
+    """Return a question's answers on the training texts and their correlation with the labels; empty if unasked."""
+    alone = f"{correlation} {figure(evidence.pearson)}{_heldout(evidence)}" if evidence.judged else ""
+    given = f"from the reasons for {reasons(evidence)}" if evidence.reasons else ""
+    return "; ".join(filter(None, (answers(evidence), alone, given)))
+
+
+def answers(evidence: Evidence) -> str:
+    """Return the count of each answer on the training texts; empty if unknown."""
+    if evidence.answers is None:
+        return ""
+    counts = evidence.answers
+    parts = [f"{counts.get(answer, 0)} {answer}" for answer in ANSWERS if answer != "n/a" or counts.get(answer)]
+    missing = evidence.judged + evidence.missing - sum(counts.values())
+    return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
+
+
+def answered(part: CriterionScore | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
+    """Return a rating of a text: a score, or a question's `yes`, `no` or `n/a`.
+
+    Questions that were asked of units instead of the `whole` text may have a score between both answers.
+    """
+    if part.score is None:
+        return "none" if part.applies else "n/a"
+    if criterion is None or criterion.question is None or part.score not in (0, 1) or not whole:
+        return format_score(round(part.score, 2))
+    better = criterion.question.better
+    return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
+
+
+def label(score: float, scale: Scale) -> str:
+    """Return a label to two decimals, or the name of its level."""
+    return repr(scale.names[int(score)]) if scale.names and score in (0, 1) else rounded(score)
+
+
+def rounded(score: float | None) -> str:
+    """Return a score to two decimals, or `none`."""
+    return "none" if score is None else format_score(round(score, 2))
+
+
+def score_interval(ends: tuple[float, float]) -> str:
+    """Return the interval of a score, as `[2.5, 3.75]`."""
+    low, high = (format_score(round(end, 2)) for end in ends)
+    return f"[{low}, {high}]"
+
+
+def origin(evidence: Evidence) -> str:
+    """Return the origin of a criterion, with the numbers of texts and findings that the generator saw."""
+    saw = [count(len(evidence.examples), "text")] if evidence.examples else []
+    saw += [count(len(evidence.findings), "finding")] if evidence.findings else []
+    saw += [f"from {count(len(evidence.reasons), 'reason')}"] if evidence.reasons else []
+    refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
+    return f"{evidence.origin}{f' ({listed(saw)})' if saw else ''}{refined}"
+
+
+def reasons(evidence: Evidence) -> str:
+    """Return the raters' reasons that a criterion came from, as `a1-s3 (anna, ben), a1-s4`; empty without any."""
+    raters: dict[str, list[str]] = {}
+    for reason in evidence.reasons:
+        raters.setdefault(reason.example, []).extend([reason.rater] if reason.rater else [])
+    return ", ".join(f"{text} ({', '.join(names)})" if names else text for text, names in raters.items())
+
+
+def carried(criterion: Criterion) -> str:
+    """Return the warning that a rubric contains the labelled texts that its judge is shown."""
+    texts = criterion.demonstrations
+    sources = " with their sources" if any(each.source or each.context for each in texts) else ""
+    return (
+        f"The judge is shown {count(len(texts), 'labelled text')}{sources}, in full. This rubric and every pack of it "
+        "contain them: consider that before sharing it."
+    )
+
+
+def percent(share: float) -> str:
+    """Return a share as `19 %`."""
+    return f"{_percent(share)} %"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:z.0f}"
+
+
+# How far a rubric agrees with people.
+
+# What tables and sentences call evaluators whose names do not tell.
+BASELINES: Mapping[str, str] = {
+    WHOLE: "its scores of the whole alone",
+    "all text features": "a model of all text features",
+    "best text feature": "the text feature chosen in each fold",
+}
+RUBRIC = "this rubric"
+
+
+def baseline_name(against: str) -> str:
+    """Return what an evaluator that the gate names is called where it is shown."""
+    return BASELINES.get(against, against)
+
+
+def procedure(validation: Validation) -> str:
+    """Return the level and the procedure that the held-out agreement is measured by, and the labels it rests on."""
+    return (
+        f"{LEVELS[validation.level]}, cross-validated on its {count(validation.n, 'training text')} of "
+        f"{count(validation.groups, 'group')}"
+    )
+
+
+def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
+    """Return the rubric's own held-out agreement."""
+    return next(evaluator for evaluator in validation.evaluators if evaluator.kind == "rubric")
+
+
+class RecordedAgreement(NamedTuple):
+    """The agreement that a version records, the same wherever one figure is shown.
+
+    Attributes:
+        name: the statistic, its level and how it was measured.
+        n: labels that it rests on.
+        errors: measured in the same way; `None` where they were not.
+    """
+
+    name: str
+    value: Interval
+    n: int
+    errors: ScoreErrors | None = None
+
+
+# Appended to cross-validated figures of criteria that were proposed from labels of all groups.
+OPTIMISTIC = " (optimistic: labels of all groups helped to propose the criteria)"
+
+
+def recorded_agreement(version: Version) -> RecordedAgreement | None:
+    """Return the least optimistic agreement that a version records, `None` if it records none."""
+    made = version.provenance
+    if made.validation:
+        if made.validation.verdict_agreements:
+            name = "balanced accuracy of verdicts, cross-validated"
+            return RecordedAgreement(name, made.validation.verdict_agreements[0].balanced_accuracy, made.validation.n)
+        name = f"{made.validation.measures.order}, {LEVELS[made.validation.level]}, cross-validated"
+        rubric = rubric_agreement(made.validation)
+        return RecordedAgreement(name, rubric.order, made.validation.n, rubric.errors)
+    if made.agreement is None:
+        return None
+    if made.agreement.optimistic:
+        still = OPTIMISTIC if labels_proposed(version.rubric) else ""
+        name = f"Spearman, {LEVELS['dataset']}, cross-validated{still}"
+        return RecordedAgreement(name, made.agreement.reselected, made.agreement.n)
+    name = f"Spearman, {LEVELS['dataset']}, on labels not learned from"
+    return RecordedAgreement(name, made.agreement.spearman, made.agreement.n)
+
+
+def errors_words(errors: ScoreErrors) -> str:
+    """Return mean absolute error, bias, and the share of texts near their labels."""
+    near = f"{percent(errors.near)} within {within(errors)}"
+    return f"mean absolute error {estimate(errors.absolute)} points, bias {errors.bias:+.2f}, {near}"
+
+
+def within(errors: ScoreErrors) -> str:
+    """Return how far from its label a score is still near."""
+    return "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
+
+
+def raters_errors(errors: ScoreErrors | None) -> str:
+    """Return the errors of single raters in a sentence; empty where they are not known."""
+    return f" Single raters, each against the mean of the others: {errors_words(errors)}." if errors else ""
+
+
+def ceiling(validation: Validation) -> float | None:
+    """Return the correlation with the labels that a perfect judge could reach; `None` where that is not known."""
+    return validation.raters.ceiling if validation.raters else None
+
+
+def evaluator_name(evaluator: EvaluatorAgreement) -> str:
+    """Return what an evaluator is called in a table."""
+    return RUBRIC if evaluator.kind == "rubric" else baseline_name(evaluator.name)
+
+
+def calls(number: float) -> str:
+    """Return calls per text, with one decimal where they are no whole number; with two below one call."""
+    return format_score(round(number, 1 if number >= 1 else 2))
+
+
+def validation_basis(validation: Validation) -> str:
+    """Return what the held-out figures rest on."""
+    return (
+        f"{count(validation.n, 'text')} in {count(validation.groups, 'group')}, by cross-validation in "
+        f"{count(validation.folds, 'fold')}: the texts of each fold are scored by a rubric that is selected and "
+        "weighted with the labels of the other folds only, and scores are averaged over several divisions into "
+        f"folds. {'AUROC is' if validation.measures == VERDICTS else 'Correlations are'} taken "
+        f"{LEVELS[validation.level]}; in brackets 95 % intervals over groups."
+    )
+
+
+def optimism(validation: Validation) -> str:
+    """Return how the agreement on the labels that the rubric was fitted to compares with the held-out one."""
+    fitted, held_out = validation.training.order, rubric_agreement(validation).order
+    both = (
+        f"On the labels that it was fitted to, the rubric reaches {validation.measures.order} {estimate(fitted)}, on "
+        f"held-out labels {estimate(held_out)}"
+    )
+    if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
+        return f"{both}."
+    return f"{both}: the former is too high by {figure(fitted.value - held_out.value)}."
+
+
+def per_text(number: float) -> str:
+    """Return a price, as `1 call per text`."""
+    return f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
+
+
+def not_validated(version: Version) -> str:
+    """Return why it is not known how well a version agrees with held-out labels."""
+    if not version.provenance.examples:
+        return f"{version.ref} was not validated: it was made without labels, so its agreement with people is unknown."
+    if version.rubric.aggregation is None:
+        return (
+            f"{version.ref} was not validated: it was learned by one method, and only rubrics of several methods are "
+            "compared with baselines on held-out labels."
+        )
+    return f"{version.ref} was not validated when it was made."
+
+
+def unrecorded(version: Version) -> str:
+    """Return why there is no record of the texts that a version was learned from."""
+    if version.rubric.aggregation is None:
+        return (
+            f"{version.ref} was learned by one method: texts and ratings are recorded for rubrics of several methods "
+            "only."
+        )
+    return (
+        f"The store has no training record of {version.ref}: texts and ratings stay in the store in which a rubric was "
+        "learned unless they are deleted there, and are not part of a pack."
+    )

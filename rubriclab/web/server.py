@@ -32,9 +32,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import plain
-from rubriclab.report.describe import rounded
 from rubriclab.report.render import STYLE, inline, typeset
-from rubriclab.report.wording import excerpt
+from rubriclab.report.wording import excerpt, rounded
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"

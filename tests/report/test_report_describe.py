@@ -6,16 +6,16 @@ from report_samples import criterion
 
 from rubriclab.learning.scoring import CriterionScore
 from rubriclab.models.rubric import Criterion, Evidence
-from rubriclab.report import describe
+from rubriclab.report import wording
 
 
 def test_a_rubric_says_what_it_consists_of() -> None:
-    assert describe.contents([criterion()]) == "1 criterion"
-    assert describe.contents([criterion("h1"), criterion("h2")]) == "2 criteria"
-    assert describe.contents(QUESTIONS) == "4 questions in 2 sub-dimensions"
-    assert describe.contents([question("a")]) == "1 question in 1 sub-dimension"
-    assert describe.contents([overall("Why.")]) == "1 score of the whole aspect"
-    assert describe.contents([overall("Why."), criterion()]) == "1 graded criterion and 1 score of the whole aspect"
+    assert wording.contents([criterion()]) == "1 criterion"
+    assert wording.contents([criterion("h1"), criterion("h2")]) == "2 criteria"
+    assert wording.contents(QUESTIONS) == "4 questions in 2 sub-dimensions"
+    assert wording.contents([question("a")]) == "1 question in 1 sub-dimension"
+    assert wording.contents([overall("Why.")]) == "1 score of the whole aspect"
+    assert wording.contents([overall("Why."), criterion()]) == "1 graded criterion and 1 score of the whole aspect"
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ def test_answers_are_counted_with_those_that_are_missing(
     judged: int, missing: int, answers: dict[str, int] | None, said: str
 ) -> None:
     found = Evidence(origin="seed questions", judged=judged, missing=missing, answers=answers)
-    assert describe.answers(found) == said
+    assert wording.answers(found) == said
 
 
 def test_a_criterion_that_was_never_rated_has_no_figure() -> None:
-    assert describe.training_correlation(Evidence(origin="literature"), "Pearson") == "not rated on the training texts"
-    assert describe.evaluator_agreement(overall("Why.", evidence=Evidence(origin="definition")), "Pearson") == ""
+    assert wording.training_correlation(Evidence(origin="literature"), "Pearson") == "not rated on the training texts"
+    assert wording.evaluator_agreement(overall("Why.", evidence=Evidence(origin="definition")), "Pearson") == ""
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_a_criterion_that_was_never_rated_has_no_figure() -> None:
 def test_an_answer_is_shown_as_it_was_given(
     asked: Criterion | None, score: float | None, applies: bool, said: str
 ) -> None:
-    assert describe.answered(CriterionScore("a", score, "", applies), asked) == said
+    assert wording.answered(CriterionScore("a", score, "", applies), asked) == said

@@ -13,7 +13,7 @@ from rubriclab.methods.method import UnitVerdict
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units
 from rubriclab.models.version import Version
-from rubriclab.report import describe
+from rubriclab.report import wording
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.results import difference_view
 from rubriclab.report.rubrics import version_view
@@ -58,7 +58,7 @@ def verdicts() -> tuple[UnitVerdict, ...]:
 )
 def test_a_rubric_says_what_its_questions_are_asked_of(units: Units, weights: str, words: str) -> None:
     part = by_units(units, settings={"weights": weights})
-    assert describe.units(part) == words
+    assert wording.units(part) == words
     assert words in words_of(version_view(rubric(part)), 200)
 
 
@@ -98,7 +98,7 @@ def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
 
 def test_a_verdict_is_told_in_a_word() -> None:
     first = verdicts()[0]
-    assert [describe.verdict(replace(first, value=value)) for value in (1, 0, None, 0.25)] == [
+    assert [wording.verdict(replace(first, value=value)) for value in (1, 0, None, 0.25)] == [
         "holds",
         "fails",
         "none",

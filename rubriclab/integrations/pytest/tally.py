@@ -18,7 +18,7 @@ from rubriclab.models.characters import count, one_line
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import format_score
 from rubriclab.models.version import Effort
-from rubriclab.report import describe
+from rubriclab.report import wording
 from rubriclab.report.render import View, view
 from rubriclab.report.results import change_sentence
 from rubriclab.report.wording import estimate, excerpt
@@ -29,8 +29,8 @@ CRITERIA, TEXTS, REASON, TEXT = 3, 3, 200, 300
 
 def below(score: Score, rubric: Rubric, threshold: float, output: object) -> str:
     """Return why a text fails."""
-    interval = f" {describe.score_interval(score.interval)}" if score.interval else ""
-    first = f"{score.rubric}: score {describe.rounded(score.score)}{interval} is below {format_score(threshold)}"
+    interval = f" {wording.score_interval(score.interval)}" if score.interval else ""
+    first = f"{score.rubric}: score {wording.rounded(score.score)}{interval} is below {format_score(threshold)}"
     return "\n".join((f"{first} ({_scorer(score, rubric)})", *_costs(score, rubric), *_text(score, output)))
 
 
@@ -80,7 +80,7 @@ def changed(comparison: Comparison, baseline: str, *, inconclusive: bool) -> str
         lines += [f"{name}: {line}" for line in _without_score(side)]
     lines += _fallen_criteria(comparison)
     for text in comparison.fallen[:TEXTS]:
-        lines.append(f"fell from {describe.rounded(text.before)} to {describe.rounded(text.after)}: text {text.id}")
+        lines.append(f"fell from {wording.rounded(text.before)} to {wording.rounded(text.after)}: text {text.id}")
         lines += [f"  {name}: {_reason(then)} -> {_reason(now)}" for name, then, now in text.reasons[:1]]
     return "\n".join(lines)
 
@@ -152,7 +152,7 @@ def _lowest(scores: Sequence[Score], rubric: Rubric) -> Iterator[str]:
     """Yield the texts with the lowest scores, each with the criterion that lowers it most."""
     scored = sorted((score for score in scores if score.score is not None), key=lambda score: score.score or 0.0)
     for score in scored[:TEXTS]:
-        yield f"lowest: {describe.rounded(score.score)}, text {one_line(score.id)}"
+        yield f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}"
         yield from (f"  {_cost(part, rubric)}" for part in _ranked(score, rubric)[:1])
 
 

@@ -35,7 +35,7 @@ from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, Expla
 from rubriclab.ops.versions import Disagreements, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.report import describe, verdicts, wording
+from rubriclab.report import wording
 from rubriclab.report.render import View, typeset
 from rubriclab.report.results import difference_view, edit_effect, edit_verdict, paired_effect
 from rubriclab.report.rubrics import (
@@ -185,7 +185,7 @@ def summary(version: Version) -> Summary:
     """Return what a list shows of a version."""
     made = version.provenance
     badge = badge_of(version)
-    measured = verdicts.recorded_agreement(version)
+    measured = wording.recorded_agreement(version)
     return Summary(
         version,
         badge.words,
@@ -193,11 +193,11 @@ def summary(version: Version) -> Summary:
         badge.remark,
         measured.value if measured else None,
         measured.name if measured else "",
-        verdicts.errors_words(measured.errors) if measured and measured.errors else "",
+        wording.errors_words(measured.errors) if measured and measured.errors else "",
         HELD_OUT_BY[made.held_out_by] if made.validation else "",
-        verdicts.per_text(verdicts.rubric_agreement(made.validation).calls) if made.validation else "",
+        wording.per_text(wording.rubric_agreement(made.validation).calls) if made.validation else "",
         asked_at(made.judge, made.judge_address),
-        describe.contents(version.rubric.criteria),
+        wording.contents(version.rubric.criteria),
         wording.moment(version.created),
         _origin(version),
     )
@@ -214,7 +214,7 @@ def _origin(version: Version) -> str:
         changes = "; ".join(_change(change) for change in made.edit.changes)
         return f"{changes}: {made.edit.because} (edited by {made.edit.by})"
     if made.transfer:
-        return f"transferred: {describe.carried_over(made)}"
+        return f"transferred: {wording.carried_over(made)}"
     return f"imported from {version.imported_from}" if version.imported else ""
 
 
@@ -455,7 +455,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
 
     def page(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        terms, fitted = describe.terms(version.rubric), version.rubric.aggregation is not None
+        terms, fitted = wording.terms(version.rubric), version.rubric.aggregation is not None
         criteria = [_criterion(each, terms.get(each.id)) for each in version.rubric.criteria]
         return studio.page(
             "edit.html",
@@ -521,9 +521,9 @@ def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
         "trait": plain(criterion.trait),
         "statement": plain(criterion.statement),
         "wording": criterion.statement,
-        "remark": describe.polarity(criterion).strip(),
-        "weight": describe.weight(term) if term else "",
-        "limits": describe.limits(bounds),
+        "remark": wording.polarity(criterion).strip(),
+        "weight": wording.weight(term) if term else "",
+        "limits": wording.limits(bounds),
         "lowest": -100 if criterion.kind == "feature" else 0,
         "rewordable": criterion.kind != "feature",
     }
@@ -532,7 +532,7 @@ def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
 def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:
     for change in effect.weights:
         if change.after is not None:
-            yield change.criterion, describe.percent(change.after)
+            yield change.criterion, wording.percent(change.after)
 
 
 def effect_summary(effect: EditEffect) -> str:

@@ -36,7 +36,7 @@ from rubriclab.models.version import (
 from rubriclab.ops import versions as service
 from rubriclab.ops.workspace import Callback, Job, Notify, Workspace, finish, no_progress, spent
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.report import describe
+from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE
 from rubriclab.report.rubrics import ranked
 from rubriclab.stats.correlation import BoolArray, FloatArray
@@ -462,7 +462,7 @@ class Matrix:
         return TextRow(
             text,
             None if np.isnan(difference) else float(difference),
-            tuple((describe.answered(cell, of.criterion), self._shade(of, cell), cell.reason) for of, cell in criteria),
+            tuple((wording.answered(cell, of.criterion), self._shade(of, cell), cell.reason) for of, cell in criteria),
         )
 
     def _shade(self, of: Candidate, cell: Cell) -> str:
@@ -480,7 +480,7 @@ def matrix_of(version: Version, record: TrainingRecord) -> Matrix:
     places = ranked(record)
     columns = [Column(key, name, "") for key, name in FIGURES.items()]
     columns += [
-        Column(f"c{place}", candidate.criterion.id, describe.title(candidate.criterion, TITLE), candidate)
+        Column(f"c{place}", candidate.criterion.id, wording.title(candidate.criterion, TITLE), candidate)
         for place, candidate in ((place, record.candidates[place]) for place in places)
     ]
     words = tuple("\n".join((text.id, text.group, text.output, text.source or "")).lower() for text in record.texts)

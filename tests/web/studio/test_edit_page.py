@@ -12,9 +12,8 @@ import pytest
 from working_studio import HOSTILE, JUDGE, PAID, REF, TEXTS, Client, PaidJudge, served
 
 from rubriclab import Lab, Version
-from rubriclab.report.describe import percent
 from rubriclab.report.render import typeset
-from rubriclab.report.wording import estimate, figure
+from rubriclab.report.wording import estimate, figure, percent
 from rubriclab.stats.intervals import Interval
 from rubriclab.web.studio.pages import effect_summary
 
