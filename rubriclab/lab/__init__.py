@@ -10,13 +10,10 @@ from rubriclab.base_options import Options
 from rubriclab.errors import SettingsError
 from rubriclab.lab.base import asynchronous, synchronous, with_options
 from rubriclab.lab.operations import Operations
-from rubriclab.lab.scoring import ScoringOperations
 from rubriclab.models.characters import describe, did_you_mean
 from rubriclab.ops import (
     compare as comparing,
-    compare as drifting,
     edit as editing,
-    evaluate as agreeing,
     evaluate as evaluating,
     explain as explaining,
     improve as improving,
@@ -57,9 +54,9 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
     "score": (ScoreOptions, _estimate_of(scoring.prepare_scoring)),
     "evaluate": (EvaluateOptions, _estimate_of(evaluating.evaluate)),
     "explain": (ExplainOptions, _estimate_of(explaining.explain)),
-    "agree": (AgreeOptions, _estimate_of(agreeing.agree)),
+    "agree": (AgreeOptions, _estimate_of(evaluating.agree)),
     "transfer": (TransferOptions, _estimate_of(transferring.transfer)),
-    "drift": (DriftOptions, _estimate_of(drifting.drift)),
+    "drift": (DriftOptions, _estimate_of(comparing.drift)),
     "compare": (CompareOptions, _estimate_of(comparing.compare)),
     "plan": (PlanOptions, _estimate_of(planning.plan)),
     "improve": (ImproveOptions, _estimate_of(improving.prepare_improvement)),
@@ -68,7 +65,7 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
 }
 
 
-class Lab(Operations, ScoringOperations):
+class Lab(Operations):
     """A store of rubrics, the judge to ask, and everything that can be done with them.
 
     Every method has an asynchronous form (`await lab.learn_async(...)`) with the same arguments. The synchronous forms

@@ -154,6 +154,11 @@ class LabBase:
             budget=self._budget,
         )
 
+    def _do(self, function: Callable[Concatenate[Workspace, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a function that needs a workspace returns."""
+        with self._workspace() as workspace:
+            return function(workspace, *args, **kwargs)
+
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
         """Return an operation's options: those of the call, then those of this object, then the defaults."""
         defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}

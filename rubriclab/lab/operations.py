@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from rubriclab.display import Document
 from rubriclab.errors import SettingsError
@@ -11,27 +12,38 @@ from rubriclab.lab.base import LabBase, asynchronous, synchronous, with_options
 from rubriclab.models.base import is_database
 from rubriclab.ops import (
     check as checking,
-    check as linting,
-    check as splitting,
+    compare as comparing,
     edit as editing,
+    evaluate as evaluating,
+    explain as explaining,
+    improve as improving,
     label as planning,
     learn as learning,
     literature as literature_adding,
+    score as scoring,
+    transfer as transferring,
     versions,
-    versions as batching,
-    versions as disagreeing,
-    versions as storage,
 )
 from rubriclab.ops.check import CheckResult, LintResult, SampleFiles, SplitResult, write_sample
+from rubriclab.ops.compare import CompareResult
 from rubriclab.ops.edit import EditResult
+from rubriclab.ops.evaluate import Evaluation
+from rubriclab.ops.explain import ScoreExplanation
+from rubriclab.ops.improve import ImproveResult
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.label import LabelResult, PlanResult
 from rubriclab.ops.literature import FindingList, LiteratureAdded
 from rubriclab.ops.options import (
+    AgreeOptions,
     BatchesOptions,
     CheckOptions,
+    CompareOptions,
     DisagreementsOptions,
+    DriftOptions,
     EditOptions,
+    EvaluateOptions,
+    ExplainOptions,
+    ImproveOptions,
     LabelOptions,
     LearnOptions,
     LiteratureAddOptions,
@@ -39,12 +51,18 @@ from rubriclab.ops.options import (
     LiteratureShowOptions,
     PlanOptions,
     PruneOptions,
+    ScoreOptions,
     SplitOptions,
+    TransferOptions,
 )
+from rubriclab.ops.score import TextScorer
+from rubriclab.ops.scores import Scores
+from rubriclab.ops.transfer import TransferResult
 from rubriclab.ops.versions import Batches, Disagreements, PruneResult, StoreSize, VacuumResult
-from rubriclab.ops.workspace import ref_of
+from rubriclab.ops.workspace import RubricLike, finish, iterate, ref_of
 
 if TYPE_CHECKING:
+    from rubriclab.learning.scoring import Score
     from rubriclab.methods.sources import Checklist
     from rubriclab.models.version import TrainingRecord, Version
     from rubriclab.ops.versions import GateResult, VerifyResult
@@ -52,7 +70,7 @@ if TYPE_CHECKING:
 
 
 class Operations(LabBase):
-    """Versions, their tags and packs, batches, the size of the store; data, learning, labels and literature."""
+    """Versions, the store, data, learning, labels and literature; scores, and what they show of rubrics and judges."""
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of one, the newest first.
@@ -60,8 +78,7 @@ class Operations(LabBase):
         Raises:
             NotInStore: if there is no rubric of that name.
         """
-        with self._workspace() as workspace:
-            return versions.log(workspace, name) if name else versions.list_versions(workspace)
+        return self._do(versions.log, name) if name else self._do(versions.list_versions)
 
     def load(self, ref: str) -> Version:
         """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means.
@@ -69,8 +86,7 @@ class Operations(LabBase):
         Raises:
             NotInStore: if there is none.
         """
-        with self._workspace() as workspace:
-            return versions.load(workspace, ref)
+        return self._do(versions.load, ref)
 
     def training_record(self, rubric: str | Version) -> TrainingRecord:
         """Return what each candidate criterion said of each labelled text when a version was learned.
@@ -78,8 +94,7 @@ class Operations(LabBase):
         Raises:
             NotInStore: if the store does not hold it.
         """
-        with self._workspace() as workspace:
-            return versions.training_record(workspace, ref_of(rubric))
+        return self._do(versions.training_record, ref_of(rubric))
 
     @with_options(DisagreementsOptions)
     def disagreements(self, /, rubric: str | Version, **options: Any) -> Disagreements:
@@ -88,8 +103,7 @@ class Operations(LabBase):
         Raises:
             NotInStore: if there is no such rubric, or no record of its training.
         """
-        with self._workspace() as workspace:
-            return disagreeing.disagreements(workspace, rubric, self._options(DisagreementsOptions, options))
+        return self._do(versions.disagreements, rubric, self._options(DisagreementsOptions, options))
 
     def gate(self, rubric: str | Version) -> GateResult:
         """Return whether a version agrees better with people than the same judge asked directly.
@@ -97,8 +111,7 @@ class Operations(LabBase):
         Raises:
             UserError: if it was made by one method and never compared.
         """
-        with self._workspace() as workspace:
-            return versions.gate(workspace, ref_of(rubric))
+        return self._do(versions.gate, ref_of(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
         """Return a page on how a version was trained, as one HTML document, and write it to `path` if given.
@@ -118,8 +131,7 @@ class Operations(LabBase):
         Raises:
             BelowThreshold: for `production`, if the gate did not find the version better, unless forced.
         """
-        with self._workspace() as workspace:
-            return versions.tag(workspace, ref_of(rubric), tag, force=force)
+        return self._do(versions.tag, ref_of(rubric), tag, force=force)
 
     def untag(self, name: str, tag: str) -> None:
         """Remove a tag.
@@ -132,8 +144,7 @@ class Operations(LabBase):
 
     def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
         """Return what changed from one version to another."""
-        with self._workspace() as workspace:
-            return versions.diff(workspace, ref_of(before), ref_of(after))
+        return self._do(versions.diff, ref_of(before), ref_of(after))
 
     def export(self, rubric: str | Version, path: str | Path | None = None) -> Document:
         """Return a version as a pack, JSON to review and share, and write it to `path` if given.
@@ -153,18 +164,15 @@ class Operations(LabBase):
         Raises:
             PackError: if the file is no pack, or does not match its digests.
         """
-        with self._workspace() as workspace:
-            return versions.import_(workspace, str(path), name)
+        return self._do(versions.import_, str(path), name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Return an imported version, which from now on may choose the judge and its address; or no longer."""
-        with self._workspace() as workspace:
-            return versions.trust(workspace, ref_of(rubric), revoke=revoke)
+        return self._do(versions.trust, ref_of(rubric), revoke=revoke)
 
     def verify(self, *, repair: bool = False) -> VerifyResult:
         """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""
-        with self._workspace() as workspace:
-            return versions.verify(workspace, repair=repair)
+        return self._do(versions.verify, repair=repair)
 
     @with_options(BatchesOptions)
     async def batches_async(self, /, **options: Any) -> Batches:
@@ -176,7 +184,7 @@ class Operations(LabBase):
             JudgeError: if the provider does not cancel it.
         """
         with self._workspace() as workspace:
-            return await batching.batches(workspace, self._options(BatchesOptions, options))
+            return await versions.batches(workspace, self._options(BatchesOptions, options))
 
     batches = synchronous(batches_async)
 
@@ -186,8 +194,7 @@ class Operations(LabBase):
         Raises:
             NoStore: if there is no store.
         """
-        with self._workspace() as workspace:
-            return storage.store_size(workspace)
+        return self._do(versions.store_size)
 
     @with_options(PruneOptions)
     def prune(self, /, **options: Any) -> PruneResult:
@@ -198,8 +205,7 @@ class Operations(LabBase):
             NotInStore: if there is no such version, or it is not known which answers making it used.
             SettingsError: if no condition is given.
         """
-        with self._workspace() as workspace:
-            return storage.prune(workspace, self._options(PruneOptions, options))
+        return self._do(versions.prune, self._options(PruneOptions, options))
 
     def vacuum(self) -> VacuumResult:
         """Give the space of removed answers back to the file system; other processes wait meanwhile.
@@ -208,8 +214,7 @@ class Operations(LabBase):
             NoStore: if there is no store.
             StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
         """
-        with self._workspace() as workspace:
-            return storage.vacuum(workspace)
+        return self._do(versions.vacuum)
 
     versions_async = asynchronous(versions)
     load_async = asynchronous(load)
@@ -248,7 +253,7 @@ class Operations(LabBase):
             DataError: if rows are faulty, or there are fewer than two groups.
         """
         with self._workspace() as workspace:
-            return splitting.split(data, self._options(SplitOptions, options), workspace.notify)
+            return checking.split(data, self._options(SplitOptions, options), workspace.notify)
 
     def sample(self, folder: str | Path = "demo") -> SampleFiles:
         """Write the shipped sample, texts with constructed labels, to a folder and return its files.
@@ -340,7 +345,7 @@ class Operations(LabBase):
         Raises:
             ChecklistError: if the file is no checklist.
         """
-        return linting.lint(checklist)
+        return checking.lint(checklist)
 
     @with_options(LiteratureAddOptions)
     async def literature_add_async(self, /, paper: str | Path, **options: Any) -> LiteratureAdded:
@@ -379,6 +384,203 @@ class Operations(LabBase):
     literature_list_async = asynchronous(literature_list)
     literature_remove_async = asynchronous(literature_remove)
     lint_async = asynchronous(lint)
+
+    @with_options(ScoreOptions)
+    async def score_async(self, /, data: Data, rubric: RubricLike | None = None, **options: Any) -> Scores:
+        """Return the scores of texts by a rubric.
+
+        Args:
+            data: as for `learn`; a list of strings are texts. Faulty rows have no score but a reason.
+            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`; without one, `task` and `aspect`.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            NotConfirmed: if only an imported version that is not confirmed names the judge.
+            JudgeError: if the provider fails.
+            BudgetReached: if a cap on calls or money was reached.
+        """
+        with self._workspace() as workspace:
+            return await scoring.score(workspace, data, rubric, self._options(ScoreOptions, options))
+
+    @overload
+    def score(
+        self, data: Data, rubric: RubricLike | None = None, *, stream: Literal[False] = False, **options: Any
+    ) -> Scores: ...
+    @overload
+    def score(
+        self, data: Data, rubric: RubricLike | None = None, *, stream: Literal[True], **options: Any
+    ) -> Iterator[Score]: ...
+    @with_options(ScoreOptions)
+    def score(
+        self, data: Data, rubric: RubricLike | None = None, *, stream: bool = False, **options: Any
+    ) -> Scores | Iterator[Score]:
+        """Return the `Scores` of texts by a rubric, or with `stream` an iterator of `Score`, for data of any size.
+
+        Args and errors are those of `score_async`.
+        """
+        if stream:
+            return self._stream(data, rubric, options)
+        return finish(lambda: self.score_async(data, rubric, **options))
+
+    async def score_stream_async(
+        self, data: Data, rubric: RubricLike | None = None, **options: Any
+    ) -> AsyncGenerator[Score]:
+        """Yield the score of each text as soon as it and those before it are known; memory does not grow with them."""
+        with self._workspace() as workspace:
+            chosen = self._options(ScoreOptions, options)
+            scores = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen)
+            async for scored in scores.stream():
+                yield scored.score
+            scores.check_answered()
+
+    @with_options(ScoreOptions)
+    def scorer(self, /, rubric: RubricLike, **options: Any) -> TextScorer:
+        """Return an open rubric that scores texts one at a time, from any thread or event loop; close it at the end.
+
+        Args:
+            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            NotConfirmed: if only an imported version that is not confirmed names the judge.
+        """
+        return TextScorer(self._workspace(), rubric, self._options(ScoreOptions, options))
+
+    @with_options(EvaluateOptions)
+    async def evaluate_async(
+        self, /, data: Data, rubrics: str | Version | Sequence[str | Version], **options: Any
+    ) -> Evaluation:
+        """Return how well rubrics agree with the human scores of held-out texts, beside baselines.
+
+        Groups of texts that any of the rubrics has learned from are left out.
+
+        Raises:
+            DataError: if no text is left that has scores.
+            NotInStore: if there is no such rubric.
+        """
+        with self._workspace() as workspace:
+            chosen = self._options(EvaluateOptions, options)
+            evaluation = await workspace.run(evaluating.evaluate, data, rubrics, chosen)
+        evaluation.check_answered()
+        return evaluation
+
+    evaluate = synchronous(evaluate_async)
+
+    @with_options(ExplainOptions)
+    async def explain_async(
+        self, /, rubric: str | Version, data: Data | None = None, **options: Any
+    ) -> ScoreExplanation:
+        """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
+
+        Args:
+            rubric: a version, `NAME`, `NAME@3` or `NAME@production`.
+            data: as for `score`, or a `.txt` file; `id` names one of several texts. Without data, `id` names a text
+                that the rubric was learned from, whose kept ratings are used.
+
+        Raises:
+            NotInStore: if there is no such rubric or labelled text.
+            DataError: if the text cannot be read.
+            SettingsError: if it is not clear which text is meant.
+            JudgeError: if the provider fails.
+        """
+        with self._workspace() as workspace:
+            return await workspace.run(explaining.explain, rubric, data, self._options(ExplainOptions, options))
+
+    explain = synchronous(explain_async)
+
+    @with_options(AgreeOptions)
+    async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> evaluating.AgreeResult:
+        """Return how far judges agree when each scores the texts by one rubric; the texts need no human scores.
+
+        Raises:
+            SettingsError: unless two different judges are named.
+            DataError: if no text can be used.
+        """
+        with self._workspace() as workspace:
+            result = await workspace.run(evaluating.agree, data, rubric, self._options(AgreeOptions, options))
+        result.check_answered()
+        return result
+
+    agree = synchronous(agree_async)
+
+    @with_options(TransferOptions)
+    async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> TransferResult:
+        """Return a rubric's agreement on the texts of `to`, the evaluation of each action, and the version saved.
+
+        Without labels the texts are compared with those that the rubric was learned from.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            DataError: if no text can be used.
+            SettingsError: for options that do not go together, or an action to save that could not be tried.
+        """
+        with self._workspace() as workspace:
+            result = await workspace.run(transferring.transfer, rubric, to, self._options(TransferOptions, options))
+        result.check_saved()
+        return result
+
+    transfer = synchronous(transfer_async)
+
+    @with_options(DriftOptions)
+    async def drift_async(
+        self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
+    ) -> CompareResult:
+        """Return how the scores of texts, which need no labels, change from one version to another.
+
+        Args:
+            data: as for `score`.
+            before, after: the versions; without `after`, two `judges` of one version.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            SettingsError: unless there are two sides to compare.
+        """
+        with self._workspace() as workspace:
+            result = await workspace.run(comparing.drift, data, before, after, self._options(DriftOptions, options))
+        result.check_answered()
+        return result
+
+    drift = synchronous(drift_async)
+
+    @with_options(CompareOptions)
+    async def compare_async(
+        self, /, before: Data, after: Data | None = None, rubric: str | Version | None = None, **options: Any
+    ) -> CompareResult:
+        """Return how the scores of one set of outputs differ from those of another, or rank the systems in one set.
+
+        Args:
+            before, after: as for `score`; without `after`, the systems that `before` names are ranked.
+            rubric: the version that both are scored with.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            SettingsError: if no rubric is named.
+            DataError: if nothing can be compared.
+        """
+        with self._workspace() as workspace:
+            return await workspace.run(comparing.compare, before, after, rubric, self._options(CompareOptions, options))
+
+    compare = synchronous(compare_async)
+
+    @with_options(ImproveOptions)
+    async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> ImproveResult:
+        """Return texts rewritten where a rubric finds faults, keeping what scores higher.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            SettingsError: if the rubric gives no reasons to rewrite by.
+        """
+        with self._workspace() as workspace:
+            return await improving.improve(workspace, data, rubric, self._options(ImproveOptions, options))
+
+    improve = synchronous(improve_async)
+
+    scorer_async = asynchronous(scorer)
+
+    def _stream(self, data: Data, rubric: RubricLike | None, options: Mapping[str, Any]) -> Generator[Score]:
+        scores = iterate(lambda: self.score_stream_async(data, rubric, **options))
+        self._open.callback(scores.close)
+        return scores
 
 
 def _write(text: str, path: str | Path) -> None:
