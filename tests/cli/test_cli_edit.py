@@ -33,7 +33,7 @@ def test_an_edit_is_shown_saved_and_recorded_in_show_and_diff(planted: Commands)
         (("--drop", "links", "--by", "anna"), "Give --by NAME and --because REASON, or --preview to save nothing."),
         ((), "No change was asked for. Give at least one of --drop"),
         (("--bound", "links=0.4"), "links=0.4: expected LOW:HIGH, such as 0:0.2, or free"),
-        (("--pin", "links"), "--pin: expected ID=WEIGHT, got 'links'"),
+        (("--pin", "links"), "--pin: expected ID=VALUE, got 'links'"),
         (("--merge", "links=All linked."), "--merge joins two criteria or more, got one. See --reword."),
     ],
 )

@@ -150,7 +150,7 @@ def test_so_does_a_writer_of_whom_none_comes_after_the_rows(asking: Commands, mo
             ("-o", "x", "--diff", "-", "--json"),
             "--json prints a summary to standard output, but the changes are written there.",
         ),
-        (("--rounds", 0), "Invalid value for '--rounds'"),
+        (("--rounds", 0), "--rounds: expected a number of at least 1, got 0"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )

@@ -75,7 +75,7 @@ def test_removed_answers_are_asked_again_and_versions_stay(online: Commands, lab
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "Nothing says which cached answers to remove; give older_than='90d'"),
+        ({}, "Nothing says which cached answers to remove; give `older_than=90d`"),
         ({"older_than": "soon"}, "expected hours, days or weeks, such as 12h, 90d or 8w; got 'soon'"),
         ({"older_than": timedelta(days=-1)}, "expected hours, days or weeks"),
     ],

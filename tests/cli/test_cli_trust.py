@@ -115,7 +115,7 @@ def test_a_confirmed_pack_is_asked_where_it_says_until_that_is_revoked(theirs: C
 def test_show_log_list_and_trust_say_what_is_imported(theirs: Commands, server: RunningServer) -> None:
     for command in (("show", "theirs"), ("log", "theirs")):
         out = " ".join(theirs(*command).out.split())
-        assert "imported from news@1: its judge is used only with --judge, or after: rubriclab trust theirs@1" in out
+        assert "imported from news@1: its judge is used only if you name it, or after: rubriclab trust theirs@1" in out
         assert f"{THEIRS} at {server.url}" in out
     assert "imported" in theirs("list").out
     assert "not confirmed" in theirs("trust").out
