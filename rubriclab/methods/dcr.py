@@ -55,7 +55,7 @@ from rubriclab.models.text import (
     locate_sentences,
     split_sentences,
 )
-from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
 # Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one
@@ -166,13 +166,13 @@ class Mark(BaseModel):
 def of_each(what: str, shown: Sequence[Mapping[str, Any]], form: type[BaseModel]) -> type[KeyedReply]:
     """Return the reply model with one entry for each sentence or report shown, called as between its markers."""
     numbers = [str(each["id"]) for each in shown]
-    return keyed_reply(tuple(AskedEntry(f"{what} {each}", form, names=(each,)) for each in numbers), of_text=True)
+    return keyed_reply(tuple(ExpectedEntry(f"{what} {each}", form, names=(each,)) for each in numbers), of_text=True)
 
 
 async def ask_each(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
     """Return the usable entry for each number asked about, or in words why there is none."""
     entries, missing = await ask_entries(judge, prompt, "entry")
-    return {int(each.id.split()[1]): entries.get(each.id, missing) for each in prompt.reply.asked}
+    return {int(each.id.split()[1]): entries.get(each.id, missing) for each in prompt.reply.expected}
 
 
 _CHECK = "- "

@@ -166,7 +166,7 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], what: str) -> tu
     """Return the usable entries of the judge's reply by id, and why there is no usable `what` for the other ids."""
     answer = await ask(judge, prompt)
     entries = answer.value.entries if answer.value else {}
-    return entries, why_missing(prompt, answer, what) if len(entries) < len(prompt.reply.asked) else ""
+    return entries, why_missing(prompt, answer, what) if len(entries) < len(prompt.reply.expected) else ""
 
 
 def at_most(most: int) -> AfterValidator:

@@ -38,7 +38,7 @@ from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example, text_digest
 from rubriclab.prompts import render
-from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.prompts.render import Message
 
 
@@ -57,9 +57,9 @@ def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[K
     questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
     return keyed_reply(
         (
-            *(AskedEntry(each["id"], score, "criterion", (each["trait"],)) for each in fields["criteria"]),
-            *(AskedEntry(each["id"], answer, "question", (each["text"],)) for each in questions),
-            *(AskedEntry(each["id"], score, "whole", whole) for each in fields["overall"]),
+            *(ExpectedEntry(each["id"], score, "criterion", (each["trait"],)) for each in fields["criteria"]),
+            *(ExpectedEntry(each["id"], answer, "question", (each["text"],)) for each in questions),
+            *(ExpectedEntry(each["id"], score, "whole", whole) for each in fields["overall"]),
         )
     )
 
@@ -310,7 +310,7 @@ def judge_group_prompt(
     # The entries of a single text for each of them.
     judgments, numbers = judgments_form(fields), map(str, range(1, len(examples) + 1))
     form = keyed_reply(
-        tuple(AskedEntry(f"text {number}", judgments, names=(number,)) for number in numbers), of_text=True
+        tuple(ExpectedEntry(f"text {number}", judgments, names=(number,)) for number in numbers), of_text=True
     )
     longest = TOKENS_AROUND_GROUP + len(examples) * _longest_entry(parts)
     return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=longest)

@@ -111,7 +111,7 @@ _NUMBERED = re.compile(r"(\D*)(\d{1,6})")
 
 
 @dataclass(frozen=True, slots=True)
-class AskedEntry:
+class ExpectedEntry:
     """Something that a prompt asks about.
 
     Attributes:
@@ -129,14 +129,16 @@ class AskedEntry:
 class KeyedReply(BaseModel):
     """One entry for each id, in the order given."""
 
-    asked: ClassVar[tuple[AskedEntry, ...]] = ()
+    expected: ClassVar[tuple[ExpectedEntry, ...]] = ()
     of_text: ClassVar[bool] = False
     _read_by: ReadBy = PrivateAttr(default="id")
 
     @property
     def entries(self) -> dict[str, Any]:
-        """The entries by id, in the order asked; only the usable ones in salvage mode."""
-        values = ((each.id, getattr(self, name)) for each, name in zip(self.asked, _names(self.asked), strict=True))
+        """The entries by id, in the order expected; only the usable ones in salvage mode."""
+        values = (
+            (each.id, getattr(self, name)) for each, name in zip(self.expected, _names(self.expected), strict=True)
+        )
         return {id_: value for id_, value in values if value is not None}
 
     @property
@@ -147,18 +149,18 @@ class KeyedReply(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _recognised(cls, raw: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+    def _recognise(cls, raw: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         if isinstance(raw, list):
             raw = {"": raw}
         if not isinstance(raw, dict):
             return handler(raw)
         read_by: ReadBy = "id"
-        if raw.keys() == {each.id for each in cls.asked}:
-            found = {id_: _Given((value,)) for id_, value in raw.items()}
+        if raw.keys() == {each.id for each in cls.expected}:
+            found = {id_: _Values((value,)) for id_, value in raw.items()}
         else:
-            found, read_by = _Recognition(cls.asked, raw).entries()
+            found, read_by = _Recognition(cls.expected, raw).entries()
         salvage = is_salvage(info)
-        reply = handler({**dict.fromkeys(each.id for each in cls.asked), **found} if salvage else found)
+        reply = handler({**dict.fromkeys(each.id for each in cls.expected), **found} if salvage else found)
         if salvage and not reply.entries:
             raise ValueError("no entry is usable")
         reply._read_by = read_by
@@ -167,19 +169,22 @@ class KeyedReply(BaseModel):
 
 @functools.lru_cache(maxsize=512)
 def keyed_reply(
-    asked: tuple[AskedEntry, ...], *, of_text: bool = False, base: type[KeyedReply] = KeyedReply
+    expected: tuple[ExpectedEntry, ...], *, of_text: bool = False, base: type[KeyedReply] = KeyedReply
 ) -> type[KeyedReply]:
-    """Return the reply model with an entry for each of `asked`.
+    """Return the reply model with an entry for each of `expected`.
 
     Args:
         of_text: whether the ids depend on the text that is judged; the form is then shown after it.
     """
     fields: dict[str, Any] = {
-        name: (Annotated[each.form, WrapValidator(functools.partial(_usable, form=each.form))], Field(alias=each.id))
-        for name, each in zip(_names(asked), asked, strict=True)
+        name: (
+            Annotated[each.form, WrapValidator(functools.partial(_usable_entry, form=each.form))],
+            Field(alias=each.id),
+        )
+        for name, each in zip(_names(expected), expected, strict=True)
     }
     model = create_model("Reply", __base__=base, __doc__=None, **fields)
-    model.asked, model.of_text = asked, of_text
+    model.expected, model.of_text = expected, of_text
     return model
 
 
@@ -187,7 +192,7 @@ def known_keys(reply: type[BaseModel]) -> Iterator[str]:
     """Yield the keys of a reply and of its entries, and the names that are read like ids."""
     for name, field in reply.model_fields.items():
         yield field.alias or name
-    for each in reply.asked if issubclass(reply, KeyedReply) else ():
+    for each in reply.expected if issubclass(reply, KeyedReply) else ():
         yield from each.names
         if _is_model(each.form):
             yield from known_keys(each.form)
@@ -199,8 +204,8 @@ def shown_form(reply: type[KeyedReply]) -> str:
     return _shown(schema, schema.get("$defs", {}))
 
 
-def _names(asked: Sequence[AskedEntry]) -> list[str]:
-    return [f"entry_{number}" for number in range(len(asked))]
+def _names(expected: Sequence[ExpectedEntry]) -> list[str]:
+    return [f"entry_{number}" for number in range(len(expected))]
 
 
 def _is_model(form: Any) -> bool:
@@ -231,21 +236,21 @@ def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Values:
     """What a reply says about one thing: usually one entry."""
 
     values: tuple[Any, ...]
 
 
-def _usable(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo, *, form: Any) -> Any:
+def _usable_entry(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo, *, form: Any) -> Any:
     """Return the entry; in salvage mode `None` if it is not valid or another one about the same thing differs."""
-    given = value.values if isinstance(value, _Given) else ()
+    given = value.values if isinstance(value, _Values) else ()
     if not is_salvage(info):
         if len(given) > 1:
             raise ValueError(f"one entry was expected; got {len(given)}")
-        return handler(_fitted(given[0], form))
+        return handler(_fit(given[0], form))
     try:
-        entries = [handler(_completed(_fitted(each, form), form)) for each in given]
+        entries = [handler(_complete(_fit(each, form), form)) for each in given]
     except ValidationError:
         return None
     contents = [_verdict(each) for each in entries]
@@ -259,7 +264,7 @@ def _verdict(entry: Any) -> Any:
     return entry.model_dump(exclude=set(REASONS)) or entry.model_dump()
 
 
-def _fitted(item: Any, form: Any) -> Any:
+def _fit(item: Any, form: Any) -> Any:
     """Return an entry; where a single value is wanted, the only one beside the id and the reason."""
     if not isinstance(item, dict) or _is_model(form):
         return item
@@ -267,7 +272,7 @@ def _fitted(item: Any, form: Any) -> Any:
     return values[0] if len(values) == 1 else item
 
 
-def _completed(item: Any, form: Any) -> Any:
+def _complete(item: Any, form: Any) -> Any:
     """Return an entry with empty reasons where it has none; a single value is that of the only other field."""
     if not _is_model(form) or issubclass(form, KeyedReply):
         return item
@@ -295,15 +300,15 @@ class _Entry:
 
 
 class _Recognition:
-    """Finds out which entry of a reply is about which of the things asked."""
+    """Finds out which entry of a reply is about which of the things expected."""
 
-    def __init__(self, asked: Sequence[AskedEntry], raw: Mapping[Any, Any]) -> None:
-        self._asked = asked
-        self._by_id = _unique((_plain(each.id), each.id) for each in asked)
-        self._by_name = _unique((_plain(name), each.id) for each in asked for name in each.names)
+    def __init__(self, expected: Sequence[ExpectedEntry], raw: Mapping[Any, Any]) -> None:
+        self._expected = expected
+        self._by_id = _unique((_plain(each.id), each.id) for each in expected)
+        self._by_name = _unique((_plain(name), each.id) for each in expected for name in each.names)
         self._listed = list(self._entries_in(raw))
 
-    def entries(self) -> tuple[dict[str, _Given], ReadBy]:
+    def entries(self) -> tuple[dict[str, _Values], ReadBy]:
         """Return what the reply says about each id, and the least certain way in which an entry was recognised."""
         found: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
@@ -322,15 +327,15 @@ class _Recognition:
                 read_by = "name" if how == "name" else read_by
         if at_top:
             # What else the reply holds, such as a verdict that it quotes, may contradict its own but fills no gap.
-            return {id_: _Given(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
+            return {id_: _Values(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
         unknown = [values for values in groups.values() if _KNOWN not in values]
         if not shifted and (placed := self._by_place(found, unknown)):
             found |= {id_: [value] for id_, value in placed.items()}
             read_by = "order"
-        return {id_: _Given(tuple(values)) for id_, values in found.items()}, read_by
+        return {id_: _Values(tuple(values)) for id_, values in found.items()}, read_by
 
     def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
-        flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._asked)
+        flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._expected)
         for group, (key, value) in enumerate(raw.items(), 1):
             if self._find(key)[0] is not None:
                 yield _Entry(key, value, 0)
@@ -349,19 +354,19 @@ class _Recognition:
     def _find(self, key: Any) -> tuple[str | None, ReadBy]:
         if not isinstance(key, str):
             return None, "id"
-        if any(key == each.id for each in self._asked):
+        if any(key == each.id for each in self._expected):
             return key, "id"
         plain = _plain(key)
         id_ = self._by_id.get(plain) or self._by_id.get(_plain(_AFTER_ID.split(key.strip(_AROUND_ID))[0]))
         return (id_, "id") if id_ else (self._by_name.get(plain), "name")
 
     def _shifted(self) -> set[str]:
-        """Return the beginnings of keys whose numbers are those asked, all higher or all lower by the same amount.
+        """Return the beginnings of keys whose numbers are those expected, all higher or all lower by the same amount.
 
         Each such entry is about something else.
         """
         got = _numbers(entry.key for entry in self._listed if entry.key is not None)
-        wanted = _numbers(key for each in self._asked for key in (each.id, *each.names))
+        wanted = _numbers(key for each in self._expected for key in (each.id, *each.names))
         return {
             prefix
             for prefix, numbers in got.items()
@@ -372,19 +377,19 @@ class _Recognition:
 
     def _by_place(self, found: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
         """Return the entries by id, of lists or objects of which none is recognised, if their number agrees."""
-        kinds: dict[str, list[AskedEntry]] = {}
-        for each in self._asked:
+        kinds: dict[str, list[ExpectedEntry]] = {}
+        for each in self._expected:
             kinds.setdefault(each.kind, []).append(each)
-        unseen = [asked for asked in kinds.values() if not any(each.id in found for each in asked)]
-        if any(_is_model(each.form) for each in self._asked):
+        unseen = [expected for expected in kinds.values() if not any(each.id in found for each in expected)]
+        if any(_is_model(each.form) for each in self._expected):
             groups = [[value for value in values if isinstance(value, dict)] for values in groups]
         groups = [values for values in groups if values]
         if list(map(len, groups)) != list(map(len, unseen)):
             return {}
         return {
             each.id: value
-            for asked, values in zip(unseen, groups, strict=True)
-            for each, value in zip(asked, values, strict=True)
+            for expected, values in zip(unseen, groups, strict=True)
+            for each, value in zip(expected, values, strict=True)
         }
 
 

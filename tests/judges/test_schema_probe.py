@@ -17,11 +17,11 @@ from rubriclab.judges.llm import SchemaProbed
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import Ledger
 from rubriclab.methods.prompting import score_entry
-from rubriclab.prompts.prompt import AskedEntry, Prompt, keyed_reply
+from rubriclab.prompts.prompt import ExpectedEntry, Prompt, keyed_reply
 from rubriclab.prompts.render import FOLDER
 
 SCALE = {"text": "1 to 5", "low": 1, "high": 5, "whole": True, "between": False}
-FORM = keyed_reply((AskedEntry("h1", score_entry({"scale": SCALE})),))
+FORM = keyed_reply((ExpectedEntry("h1", score_entry({"scale": SCALE})),))
 
 
 def prompt(output: str) -> Prompt[Any]:

@@ -375,7 +375,7 @@ def test_learning_from_thirty_texts_takes_at_most_120_calls_and_300_000_tokens()
 
 def test_a_call_is_about_at_most_twenty_criteria_and_each_is_asked_about_once_for_each_text() -> None:
     shown = [
-        (prompt.fields["output"], [each.id for each in prompt.reply.asked])
+        (prompt.fields["output"], [each.id for each in prompt.reply.expected])
         for prompt in asked(JointSettings())
         if prompt.name == "single_call/judge"
     ]

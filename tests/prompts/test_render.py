@@ -257,7 +257,7 @@ def test_the_form_of_the_reply_ends_what_texts_share_or_the_whole_where_its_keys
     form = parts[-1 if keyed and prompt.reply.of_text else 0].rstrip().rsplit("\n", 1)[1]
     model = prompt.reply.model_json_schema()
     if keyed:
-        places = [form.index(f'"{each.id}": ') for each in prompt.reply.asked]
+        places = [form.index(f'"{each.id}": ') for each in prompt.reply.expected]
         assert places == sorted(places)
     else:
         assert list(json.loads(form)["properties"]) == list(model["properties"])

@@ -37,7 +37,7 @@ from rubriclab.methods.prompting import (
 from rubriclab.methods.questions import YesNo, YesOrNo, by_trait, payload, question_of, read_answer
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
-from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
 # Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
@@ -164,7 +164,9 @@ class AnswerEntry(BaseModel):
 
 def of_questions(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
     """Return the reply model with one entry for each question that a prompt's fields show."""
-    return keyed_reply(tuple(AskedEntry(each["id"], form, names=(each["text"],)) for each in shown_questions(fields)))
+    return keyed_reply(
+        tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in shown_questions(fields))
+    )
 
 
 class FinerQuestion(BaseModel):
@@ -387,7 +389,7 @@ async def ask_questions(
     async def answers(prompt: Prompt[KeyedReply]) -> dict[str, QuestionAnswer]:
         entries, missing = await ask_entries(judge, prompt, "answer")
         found = {name: QuestionAnswer.of_entry(entry) for name, entry in entries.items()}
-        return {each.id: found.get(each.id, QuestionAnswer(None, missing)) for each in prompt.reply.asked}
+        return {each.id: found.get(each.id, QuestionAnswer(None, missing)) for each in prompt.reply.expected}
 
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
     by_id = {

@@ -14,7 +14,7 @@ from rubriclab.methods.method import CriterionRating, Presets, scores_of
 from rubriclab.methods.prompting import Rating, ask_entries, gather_in_order, score_entry
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example
-from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, keyed_reply
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import DIGITS
 
@@ -142,7 +142,7 @@ def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assign
     """Return the prompt for one rating by each of `criteria`, which are listed in the order of ids."""
     fields = _fields(example, by_id(criteria), assignment)
     score = score_entry(fields)
-    form = keyed_reply(tuple(AskedEntry(each["id"], score, names=(each["trait"],)) for each in fields["criteria"]))
+    form = keyed_reply(tuple(ExpectedEntry(each["id"], score, names=(each["trait"],)) for each in fields["criteria"]))
     return Prompt("hypoeval/rate_together", fields, form, max_tokens=256 + 128 * len(criteria))
 
 

@@ -48,7 +48,7 @@ from rubriclab.models.text import (
     locate_sentences,
     split_sentences,
 )
-from rubriclab.prompts.prompt import AskedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 
@@ -166,7 +166,7 @@ class Weights(KeyedReply):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        if len(self.entries) < len(self.asked):
+        if len(self.entries) < len(self.expected):
             raise ValueError("every question needs a weight")
         if not any(self.entries.values()):
             raise ValueError("at least one weight must be above 0")
@@ -185,11 +185,11 @@ def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
     }
     entry = forms[template][fields["bare"]]
     questions = [(question["id"], (question["text"],)) for question in fields["questions"]]
-    of_unit = keyed_reply(tuple(AskedEntry(name, entry, names=wording) for name, wording in questions))
-    asked = [AskedEntry(unit, of_unit) for unit in _shown_ids(fields, "units")]
+    of_unit = keyed_reply(tuple(ExpectedEntry(name, entry, names=wording) for name, wording in questions))
+    asked = [ExpectedEntry(unit, of_unit) for unit in _shown_ids(fields, "units")]
     if fields["weigh"]:
-        weights = tuple(AskedEntry(name, Weight, names=wording) for name, wording in questions)
-        asked.append(AskedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
+        weights = tuple(ExpectedEntry(name, Weight, names=wording) for name, wording in questions)
+        asked.append(ExpectedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
     return keyed_reply(tuple(asked), of_text=True)
 
 
@@ -422,7 +422,7 @@ async def _stated_facts(
         "most": MAX_FACTS,
     }
     numbers = [str(place + 1) for place in places]
-    form = keyed_reply(tuple(AskedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
+    form = keyed_reply(tuple(ExpectedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
     longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(places)
     prompt = Prompt("seal/facts", fields, form, max_tokens=longest)
     stated, missing = await ask_entries(judge, prompt, "facts")
