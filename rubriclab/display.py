@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rubriclab.report.render import View
-    from rubriclab.report.terminal import RenderableType
+from typing import Any
 
 
 class Document(str):
@@ -23,8 +19,8 @@ class Displayed:
 
     __slots__ = ()
 
-    def view(self) -> View:
-        """Return what is shown, as a report that can also be written as a page."""
+    def view(self) -> Any:
+        """Return what is shown, a `View` that can also be written as a page, as Markdown or as CSV."""
         from rubriclab.report import view_of
 
         return view_of(self)
@@ -37,11 +33,11 @@ class Displayed:
         """
         return self.view().to_frame()
 
-    def __rich__(self) -> RenderableType:
+    def __rich__(self) -> Any:
         return self.view().__rich__()
 
     def _repr_html_(self) -> str:
-        return self.view()._repr_html_()
+        return str(self.view()._repr_html_())
 
     def _repr_mimebundle_(self, **_kwargs: object) -> dict[str, str]:
         """Return what a notebook shows and stores: the page, and its words instead of all fields."""

@@ -510,11 +510,11 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
     The report is one file without external resources. It shows the texts and labels that RUBRIC was learned from, if
     the store has them.
     """
-    from rubriclab.ops import versions as service
+    from rubriclab.report import rubrics
 
     with workspace_of({"store": store}) as workspace:
         check_place(output)
-        page = service.report(workspace, rubric)
+        page = rubrics.report(workspace, rubric)
     with writing(output) as write:
         write(page.encode())
     if output != "-":

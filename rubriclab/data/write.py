@@ -31,7 +31,7 @@ from typing import Any
 import orjson
 
 from rubriclab.data.mapping import SourceFormat
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError, SettingsError, UserError
 from rubriclab.models.base import is_database
 
 TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
@@ -351,3 +351,18 @@ def write_text_cell(sheet: Any, row: int, place: int, text: str) -> None:
 def excel_length(text: str) -> int:
     """Return the length of a text as Excel counts it, in UTF-16 units."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def data_frame(rows: Iterable[dict[str, Any]]) -> Any:
+    """Return rows as a pandas data frame.
+
+    Raises:
+        UserError: if pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise UserError(
+            "A data frame needs pandas, which is not installed.", "Install it: pip install 'rubriclab[pandas]'."
+        ) from None
+    return pandas.DataFrame(list(rows))

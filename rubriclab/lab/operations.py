@@ -119,8 +119,10 @@ class Operations(LabBase):
         Raises:
             SettingsError: if `path` cannot be written.
         """
+        from rubriclab.report.rubrics import report
+
         with self._workspace() as workspace:
-            page = Document(versions.report(workspace, ref_of(rubric)))
+            page = Document(report(workspace, ref_of(rubric)))
         if path is not None:
             _write(page, path)
         return page

@@ -61,7 +61,6 @@ from rubriclab.ops.edits import (
 from rubriclab.ops.inputs import describe, usable_texts
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, imported_source, judge_of, version_of
-from rubriclab.report.wording import recorded_agreement
 from rubriclab.stats.intervals import DIGITS, Interval
 from rubriclab.store.store import Store
 
@@ -372,10 +371,14 @@ class _EditRun:
             update = {"onto": before.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
             aggregation = rubric.aggregation.model_copy(update=update)
             rubric = rubric.model_copy(update={"aggregation": aggregation})
-        recorded = recorded_agreement(self.version) if provenance.validation else None
+        recorded = Interval(None)
+        if validation := provenance.validation:
+            verdicts = validation.verdict_agreements
+            own = next(each for each in validation.evaluators if each.kind == "rubric")
+            recorded = verdicts[0].balanced_accuracy if verdicts else own.order
         effect = replace(
             effect_of(parent, edited, refits, rubric),
-            recorded=recorded.value if recorded else Interval(None),
+            recorded=recorded,
             recorded_by=provenance.held_out_by,
         )
         return self._result(rubric, effect, notes, study)

@@ -53,8 +53,8 @@ from rubriclab.models.text import (
 from rubriclab.models.version import Effort, TrainingRecord, Version
 from rubriclab.ops.inputs import Data, notify_skipped, own_columns, rows_of
 from rubriclab.ops.options import LabelOptions, PlanOptions
+from rubriclab.ops.versions import missing_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, judge_of, version_of
-from rubriclab.report.wording import unrecorded
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 from rubriclab.store.store import Store
@@ -495,7 +495,7 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
     record = workspace.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:
         raise NotInStore(
-            f"{version.ref} cannot be planned for without the ratings of its training texts. {unrecorded(version)}",
+            f"{version.ref} cannot be planned for without the ratings of its training texts. {missing_record(version)}",
             "Learn the rubric again from these texts, without `methods`, in this store.",
         )
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)

@@ -12,11 +12,11 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import ExitStack, chdir, contextmanager, suppress
 from dataclasses import dataclass
+from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import rubriclab
 from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, JudgeError, ProviderDown, RubriclabError, SettingsError, UserError
 from rubriclab.judges.connect import local_breaker, makes_requests
@@ -59,7 +59,7 @@ class RayJob:
     choice: JudgeChoice
     options: JudgeOptions
     folder: Path | None = None
-    version: str = rubriclab.__version__
+    version: str = metadata.version("rubriclab")
 
 
 @dataclass(frozen=True)
@@ -282,9 +282,9 @@ class RayWorker:
         """
         if self._opened is None:
             job = self._job
-            if job.version != rubriclab.__version__:
+            if job.version != (installed := metadata.version("rubriclab")):
                 raise SettingsError(
-                    f"rubriclab {rubriclab.__version__} is installed on this machine, but the run was started by "
+                    f"rubriclab {installed} is installed on this machine, but the run was started by "
                     f"rubriclab {job.version};",
                     "install the same version everywhere.",
                 )
@@ -478,7 +478,7 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     settings: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if local else {}
     try:
         # Ray puts the working folder, which may be somebody else's, first on the path of its workers.
-        with chdir(Path(rubriclab.__file__).parents[1]):
+        with chdir(Path(__file__).parents[2]):
             ray.init(address=cluster or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise JudgeError(

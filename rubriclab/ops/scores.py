@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rubriclab.data.mapping import ReadingOptions
+from rubriclab.data.write import data_frame
 from rubriclab.display import Displayed
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
@@ -181,8 +182,6 @@ class Scores(Displayed):
         Raises:
             UserError: if pandas is not installed.
         """
-        from rubriclab.report.render import data_frame
-
         return data_frame(map(_flat, self.scored))
 
 

@@ -20,10 +20,9 @@ from rubriclab.models.base import (
     read_stdin,
 )
 from rubriclab.models.rubric import Criterion, CriterionKind, Rubric
-from rubriclab.models.version import Outcome, TrainingRecord, Validation, Version
+from rubriclab.models.version import Candidate, Cell, Outcome, RecordedText, TrainingRecord, Validation, Version
 from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
 from rubriclab.ops.workspace import Notify, Workspace, online_judges, version_of
-from rubriclab.report.rubrics import Disagreement, disagreements as furthest, verdict
 from rubriclab.store import (
     Pack,
     VersionDiff,
@@ -110,14 +109,25 @@ def training_record(workspace: Workspace, ref: str) -> TrainingRecord:
     Raises:
         NotInStore: if the store does not hold it.
     """
-    from rubriclab.report.wording import unrecorded
-
     store = workspace.open_store(access="read")
     version = store.load(ref)
     record = store.training(version.ref)
     if record is None:
-        raise NotInStore(f"The ratings of the labelled texts by {version.ref} are not stored.", unrecorded(version))
+        raise NotInStore(f"The ratings of the labelled texts by {version.ref} are not stored.", missing_record(version))
     return record
+
+
+def missing_record(version: Version) -> str:
+    """Return why there is no record of the texts that a version was learned from."""
+    if version.rubric.aggregation is None:
+        return (
+            f"{version.ref} was learned by one method: texts and ratings are recorded for rubrics of several methods "
+            "only."
+        )
+    return (
+        f"The store has no training record of {version.ref}: texts and ratings stay in the store in which a rubric was "
+        "learned unless they are deleted there, and are not part of a pack."
+    )
 
 
 def diff(workspace: Workspace, before: str, after: str) -> VersionDiff:
@@ -143,19 +153,6 @@ def gate(workspace: Workspace, ref: str) -> GateResult:
             "Learn it without `methods`, or with several, and the gate is part of learning.",
         )
     return GateResult(version, version.provenance.validation)
-
-
-def report(workspace: Workspace, ref: str) -> str:
-    """Return a page on how a version was trained, as one HTML document that needs no network.
-
-    Raises:
-        NotInStore: if there is no such version.
-    """
-    from rubriclab.report.rubrics import training_report
-
-    store = workspace.open_store(access="read")
-    version = store.load(ref)
-    return training_report(version, store.training(version.ref))
 
 
 def tag(workspace: Workspace, ref: str, tag: str, *, force: bool = False) -> Version:
@@ -237,6 +234,8 @@ def _check_production(version: Version, notify: Notify, *, force: bool) -> None:
     if validation is None:
         notify(f"{version.ref} never went through the gate: nothing shows it to be better than the plain question")
     elif validation.outcome != "better":
+        from rubriclab.report.rubrics import verdict
+
         if not force:
             raise BelowThreshold(
                 f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}",
@@ -444,6 +443,25 @@ async def _cancel(workspace: Workspace, batch: OpenBatch) -> None:
     await model.cancel(batch_id)
 
 
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A text on which people and the rubric differ.
+
+    Attributes:
+        points: by how much the rubric's score lies above the label.
+        answers: the ratings by each criterion of the rubric.
+    """
+
+    text: RecordedText
+    points: float
+    answers: tuple[tuple[Candidate, Cell], ...]
+
+    @property
+    def side(self) -> Literal["higher", "lower"]:
+        """Whether the rubric's score is higher or lower than the label."""
+        return "higher" if self.points > 0 else "lower"
+
+
 @dataclass(frozen=True, repr=False)
 class Disagreements(Displayed):
     """Labelled texts by the distance of their held-out score from the label, the largest first."""
@@ -454,7 +472,17 @@ class Disagreements(Displayed):
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one JSON object for each text."""
-        return [_row(each) for each in self.texts]
+        return [
+            {
+                **each.text.model_dump(mode="json", exclude={"context", "reference"}),
+                "difference": round(each.points, 6),
+                "criteria": [
+                    {"id": candidate.criterion.id, "score": cell.score, "applies": cell.applies, "reason": cell.reason}
+                    for candidate, cell in each.answers
+                ],
+            }
+            for each in self.texts
+        ]
 
 
 def disagreements(
@@ -474,20 +502,22 @@ def disagreements(
     """
     version = version_of(workspace, rubric)
     record = record or training_record(workspace, version.ref)
-    chosen = [each for each in furthest(record, len(record.texts)) if options.side in ("both", each.side)]
+    chosen = [each for each in find_disagreements(record) if options.side in ("both", each.side)]
     return Disagreements(version, record, tuple(chosen[: options.count]))
 
 
-def _row(each: Disagreement) -> dict[str, Any]:
-    text = each.text
-    return {
-        **text.model_dump(mode="json", exclude={"context", "reference"}),
-        "difference": round(each.points, 6),
-        "criteria": [
-            {"id": candidate.criterion.id, "score": cell.score, "applies": cell.applies, "reason": cell.reason}
-            for candidate, cell in each.answers
-        ],
-    }
+def find_disagreements(record: TrainingRecord) -> list[Disagreement]:
+    """Return the texts whose held-out scores differ from their labels, the furthest in points of the scale first."""
+    differing = [
+        Disagreement(
+            text,
+            (text.predicted or 0.0) - text.label,
+            tuple((of, cell) for of, cell in zip(record.candidates, cells, strict=True) if of.kept),
+        )
+        for text, cells in zip(record.texts, record.cells, strict=True)
+        if text.predicted not in (None, text.label)
+    ]
+    return sorted(differing, key=lambda each: (-abs(each.points), each.text.id))
 
 
 class GivenText(BaseModel):

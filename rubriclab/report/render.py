@@ -29,7 +29,7 @@ from xml.etree.ElementTree import Element, fromstring
 
 from markupsafe import Markup, escape
 
-from rubriclab.errors import UserError
+from rubriclab.data.write import data_frame
 from rubriclab.models.characters import asked_at, count, listed, one_line, plain
 from rubriclab.models.text import format_score
 from rubriclab.report.wording import cut, figure, interval, lines
@@ -177,21 +177,6 @@ def quoted_lines_view(lines: Callable[[], Iterable[str]]) -> View:
 def macro(name: str, *args: Any, **options: Any) -> Markup:
     """Return what a macro of `parts.html` shows."""
     return Markup(getattr(_environment().get_template("parts.html").module, name)(*args, **options))
-
-
-def data_frame(rows: Iterable[dict[str, Any]]) -> Any:
-    """Return rows as a pandas data frame.
-
-    Raises:
-        UserError: if pandas is not installed.
-    """
-    try:
-        import pandas
-    except ImportError:
-        raise UserError(
-            "A data frame needs pandas, which is not installed.", "Install it: pip install 'rubriclab[pandas]'."
-        ) from None
-    return pandas.DataFrame(list(rows))
 
 
 def _parse(html: Markup) -> Element:

@@ -29,8 +29,6 @@ from rubriclab.models.version import (
     MIN_ERROR_EFFECT,
     VERDICTS,
     WHOLE,
-    Candidate,
-    Cell,
     EvaluatorAgreement,
     Outcome,
     RecordedText,
@@ -39,6 +37,8 @@ from rubriclab.models.version import (
     VerdictAgreement,
     below_zero,
 )
+from rubriclab.ops.versions import Disagreement, find_disagreements, missing_record
+from rubriclab.ops.workspace import Workspace
 from rubriclab.report import charts, wording
 from rubriclab.report.render import View, macro, q, shown, view
 from rubriclab.report.wording import estimate, figure
@@ -485,6 +485,17 @@ def learned_view(version: Version) -> View:
     return view("learned", version=version, rows=rows, titles=titles)
 
 
+def report(workspace: Workspace, ref: str) -> str:
+    """Return a page on how a version was trained, as one HTML document that needs no network.
+
+    Raises:
+        NotInStore: if there is no such version.
+    """
+    store = workspace.open_store(access="read")
+    version = store.load(ref)
+    return training_report(version, store.training(version.ref))
+
+
 def training_report(version: Version, record: TrainingRecord | None) -> str:
     """Return how `version` was trained as one self-contained HTML page; see `training_view`."""
     return training_view(version, record).page()
@@ -497,7 +508,7 @@ def training_view(version: Version, record: TrainingRecord | None) -> View:
         version: of one method or of several; the page says what is not known of it.
         record: the texts that it was learned from with their ratings; `None` where there is none.
     """
-    unknown = "" if record else f"{wording.unrecorded(version)} This page leaves out what needs them."
+    unknown = "" if record else f"{missing_record(version)} This page leaves out what needs them."
     return view("training", version=version, record=record, unknown=unknown)
 
 
@@ -644,37 +655,9 @@ def brief(row: WeightedCriterion) -> str:
 MAX_TEXTS, TITLE = 6, 60
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A text on which people and the rubric differ.
-
-    Attributes:
-        points: by how much the rubric's score lies above the label.
-        answers: the ratings by each criterion of the rubric.
-    """
-
-    text: RecordedText
-    points: float
-    answers: tuple[tuple[Candidate, Cell], ...]
-
-    @property
-    def side(self) -> Literal["higher", "lower"]:
-        """Whether the rubric's score is higher or lower than the label."""
-        return "higher" if self.points > 0 else "lower"
-
-
-def disagreements(record: TrainingRecord, most: int = MAX_TEXTS) -> list[Disagreement]:
-    """Return the texts whose held-out scores lie furthest from their labels, in points of the scale."""
-    differing = [
-        Disagreement(
-            text,
-            (text.predicted or 0.0) - text.label,
-            tuple((of, cell) for of, cell in zip(record.candidates, cells, strict=True) if of.kept),
-        )
-        for text, cells in zip(record.texts, record.cells, strict=True)
-        if distance(text)
-    ]
-    return sorted(differing, key=lambda each: (-abs(each.points), each.text.id))[:most]
+def largest_disagreements(record: TrainingRecord | None) -> list[Disagreement]:
+    """Return the texts that a page on training shows, whose held-out scores lie furthest from their labels."""
+    return find_disagreements(record)[:MAX_TEXTS] if record else []
 
 
 def distance(text: RecordedText) -> float:

@@ -654,16 +654,3 @@ def not_validated(version: Version) -> str:
             "compared with baselines on held-out labels."
         )
     return f"{version.ref} was not validated when it was made."
-
-
-def unrecorded(version: Version) -> str:
-    """Return why there is no record of the texts that a version was learned from."""
-    if version.rubric.aggregation is None:
-        return (
-            f"{version.ref} was learned by one method: texts and ratings are recorded for rubrics of several methods "
-            "only."
-        )
-    return (
-        f"The store has no training record of {version.ref}: texts and ratings stay in the store in which a rubric was "
-        "learned unless they are deleted there, and are not part of a pack."
-    )
