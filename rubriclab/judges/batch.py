@@ -25,7 +25,7 @@ from rubriclab.errors import (
     RubriclabError,
     SettingsError,
 )
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, read_back, request_digest, written
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, request_digest
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import (
@@ -56,7 +56,7 @@ STATUS_BYTES = 10_000_000
 # Batches on a page of the list, at most.
 PAGE = 100
 # Seconds by which the clocks of this machine and the provider may differ.
-SKEW = 86_400.0
+MAX_CLOCK_SKEW = 86_400.0
 ENDED = ("completed", "failed", "expired", "cancelled")
 # What a provider charges for a batch where no price is listed.
 ASSUMED_SHARE = 0.5
@@ -201,7 +201,7 @@ class BatchModel(LanguageModel):
             for batch in batches:
                 if getattr(batch, "input_file_id", None) == file_id:
                     return str(batch.id)
-            if any(batch.created_at < since.timestamp() - SKEW for batch in batches):
+            if any(batch.created_at < since.timestamp() - MAX_CLOCK_SKEW for batch in batches):
                 return None
             if is_mapping:
                 token = page.get("next_page_token")
@@ -580,7 +580,7 @@ class BatchScheduler(JudgeWrapper):
         for request in list(rest.values()):
             # Another batch may have brought its answer since it was looked up.
             if (answer := await self._in_store(self._answers.get, request.digest)) is not None:
-                rest.pop(request.digest).settle(read_back(answer))
+                rest.pop(request.digest).settle(load_reply(answer))
         if len(rest) < MIN_BATCH:
             self._fail(rest.values(), BatchTooSmall())
             return
@@ -644,7 +644,7 @@ class BatchScheduler(JudgeWrapper):
         try:
             for request in requests.values():
                 answer = await self._in_store(self._answers.get, request.digest)
-                self._settle(request, error if answer is None else read_back(answer))
+                self._settle(request, error if answer is None else load_reply(answer))
         except Exception as fault:
             self._fail(requests.values(), fault)
 
@@ -717,7 +717,7 @@ class BatchScheduler(JudgeWrapper):
             request = self._followed.get(batch.key, {}).get(key)
             outcome = self._outcome(answer, request.prompt if request else None)
             if isinstance(outcome, Reply):
-                await self._in_store(self._answers.put, key, written(outcome))
+                await self._in_store(self._answers.put, key, dump_reply(outcome))
             if outcome is not None:
                 outcomes[key] = outcome
         await self._in_store(self._batches.remove, batch.key)

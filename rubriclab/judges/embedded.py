@@ -68,7 +68,7 @@ class EmbeddedJudge:
 
 
 # Features that somebody else's text is taken to speak of, at most.
-MOST_FEATURES = 4
+MAX_FEATURES = 4
 # What is believed of a feature before any label is seen: a modest correlation in its usual direction, as much as so
 # many labels would teach.
 PRIOR_R, PRIOR_LABELS = 0.3, 10
@@ -140,7 +140,7 @@ def _readings(text: str, *about: str) -> tuple[Reading, ...]:
         for feature in CATALOGUE
         if feature.name in known
     }
-    most = sorted(filter(hits.get, hits), key=lambda feature: -hits[feature])[:MOST_FEATURES]
+    most = sorted(filter(hits.get, hits), key=lambda feature: -hits[feature])[:MAX_FEATURES]
     return tuple(Reading(each, known[each.name] > 0, each.typical, each.spread) for each in most or hits)
 
 
@@ -183,7 +183,7 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     return found or usual_readings(fields)[:count]
 
 
-def worded(fields: Mapping[str, Any], found: Sequence[Reading]) -> str:
+def statement_of(fields: Mapping[str, Any], found: Sequence[Reading]) -> str:
     """Return a statement that is read back as the readings `found`."""
     return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, found))}."
 
@@ -198,9 +198,9 @@ POINTS = (0, -1, 1, -0.5, 0.5)
 # The share of a sentence's content words that another text has to have in order to support it. In the labelled texts of
 # the shipped sample, sentences about another matter stay below 0.3, and sentences that say the same in other words
 # seldom fall below 0.45.
-ENOUGH = 0.4
+MIN_SHARED = 0.4
 # Sentences of the other text that one sentence may draw on.
-MOST_SENTENCES = 3
+MAX_SENTENCES = 3
 
 _NUMBERS = word_set("two three four five six seven eight nine ten eleven twelve")
 _PRESUPPOSED = {"absent": "n/a", "broken": "no"}
@@ -239,7 +239,7 @@ def _propose(fields: Fields) -> Answer:
     return {
         "reasoning": f"Compared text features with the labels of {len(fields['observations'])} texts.",
         "hypotheses": [
-            {"trait": " and ".join(each.feature.title for each in bundle), "statement": worded(fields, bundle)}
+            {"trait": " and ".join(each.feature.title for each in bundle), "statement": statement_of(fields, bundle)}
             | {"levels": levels, "needs_source": _need_source(bundle)}
             for bundle in bundles
         ],
@@ -351,11 +351,11 @@ def _usual(fields: Fields) -> str:
     """Return a statement on the features that usually move with the aspect; in later samples on random ones."""
     usual = usual_readings(fields)
     later = random.Random(fields["sample"]).sample(usual, min(FEATURES_EACH, len(usual)))
-    return worded(fields, later if fields["sample"] else usual)
+    return statement_of(fields, later if fields["sample"] else usual)
 
 
 def _learned(fields: Fields, observations: Sequence[Fields]) -> str:
-    return worded(fields, learned_readings(fields, observations, FEATURES_EACH))
+    return statement_of(fields, learned_readings(fields, observations, FEATURES_EACH))
 
 
 def _judge(fields: Fields) -> Answer:
@@ -393,14 +393,14 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
     """
     words, known, text = _roots(sentence), [_roots(other) for other in others], Text(sentence)
     near = sorted((place for place in range(len(known)) if words & known[place]), key=lambda p: -len(words & known[p]))
-    places = near[:MOST_SENTENCES]
+    places = near[:MAX_SENTENCES]
     found = words & frozenset[str]().union(*(known[place] for place in places))
     exact = {*text.numbers, *text.names, *_NUMBERS.intersection(text.words)}
     lost = sorted(word for word in exact if not _roots(word) <= found)
     share = len(found) / len(words) if words else 1.0
     lacking = f"; not there: {', '.join(lost)}" if lost else ""
     reason = f"Measured, not read: {share:.0%} of its words are in the nearest sentences{lacking}."
-    return share >= ENOUGH and not lost, places, reason
+    return share >= MIN_SHARED and not lost, places, reason
 
 
 def _least_supported(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
@@ -517,8 +517,8 @@ def _rewrite(fields: Fields) -> Answer:
     edits = {}
     for number in fields["failing"] or list(texts)[-1:]:
         others = [text for other, text in texts.items() if other != number and text]
-        near = [each for each in material if all(_shared(each, other) < 1 - ENOUGH for other in others)]
-        near = sorted(near, key=lambda each: -_shared(texts[number], each))[:MOST_SENTENCES]
+        near = [each for each in material if all(_shared(each, other) < 1 - MIN_SHARED for other in others)]
+        near = sorted(near, key=lambda each: -_shared(texts[number], each))[:MAX_SENTENCES]
         if near or others:
             place = random.Random(fields["sample"]).randrange(len(near)) if near and fields["sample"] else 0
             edits[number] = texts[number] = near[place] if near else ""

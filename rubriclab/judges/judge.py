@@ -216,7 +216,7 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
     )
 
 
-def written(reply: Reply) -> dict[str, Any]:
+def dump_reply(reply: Reply) -> dict[str, Any]:
     """Return `reply` in JSON types, without `cached`."""
     usage = reply.usage
     tokens = [{"text": token.text, "alternatives": [*map(list, token.alternatives)]} for token in reply.tokens]
@@ -237,8 +237,8 @@ def written(reply: Reply) -> dict[str, Any]:
     }
 
 
-def read_back(answer: Any) -> Reply:
-    """Return the reply that `written` wrote, marked as cached.
+def load_reply(answer: Any) -> Reply:
+    """Return the reply that `dump_reply` made, marked as cached.
 
     Raises:
         pydantic.ValidationError: a ValueError, if `answer` is not such a reply.
@@ -267,7 +267,7 @@ def _reply() -> TypeAdapter[Reply]:
 
 R = TypeVar("R", bound=BaseModel)
 
-LONGEST_COMPLAINT = 500
+MAX_COMPLAINT = 500
 FILTERED = "the provider's content filter withheld the reply."
 # A key of an object that may be damaged: in quotes of any kind, escaped or not, or in none right after a brace.
 _KEY = re.compile(
@@ -387,7 +387,7 @@ def _value(found: FoundObject, prompt: Prompt[R]) -> tuple[R | None, str]:
         return prompt.reply.model_validate(found.value, context=prompt.fields), ""
     except ValidationError as error:
         complaint = f"{faults(error)}."
-        return None, complaint if len(complaint) <= LONGEST_COMPLAINT else complaint[: LONGEST_COMPLAINT - 1] + "…"
+        return None, complaint if len(complaint) <= MAX_COMPLAINT else complaint[: MAX_COMPLAINT - 1] + "…"
 
 
 def _opens_another(rest: str, keys: Collection[str]) -> bool:

@@ -223,7 +223,7 @@ def _names(message: str, setting: str) -> bool:
 
 
 # Beginnings that are remembered, the latest ones: enough for the texts under way and the inputs before them.
-REMEMBERED = 4096
+MAX_BEGINNINGS = 4096
 # These cache by themselves; some of their models charge for writing nevertheless.
 AUTOMATIC = frozenset({"openai", "azure", "text-completion-openai"})
 
@@ -296,7 +296,7 @@ class CacheMarks:
         known = key in self._sent
         self._sent[key] = None
         self._sent.move_to_end(key)
-        if len(self._sent) > REMEMBERED:
+        if len(self._sent) > MAX_BEGINNINGS:
             self._sent.popitem(last=False)
         return known
 

@@ -360,9 +360,9 @@ BYTES_PER_TOKEN = 3
 TOKENS_PER_MESSAGE = 4
 # What chat templates add at most to each message, and to the request: system prompts of their own, and instructions for
 # the schema of the reply.
-MOST_PER_MESSAGE = 16
-MOST_PER_REQUEST = 100
-MOST_PER_SCHEMA = 1000
+MAX_PER_MESSAGE = 16
+MAX_PER_REQUEST = 100
+MAX_PER_SCHEMA = 1000
 
 # Names in litellm's table.
 _PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
@@ -413,17 +413,17 @@ def most_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = 
         schema: what the request says of the reply's form; providers add it to the prompt.
     """
     sizes = _bytes_of(messages)
-    added = MOST_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
-    return sum(sizes) + MOST_PER_MESSAGE * len(sizes) + MOST_PER_REQUEST + added
+    added = MAX_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
+    return sum(sizes) + MAX_PER_MESSAGE * len(sizes) + MAX_PER_REQUEST + added
 
 
 def _bytes_of(messages: Iterable[Message]) -> list[int]:
     return [len(message["content"].encode("utf-8", "replace")) for message in messages]
 
 
-TRANSIENT = {408, 409, 425, 429}
+TRANSIENT_STATUSES = {408, 409, 425, 429}
 # Statuses from 500 on that refuse a request before it is processed.
-OVERLOADED = {503, 529}
+OVERLOAD_STATUSES = {503, 529}
 MAX_MESSAGE = 300
 # Characters of a message that are searched: some of the patterns below take more than linear time.
 MAX_READ = 8_000
@@ -493,7 +493,7 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     filtered = (status in _REFUSED or status >= 500) and _FILTERED.search(searched_message(error))
     if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _kinds(error):
         return PromptRejected(message)
-    if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
+    if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
         return JudgeUnavailable(message, retry_after=retry_after(_headers(error), searched_message(error)))
     if status in _REFUSED and not _SETTING.search(searched_message(error)):
         hint = _what_to_check(status, variable) if status == 403 else None
@@ -537,7 +537,7 @@ def provider_fault(error: Exception, who: str) -> JudgeError | None:
     if status is None and not (isinstance(error, ConnectionError | TimeoutError) or kinds & _CONNECTION_ERRORS):
         return None
     message = f"{who}: {type(error).__name__}: {provider_message(error).rstrip('.')}."
-    if status is None or status in TRANSIENT or status >= 500:
+    if status is None or status in TRANSIENT_STATUSES or status >= 500:
         fault = JudgeUnavailable(message, retry_after=retry_after(_headers(error)))
         refused = isinstance(_first_cause(error), ConnectionRefusedError)
         fault.may_be_billed = not refused if status is None else may_be_billed(status)
@@ -552,7 +552,7 @@ def may_be_billed(status: int) -> bool:
 
     With most statuses from 500 on, a gateway may have lost a reply that the provider bills.
     """
-    return not (300 <= status < 500 or status in OVERLOADED) or status == 408
+    return not (300 <= status < 500 or status in OVERLOAD_STATUSES) or status == 408
 
 
 def provider_message(error: Exception) -> str:

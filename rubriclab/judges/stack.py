@@ -40,11 +40,11 @@ from rubriclab.judges.judge import (
     JudgeWrapper,
     Reply,
     Usage,
+    dump_reply,
+    load_reply,
     messages_of,
     read,
-    read_back,
     request_digest,
-    written,
 )
 from rubriclab.judges.options import DEFAULT_BYTES, Price
 from rubriclab.judges.providers import estimated_tokens, most_tokens
@@ -402,14 +402,14 @@ class Limited(JudgeWrapper):
 class Breaker(Protocol):
     """Counts the prompts in a row that failed after all attempts, also across processes."""
 
-    async def failed(self, judge: str, reason: str, /) -> None:
+    async def record_failure(self, judge: str, reason: str, /) -> None:
         """Count a prompt that failed; `judge` and `reason` are for the message.
 
         Raises:
             ProviderDown: if too many in a row have failed.
         """
 
-    def answered(self) -> None:
+    def record_success(self) -> None:
         """Count a sign of life: a success, or a refusal of one prompt. Returns without waiting."""
 
 
@@ -424,7 +424,7 @@ class LocalBreaker:
         self.most = most
         self._failed_in_a_row = 0
 
-    async def failed(self, judge: str, reason: str) -> None:
+    async def record_failure(self, judge: str, reason: str) -> None:
         self._failed_in_a_row += 1
         # Requests that were in flight when the limit was reached fail after it, with the same message.
         if self._failed_in_a_row >= self.most:
@@ -433,7 +433,7 @@ class LocalBreaker:
                 "Run it again when the provider is back; cached answers are not requested again.",
             )
 
-    def answered(self) -> None:
+    def record_success(self) -> None:
         self._failed_in_a_row = 0
 
 
@@ -502,11 +502,11 @@ class Retried(JudgeWrapper):
                 if isinstance(error, ReplyTooLarge) or error.is_doubtful:
                     await self._give_up(error)
                 else:
-                    self._breaker.answered()
+                    self._breaker.record_success()
                 raise
             else:
                 if not reply.filtered:  # which says neither that the provider answers nor that it is down
-                    self._breaker.answered()
+                    self._breaker.record_success()
                 return reply
             log_wait(_log, pause, f"the next attempt at {self.name}", f" after attempt {attempt} failed: {cause}")
             await self._sleep(pause)
@@ -520,7 +520,7 @@ class Retried(JudgeWrapper):
             ProviderDown: if too many in a row have failed.
         """
         try:
-            await self._breaker.failed(self.name, error.message)
+            await self._breaker.record_failure(self.name, error.message)
         except ProviderDown as down:
             raise down from error
 
@@ -623,7 +623,7 @@ class Cached(JudgeWrapper):
     async def _read(self, digest: str) -> Reply | None:
         answer = await self._call(self._answers.get, digest)
         try:
-            return None if answer is None else read_back(answer)
+            return None if answer is None else load_reply(answer)
         except ValueError as error:
             raise DamagedAnswer(f"The answer {digest} is not a reply: {error}.") from None
 
@@ -648,9 +648,9 @@ class Cached(JudgeWrapper):
         try:
             reply = await self.judge.reply(prompt)
         except ReplyAfterCancellation as late:
-            await self._put(digest, written(late.reply))
+            await self._put(digest, dump_reply(late.reply))
             raise
-        if await self._put(digest, written(reply)):
+        if await self._put(digest, dump_reply(reply)):
             return reply
         try:
             first = await self._read(digest)  # what another process cached first; this reply was paid for too
@@ -737,7 +737,7 @@ def _add(content: RecordingContent, row: dict[str, Any], *, first: bool) -> None
     elif "judge" in row:
         content.judges[row["judge"]] = dict(row["identity"])
     else:
-        content.replies.setdefault(str(row["request"]), read_back(row["reply"]))
+        content.replies.setdefault(str(row["request"]), load_reply(row["reply"]))
 
 
 class RecordingFile:
@@ -812,7 +812,7 @@ class Recording(JudgeWrapper):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply, once it is recorded."""
         reply = await self.judge.reply(prompt)
-        self._file.add(request_digest(self.judge.identity, prompt), prompt.name, written(reply))
+        self._file.add(request_digest(self.judge.identity, prompt), prompt.name, dump_reply(reply))
         return reply
 
 
@@ -910,7 +910,7 @@ class Ledger:
     damaged: set[str] = field(default_factory=set)
 
     @property
-    def silent(self) -> bool:
+    def lacks_replies(self) -> bool:
         """Whether there were requests, and none of them had a reply."""
         return self.failed > 0 and not (self.calls or self.cached)
 

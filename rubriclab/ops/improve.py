@@ -599,7 +599,7 @@ class Improving:
             JudgeError: if so.
         """
         for role, ledger in self.ledgers.items():
-            if ledger.silent and role in self.failures:
+            if ledger.lacks_replies and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
 
     def _remember_failures(self, text: Improvement) -> None:

@@ -134,17 +134,17 @@ class RunState:
         """Correct an estimate, and begin a pause that the provider asked for; see `Limits`."""
         self._limits.release(expected, used, pause)
 
-    async def failed(self, judge: str, reason: str) -> ProviderDown | None:
+    async def record_failure(self, judge: str, reason: str) -> ProviderDown | None:
         """Count a prompt that failed, and return an error if too many in a row have; see `Breaker`."""
         try:
-            await self._breaker.failed(judge, reason)
+            await self._breaker.record_failure(judge, reason)
         except ProviderDown as down:
             return down
         return None
 
-    def answered(self) -> None:
+    def record_success(self) -> None:
         """Count a sign of life; see `Breaker`."""
-        self._breaker.answered()
+        self._breaker.record_success()
 
     def _end_lost(self) -> None:
         now = time.monotonic()
@@ -211,14 +211,14 @@ class SharedState:
         if self._has_rates:
             self._state.release.remote(expected, used, pause)
 
-    async def failed(self, judge: str, reason: str) -> None:
+    async def record_failure(self, judge: str, reason: str) -> None:
         """Count a prompt that failed; see `Breaker`."""
-        if down := await self._state.failed.remote(judge, reason):
+        if down := await self._state.record_failure.remote(judge, reason):
             raise down
 
-    def answered(self) -> None:
+    def record_success(self) -> None:
         """Count a sign of life; see `Breaker`."""
-        self._state.answered.remote()
+        self._state.record_success.remote()
 
     async def _reserve(self, cost: float) -> BudgetReached | None:
         answer: BudgetReached | bool = False

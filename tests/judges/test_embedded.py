@@ -22,7 +22,7 @@ from rubriclab.judges.embedded import (
     measure,
     own_readings,
     readings,
-    worded,
+    statement_of,
 )
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.dcr import DCR
@@ -90,7 +90,7 @@ def observations(sign: int = 1) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("rising", [True, False])
 def test_its_own_wording_is_read_back(feature: Any, rising: bool) -> None:
     for middle, spread in ((-0.25, 1e-5), (1234.5, 80)):
-        (found,) = own_readings(worded(fields(), [Reading(feature, rising, middle, spread)]))
+        (found,) = own_readings(statement_of(fields(), [Reading(feature, rising, middle, spread)]))
         assert (found.feature, found.rising) == (feature, rising)
         assert (found.middle, found.spread) == pytest.approx((middle, spread), rel=0.01)
 
@@ -104,7 +104,7 @@ def test_another_wording_is_read_as_the_features_whose_keywords_it_holds() -> No
 
 def test_labels_decide_which_features_are_chosen_and_in_which_direction() -> None:
     def tracked(sign: int) -> float:
-        statement = worded(fields(), learned_readings(fields(), observations(sign), 3))
+        statement = statement_of(fields(), learned_readings(fields(), observations(sign), 3))
         found = [measure(fields(output=each.output), statement)[0] for each in TEXTS]
         return pearson(np.array(found), np.array([each.scores[ASPECT] for each in TEXTS], dtype=float))
 

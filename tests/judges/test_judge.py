@@ -26,12 +26,12 @@ from rubriclab.judges.judge import (
     Token,
     Usage,
     ask,
+    dump_reply,
     json_objects,
+    load_reply,
     messages_of,
     read,
-    read_back,
     request_digest,
-    written,
 )
 from rubriclab.judges.replies import score_distribution
 from rubriclab.prompts.prompt import Prompt
@@ -330,7 +330,7 @@ def test_rendered_prompts_of_long_texts_do_not_stay_in_memory(character: str) ->
 
 def test_written_reply_is_read_back_as_kept() -> None:
     reply = Reply(GOOD, "m", Usage(1, 2, None), truncated=True)
-    assert read_back(written(reply)) == Reply(GOOD, "m", Usage(1, 2, None), truncated=True, cached=True)
+    assert load_reply(dump_reply(reply)) == Reply(GOOD, "m", Usage(1, 2, None), truncated=True, cached=True)
 
 
 TOKENS = st.builds(
@@ -344,7 +344,7 @@ TOKENS = st.builds(
 @settings(deadline=None, max_examples=50)
 def test_tokens_are_read_back_from_json_as_they_were(tokens: list[Token]) -> None:
     reply = Reply(GOOD, "m", tokens=tuple(tokens))
-    assert read_back(orjson.loads(orjson.dumps(written(reply)))).tokens == reply.tokens
+    assert load_reply(orjson.loads(orjson.dumps(dump_reply(reply)))).tokens == reply.tokens
 
 
 @pytest.mark.parametrize(
@@ -352,4 +352,4 @@ def test_tokens_are_read_back_from_json_as_they_were(tokens: list[Token]) -> Non
 )
 def test_damaged_tokens_are_an_error(tokens: Any) -> None:
     with pytest.raises(ValueError, match="tokens"):
-        read_back({**written(Reply(GOOD, "m")), "tokens": tokens})
+        load_reply({**dump_reply(Reply(GOOD, "m")), "tokens": tokens})

@@ -19,7 +19,7 @@ from server import SNAPSHOT, RunningServer
 
 from rubriclab.cli.output import effort_row
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.judge import read_back, request_digest, written
+from rubriclab.judges.judge import dump_reply, load_reply, request_digest
 from rubriclab.judges.llm import (
     CacheMarks,
     LanguageModel,
@@ -316,7 +316,7 @@ def test_only_models_that_cache_up_to_a_mark_are_given_marks() -> None:
 
 
 def test_memory_for_beginnings_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rubriclab.judges.llm.REMEMBERED", 2)
+    monkeypatch.setattr("rubriclab.judges.llm.MAX_BEGINNINGS", 2)
     marks = CacheMarks(1)
 
     def is_marked(beginning: str) -> bool:
@@ -341,13 +341,13 @@ async def test_tokens_from_the_provider_s_cache_and_what_they_saved_are_counted(
     row = effort_row(total)
     assert row["tokens"]["prompt_from_provider_cache"] == 9_000
     assert row["saved_by_provider_cache_usd"] == pytest.approx(0.02355)
-    assert read_back(written(reply)).usage == reply.usage
+    assert load_reply(dump_reply(reply)).usage == reply.usage
 
 
 async def test_without_a_cache_nothing_is_said_of_one(anthropic: AnthropicServer) -> None:
     ledger = Ledger()
     reply = await Metered(claude(anthropic), ledger).reply(question("one"))
-    told = (effort(ledger.effort(1.0)), spent(ledger), str(effort_row(ledger.effort(1.0))), str(written(reply)))
+    told = (effort(ledger.effort(1.0)), spent(ledger), str(effort_row(ledger.effort(1.0))), str(dump_reply(reply)))
     assert not any("cache_" in text or "provider" in text or "saved" in text for text in told)
     assert set(ledger.effort(1.0).model_dump()).isdisjoint({"saved_usd", "cached_prompt_tokens"})
 

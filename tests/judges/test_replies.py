@@ -13,7 +13,7 @@ from judge_questions import GOOD, ScriptedJudge, good, rate
 from memory_answers import MemoryAnswers
 
 from rubriclab.errors import ProviderDown, ReplyTooLarge
-from rubriclab.judges.judge import Reply, Token, request_digest, written
+from rubriclab.judges.judge import Reply, Token, dump_reply, request_digest
 from rubriclab.judges.replies import body_limit, score_distribution, text_limit
 from rubriclab.judges.stack import Budgeted, Cached, LocalBreaker, LocalBudget, Retried
 from rubriclab.prompts.prompt import MAX_QUOTED
@@ -236,7 +236,7 @@ def test_the_limit_leaves_room_for_log_probabilities_and_is_capped_otherwise() -
 
 async def test_a_large_reply_kept_earlier_is_asked_for_again_once() -> None:
     judge, answers = ScriptedJudge(good), MemoryAnswers()
-    answers.put(request_digest(judge.identity, rate()), written(Reply("{ " * 500_000, "m")))
+    answers.put(request_digest(judge.identity, rate()), dump_reply(Reply("{ " * 500_000, "m")))
     for _ in range(2):
         assert (await Cached(judge, answers, max_reply_bytes=100_000).reply(rate())).text == GOOD
     assert judge.prompts == 1

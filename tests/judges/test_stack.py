@@ -31,7 +31,7 @@ from rubriclab.errors import (
     SettingsError,
 )
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FILTERED, FakeJudge, Reply, Usage, ask, request_digest, written
+from rubriclab.judges.judge import FILTERED, FakeJudge, Reply, Usage, ask, dump_reply, request_digest
 from rubriclab.judges.llm import LanguageModel, close_connections
 from rubriclab.judges.options import JudgeOptions, Price, as_price
 from rubriclab.judges.stack import (
@@ -586,7 +586,7 @@ class Overtaken(MemoryAnswers):
 async def test_of_two_replies_the_one_that_is_kept_is_returned_and_both_are_counted() -> None:
     other = Reply("another process's", "m", Usage(1, 1, 0.5))
     own = Reply(GOOD, "m", Usage(3, 4, 0.01))
-    answers = Overtaken(written(other))
+    answers = Overtaken(dump_reply(other))
     reply = await Cached(waiting(opened(), own), answers).reply(rate())
     assert reply == Reply("another process's", "m", Usage(3, 4, 0.01), cached=False)
 
