@@ -1,10 +1,13 @@
-"""The base of every operation's options, and what the command line needs to know of an option beyond its model."""
+"""The base of every operation's options, and validation errors in plain words.
+
+This is the only translator of pydantic's messages, which speak of inputs, types and Python classes.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -14,8 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from rubriclab.errors import SettingsError
-from rubriclab.models.characters import close_match
-from rubriclab.pydantic_errors import first_fault, has_unknown_name
+from rubriclab.models.characters import close_match, describe, one_line
 
 _MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
@@ -24,7 +26,7 @@ _MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(
 # and how results are shown, `never` for what a command changes in the store, or else once the user has confirmed it.
 FromFound = Literal["always", "confirmed", "never"]
 # Headings of help.
-JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
+JUDGING, LIMITS, INPUT = "Judge", "Limits", "Input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +34,18 @@ class Flag:
     """What the command line needs to know of an option beyond its model.
 
     Attributes:
-        names: its names, where these are not that of the field: `-o --output`; `REF` for an argument.
+        names: its name, where that is not the one of the field: `--map`.
         metavar: what stands for its value in help.
         place: what a path in its value is, so that relative paths in a configuration file are those of its folder.
         section, from_found: as in `Options`, if it differs from those of the others.
         joined: whether it is repeatable with values that are joined by commas.
         multiple: whether it is repeatable though its type is no tuple.
+        hidden: whether the command line lacks it.
     """
 
     names: str = ""
     metavar: str | None = None
-    place: Literal["", "input", "output", "store", "judge"] = ""
+    place: Literal["", "input", "judge"] = ""
     section: str | None = None
     from_found: FromFound | None = None
     joined: bool = False
@@ -123,3 +126,118 @@ def _several(value: Any) -> Any:
 
 # One text stands for a tuple of one.
 Texts = Annotated[tuple[str, ...], BeforeValidator(_several)]
+
+
+# Faults listed in one message.
+SHOWN = 5
+# Characters of names and messages, which may come from the file itself.
+LONGEST_NAME = 60
+LONGEST_MESSAGE = 300
+
+# What was expected, by the type of pydantic's error, with placeholders for the values of the error.
+_EXPECTED: Mapping[str, str] = {
+    "assertion_error": "{error}",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "enum": "{expected}",
+    "finite_number": "a finite number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "greater_than": "a number above {gt}",
+    "greater_than_equal": "a number of at least {ge}",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number of fewer digits",
+    "int_type": "a whole number",
+    "invalid_key": "a text as a name",
+    "json_invalid": "JSON ({error})",
+    "less_than": "a number below {lt}",
+    "less_than_equal": "a number of at most {le}",
+    "list_type": "a list",
+    "literal_error": "{expected}",
+    "mapping_type": "an object",
+    "model_attributes_type": "an object",
+    "model_type": "an object",
+    "none_required": "null",
+    "recursion_loop": "fewer objects inside each other",
+    "string_pattern_mismatch": "a text of the form {pattern}",
+    "string_too_long": "at most {max_length:,} characters",
+    "string_too_short": "a non-empty text",
+    "string_type": "a text",
+    "string_unicode": "text in Unicode",
+    "too_long": "a list of at most {max_length:,}",
+    "too_short": "a list of at least {min_length:,}",
+    "tuple_type": "a list",
+}
+_MOMENT = "a date and time such as 2026-11-21T12:30:00Z"
+
+
+def faults(error: ValidationError, root: str = "", most: int = SHOWN) -> str:
+    """Return up to `most` faults of data at the path `root`, and the number of further ones.
+
+    Such as `scale.low: expected a number, got the text 'x'; and 2 more`; without a full stop.
+    """
+    relevant = [fault for fault in error.errors(include_url=False) if not _repeats_another(fault)]
+    listed = [_sentence(fault, root) for fault in relevant[:most]]
+    more = f"; and {len(relevant) - most} more" if len(relevant) > most else ""
+    return f"{'; '.join(listed)}{more}"
+
+
+def first_fault(error: ValidationError, root: str = "") -> str:
+    """Return the first fault of data at the path `root`, without a full stop."""
+    return _sentence(error.errors(include_url=False)[0], root)
+
+
+def has_unknown_name(error: ValidationError) -> bool:
+    """Return whether the first fault is a name that the model does not have."""
+    return bool(error.errors(include_url=False)[0]["type"] == "extra_forbidden")
+
+
+def has_wrong_names(error: ValidationError) -> bool:
+    """Return whether any fault is a name that is missing or that the model does not have."""
+    return any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors(include_url=False))
+
+
+def path_of(places: Sequence[int | str], root: str = "") -> str:
+    """Return a path such as `rubric.parts[0].criteria`, with names made printable and cut."""
+    steps = (f"[{place}]" if isinstance(place, int) else f".{_name(place)}" for place in places)
+    return f"{root}{''.join(steps)}".removeprefix(".")
+
+
+def _sentence(fault: Any, root: str) -> str:
+    path, complaint = path_of(fault["loc"], root), _complaint(fault)
+    return f"{path}: {complaint}" if path else complaint
+
+
+def _complaint(fault: Any) -> str:
+    kind, value = fault["type"], describe(fault["input"])
+    if kind == "missing":
+        return "missing"
+    if kind == "extra_forbidden":
+        return f"unknown name, got {value}"
+    if kind == "value_error":
+        return _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
+    if kind.startswith(("datetime_", "timezone_")):
+        return f"expected {_MOMENT}, got {value}"
+    bounds = {name: _number(value) for name, value in fault.get("ctx", {}).items()}
+    expected = _EXPECTED.get(kind, "a value of another form").format(**bounds)
+    return f"expected {expected}, got {value}"
+
+
+def _repeats_another(fault: Any) -> bool:
+    """Return whether a list is too short only because its items are faulty, which is reported anyway."""
+    return fault["type"] == "too_short" and len(fault["input"]) >= int(fault["ctx"]["min_length"])
+
+
+def _number(value: Any) -> Any:
+    """Return a bound as a person writes it: 2, not 2.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _name(name: str) -> str:
+    return _cut(one_line(name), LONGEST_NAME)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import PydanticCustomError
 from pydantic_core._pydantic_core import list_all_errors
 
-from rubriclab.pydantic_errors import LONGEST_MESSAGE, faults, first_fault
+from rubriclab.base_options import LONGEST_MESSAGE, faults, first_fault
 
 PYDANTIC = re.compile(
     r"Input should|Field required|Extra inputs|Value error|valid (string|integer|number|tuple|dict)|type=|pydantic"

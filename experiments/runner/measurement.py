@@ -16,8 +16,8 @@ from experiments import ROOT
 from experiments.runner.arms import uncached_judge
 from experiments.runner.results import present_prompts, read_stored
 from rubriclab import SettingsError, __version__
+from rubriclab.base_options import first_fault
 from rubriclab.models.base import FrozenModel
-from rubriclab.pydantic_errors import first_fault
 
 StoredRow = dict[str, Any]
 

@@ -13,11 +13,11 @@ from pydantic import Field, ValidationError
 
 from experiments.runner.cases import Case, SplitName
 from rubriclab import DataError, Judge
+from rubriclab.base_options import first_fault
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.models.base import FrozenModel, Unreadable, read_file
 from rubriclab.prompts.render import FOLDER, prompts_digest
-from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats.agreement import ConstantRule, Level
 from rubriclab.stats.intervals import Interval
 

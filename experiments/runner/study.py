@@ -14,10 +14,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from experiments import STUDIES
 from rubriclab import SettingsError
+from rubriclab.base_options import first_fault
 from rubriclab.methods.catalogue import DEFAULT_METHODS, has_settings, settings_names
 from rubriclab.models.base import FrozenModel, Unreadable, digest, parse_toml, read_file
 from rubriclab.models.text import Words
-from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats.agreement import ConstantRule, Level
 
 # Evaluators that never read a text; they take part in every study.

@@ -233,7 +233,7 @@ def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
 
 def _type(field: FieldInfo, flag: Flag) -> dict[str, Any]:
     """Return what click is told of the type of a field."""
-    place: PlaceType | None = {"input": FILE, "output": OUTPUT, "store": STORE, "judge": JUDGE}.get(flag.place)
+    place: PlaceType | None = {"input": FILE, "judge": JUDGE}.get(flag.place)
     kind = _bare(field.annotation)
     several = get_origin(kind) is tuple
     if several:

@@ -16,12 +16,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from rubriclab.base_options import faults
 from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.models.base import cached_by_size, digest
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import REASONS, KeyedReply, Prompt, known_keys
 from rubriclab.prompts.render import Message, Turn, render_turns
-from rubriclab.pydantic_errors import faults
 
 
 @dataclass(frozen=True, slots=True)

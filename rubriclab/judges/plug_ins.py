@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from rubriclab.base_options import first_fault
 from rubriclab.errors import PlugInError, RubriclabError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import provider_fault
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.pydantic_errors import first_fault
 
 JUDGES = "rubriclab.judges"
 

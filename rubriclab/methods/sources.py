@@ -22,10 +22,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from rubriclab.base_options import faults, first_fault, has_wrong_names
 from rubriclab.errors import ChecklistError, LiteratureError
 from rubriclab.models.base import FrozenModel, Unreadable, content_path, decode_text, parse_json, read_file
 from rubriclab.models.text import Material, Units, Words
-from rubriclab.pydantic_errors import faults, first_fault, has_wrong_names
 
 
 class SeedQuestion(FrozenModel):

@@ -24,9 +24,9 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
+from rubriclab.base_options import path_of
 from rubriclab.errors import UserError
 from rubriclab.models.characters import one_line
-from rubriclab.pydantic_errors import path_of
 
 # Bound of numbers in scoring, so that products and quotients of a few of them are finite.
 MAX_SCORING_NUMBER = 1e12

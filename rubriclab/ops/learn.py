@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from rubriclab.base_options import first_fault, has_unknown_name
 from rubriclab.data.check import scored_aspects, training_examples
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
 from rubriclab.judges.connect import EMBEDDED
@@ -49,7 +50,6 @@ from rubriclab.ops.inputs import Data, describe, rows_of
 from rubriclab.ops.literature import chosen_findings, left_out
 from rubriclab.ops.options import LearnOptions, SettingsTables, check_tables
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_named
-from rubriclab.pydantic_errors import first_fault, has_unknown_name
 
 M = TypeVar("M", bound=BaseModel)
 

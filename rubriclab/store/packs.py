@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
+from rubriclab.base_options import faults, first_fault
 from rubriclab.errors import PackError, SettingsError, StoreError
 from rubriclab.judges.providers import check_address
 from rubriclab.methods.catalogue import JOINT
@@ -18,7 +19,6 @@ from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Effort, Provenance, Version, check_name, names_a_version
-from rubriclab.pydantic_errors import faults, first_fault
 from rubriclab.store.store import PackOrigin, Store
 
 FORMAT: Final = "rubriclab-pack/1"

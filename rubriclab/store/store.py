@@ -21,12 +21,12 @@ from sqlalchemy import and_, func
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, delete, select
 
+from rubriclab.base_options import first_fault
 from rubriclab.errors import NoStore, NotInStore, StoreError, StoreUnavailable
 from rubriclab.models.base import canonical, digest, digest_text, encode_text, first_bounds_fault
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
-from rubriclab.pydantic_errors import first_fault
 from rubriclab.store.answers import (
     AnswerTable,
     BatchTable,

@@ -31,6 +31,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rubriclab.base_options import faults
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError
 from rubriclab.judges.connect import is_language_model
 from rubriclab.judges.metrics import BUCKETS, Metrics
@@ -44,7 +45,6 @@ from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.versions import describe_rubric
 from rubriclab.ops.workspace import RubricLike, Workspace, no_progress
-from rubriclab.pydantic_errors import faults
 from rubriclab.web.api_models import (
     HEALTH,
     KINDS,

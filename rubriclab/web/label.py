@@ -28,6 +28,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from rubriclab.base_options import first_fault
 from rubriclab.data.write import write_rows
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.base import FrozenModel
@@ -38,7 +39,6 @@ from rubriclab.ops.inputs import Data
 from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, prepare_labeling
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
-from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.results import agreement_words, consistency_words
 from rubriclab.web.server import (
     EVERYWHERE,

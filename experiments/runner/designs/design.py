@@ -15,11 +15,11 @@ from experiments.runner.results import Gap, Outcome, Row
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
 from rubriclab import DataError, Judge, JudgeError, RubriclabError, SettingsError, __version__
+from rubriclab.base_options import first_fault
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.base import FrozenModel
 from rubriclab.ops.evaluate import Evaluator
-from rubriclab.pydantic_errors import first_fault
 
 T = TypeVar("T")
 

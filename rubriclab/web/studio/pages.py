@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
+from rubriclab.base_options import first_fault
 from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreError
 from rubriclab.models.aggregation import Term, threshold_by_hand
 from rubriclab.models.characters import asked_at, count, is_blank, listed, plain
@@ -34,7 +35,6 @@ from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, ExplainOptions
 from rubriclab.ops.versions import Disagreements, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
-from rubriclab.pydantic_errors import first_fault
 from rubriclab.report import wording
 from rubriclab.report.render import View, typeset
 from rubriclab.report.results import difference_view, edit_effect, edit_verdict, paired_effect

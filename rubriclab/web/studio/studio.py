@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from rubriclab.base_options import first_fault
 from rubriclab.errors import BudgetReached, NotInStore, SettingsError, StoreError
 from rubriclab.judges.stack import Ledger, LocalBudget
 from rubriclab.learning.estimate import DryRun
@@ -35,7 +36,6 @@ from rubriclab.models.version import (
 )
 from rubriclab.ops import versions as service
 from rubriclab.ops.workspace import Callback, Job, Notify, Workspace, finish, no_progress, spent
-from rubriclab.pydantic_errors import first_fault
 from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE
 from rubriclab.report.rubrics import ranked
