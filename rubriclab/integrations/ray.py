@@ -29,7 +29,7 @@ from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import from_rows
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.ops.ray import MOST_CALLS, RayJob, RayWorker, RunState
+from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RunState
 from rubriclab.ops.workspace import Workspace, judge_of, judge_options
 
 # Options that hold for all workers of a run.
@@ -118,7 +118,7 @@ def _state_of(run: str, options: JudgeOptions) -> Any:
     """Return the actor with the state of a run, made by the first worker; it outlives the program."""
     import ray
 
-    shared = ray.remote(num_cpus=0, max_concurrency=MOST_CALLS)(RunState)
+    shared = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS)(RunState)
     state = shared.options(name=run, namespace="rubriclab", lifetime="detached", get_if_exists=True).remote(options)
     state.configure.remote(options)
     return state

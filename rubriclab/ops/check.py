@@ -65,7 +65,7 @@ from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
 # Half points on a scale from 1 to 4 have 7 values; more would not fit beside the other columns of a terminal.
-MOST_VALUES = 7
+MAX_VALUES = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class AspectCheck:
         labels: texts with a score or annotations.
         raters: the raters' names; empty where they are unknown.
         scale: given, or taken from the labels; `None` without labels.
-        distribution: the number of labels by value; of more than `MOST_VALUES` values, rounded half up to whole
+        distribution: the number of labels by value; of more than `MAX_VALUES` values, rounded half up to whole
             numbers, or to tenths on a scale of width 2 or less.
         reasons: the raters' reasons for their scores.
         agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
@@ -115,7 +115,7 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
 def _distribution(labels: Sequence[float], scale: Scale | None) -> dict[float, int]:
     """Return the number of labels by value in ascending order, with three decimals or rounded further."""
     counts = Counter(round(label, 3) for label in labels)
-    if len(counts) > MOST_VALUES:
+    if len(counts) > MAX_VALUES:
         unit = 1 if scale and scale.width > 2 else 10
         # `round` would take 3.5 and 4.5 to the same number.
         counts = Counter(math.floor(label * unit + 0.5) / unit for label in labels)

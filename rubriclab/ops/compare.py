@@ -88,7 +88,7 @@ VISIBLE = 0.05
 # Texts that are listed, and criteria listed for each.
 LISTED, REASONS = 10, 3
 # Characters of an output that is listed.
-LONGEST = 600
+MAX_OUTPUT = 600
 
 
 def compare_outputs(
@@ -311,8 +311,8 @@ def _text_change(pair: PairedScore, before: Example, first: Score, after: Exampl
         group=pair.group,
         before=first.score or 0.0,
         after=second.score or 0.0,
-        text_before=before.output[:LONGEST],
-        text_after=after.output[:LONGEST],
+        text_before=before.output[:MAX_OUTPUT],
+        text_after=after.output[:MAX_OUTPUT],
         reasons=tuple((part.id, part.reason, others[part.id].reason) for fall, part in falls[:REASONS] if fall < 0),
     )
 
@@ -820,10 +820,10 @@ def _notify_scorers(workspace: Workspace, rubrics: RubricPair, scorers: list[Col
 ERROR_RATE = 0.05
 """The probability of any false alarm, over all looks and both sequences."""
 
-FEWEST = 10
+MIN_ANCHORS = 10
 """With fewer groups, false alarms are more frequent than `ERROR_RATE`."""
 
-TIGHTEST_LOOK = 10
+NARROWEST_LOOK = 10
 """The look after which the intervals are narrowest for the number of observations."""
 
 
@@ -848,9 +848,9 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
     examples = tuple(texts.values())
-    if (groups := len({example.group for example in examples})) < FEWEST:
+    if (groups := len({example.group for example in examples})) < MIN_ANCHORS:
         raise DataError(
-            f"{place}: got texts with labels of {aspect} in {groups} groups, expected at least {FEWEST} groups.",
+            f"{place}: got texts with labels of {aspect} in {groups} groups, expected at least {MIN_ANCHORS} groups.",
             "Label more texts.",
         )
     judge = workspace.judge(choice, fresh=True)
@@ -868,7 +868,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     table = np.array([[each.get(key, np.nan) for key in texts] for each in looks]).reshape(len(looks), len(texts))
     unit = renumber(np.array([each.group for each in examples]))
     bias, error = (
-        confidence_sequence(_changes(values, unit), error_rate=ERROR_RATE / 2, tightest=TIGHTEST_LOOK * groups)
+        confidence_sequence(_changes(values, unit), error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups)
         for values in (table, np.abs(table))
     )
     changed = any((each.low or 0.0) > 0 or (each.high or 0.0) < 0 for each in (bias, error))

@@ -34,7 +34,7 @@ from rubriclab.ops.workspace import Answered, Job, Workspace, version_of
 
 PLAIN_TEXT = ".txt"
 # Ids that an error names.
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -209,7 +209,7 @@ def _chosen(rows: Any, data: Data, name: str | None) -> Example:
     if name is not None:
         raise DataError(f"{describe(data)} has no text with the id {name!r}.")
     if len(found) != 1:
-        ids = ", ".join(example.id for example in found[:MOST_NAMED])
+        ids = ", ".join(example.id for example in found[:MAX_NAMED])
         raise SettingsError(
             f"{describe(data)} has {len(found):,} texts, and one is explained;",
             f"name it with `id=ID`, such as one of {ids}.",

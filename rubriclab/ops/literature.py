@@ -59,11 +59,11 @@ if TYPE_CHECKING:
     from rubriclab.ops.options import LearnOptions
 
 
-MOST_BYTES = 100_000_000
+MAX_BYTES = 100_000_000
 # Pages of a PDF have this many letters and digits on average, and they are this share of its characters. Otherwise the
 # pages are scanned, or the fonts do not say which letters they show.
-FEWEST_LETTERS = 20
-LEAST_READABLE = 0.6
+MIN_LETTERS = 20
+MIN_READABLE = 0.6
 # A word that is split at the end of a line.
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\s*\n\s*(?=[a-zà-ÿ])")
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
@@ -93,7 +93,7 @@ def read_paper(path: Path) -> Paper:
         LiteratureError: if the file cannot be read, holds no text, or is a PDF that is encrypted, scanned or damaged.
     """
     try:
-        content = read_file(path, MOST_BYTES)
+        content = read_file(path, MAX_BYTES)
         is_pdf = b"%PDF-" in content[:1024]
         texts = _pdf_texts(content) if is_pdf else decode_text(content).split("\f")
     except Unreadable as error:
@@ -145,12 +145,12 @@ def _pdf_texts(content: bytes) -> list[str]:
         raise Unreadable(" ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__) from None
     shown = "".join("".join(texts).split())
     letters = sum(map(str.isalnum, shown))
-    if letters < FEWEST_LETTERS * len(texts) or letters < LEAST_READABLE * len(shown):
+    if letters < MIN_LETTERS * len(texts) or letters < MIN_READABLE * len(shown):
         raise Unreadable("its pages have no readable text, as if they were scanned")
     return texts
 
 
-FEWEST_WORDS = 5
+MIN_WORDS = 5
 # Out of 100: lost ligatures, and words divided between lines, are more similar; another word in a sentence is not.
 SIMILAR = 95
 _ALIKE = str.maketrans(
@@ -177,10 +177,10 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
     """Return where a quotation stands in a paper, in the paper's own words; the page `first` is searched first.
 
     What layout and text extraction change is tolerated; numbers, signs of comparison and negations may not differ.
-    Return `None` if it stands on no page, or has fewer than `FEWEST_WORDS` words.
+    Return `None` if it stands on no page, or has fewer than `MIN_WORDS` words.
     """
     sought = _normalized(cleaned(quotation))
-    if len(_WORD.findall(sought)) < FEWEST_WORDS:
+    if len(_WORD.findall(sought)) < MIN_WORDS:
         return None
     for page in sorted(pages, key=lambda each: each.number != first):
         if passage := _passage(sought, _normalized(page.text)):
@@ -207,11 +207,11 @@ def _passage(sought: str, page: str) -> str | None:
 
 
 TEMPLATE = "literature/findings"
-MOST_FINDINGS = 6
+MAX_FINDINGS = 6
 # What the prompt asks for; longer quotations are accepted.
-MOST_WORDS = 60
-LONGEST_QUOTATION = 3_000
-MOST_TOKENS = 3_400
+MAX_WORDS = 60
+MAX_QUOTATION = 3_000
+MAX_TOKENS = 3_400
 # About 8,000 tokens of a paper in one prompt, in any language with an alphabet.
 PART_CHARACTERS = 24_000
 
@@ -229,7 +229,7 @@ class QuotedFinding(BaseModel):
     """A finding with the passage that it rests on."""
 
     page: Annotated[Whole, Field(ge=1)]
-    quotation: Annotated[Words, at_most(LONGEST_QUOTATION)]
+    quotation: Annotated[Words, at_most(MAX_QUOTATION)]
     claim: Wording
     aspects: Annotated[list[str], AfterValidator(_asked_aspects)]
     benchmarks: list[NewName]
@@ -324,12 +324,12 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "words": task_words(task).model_dump(),
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
         "known_benchmarks": list(dict.fromkeys(name for finding in findings for name in finding.benchmarks)),
-        "most": MOST_FINDINGS,
-        "fewest_words": FEWEST_WORDS + 1,
-        "most_words": MOST_WORDS,
+        "most": MAX_FINDINGS,
+        "fewest_words": MIN_WORDS + 1,
+        "most_words": MAX_WORDS,
     }
     pages = [[{"number": page.number, "text": page.text} for page in part] for part in parts(paper, PART_CHARACTERS)]
-    return [Prompt(TEMPLATE, {**fields, "pages": each}, QuotedFindings, max_tokens=MOST_TOKENS) for each in pages]
+    return [Prompt(TEMPLATE, {**fields, "pages": each}, QuotedFindings, max_tokens=MAX_TOKENS) for each in pages]
 
 
 def _checked(

@@ -26,7 +26,7 @@ from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import describe
 
-MOST_WORKERS = 256
+MAX_WORKERS = 256
 DEFAULT_PORT = 8600
 
 
@@ -178,7 +178,7 @@ class ScoreOptions(ReadingOptions, RivalOptions, JudgeOption):
     scale: ScaleOption = None
     """Without a rubric: the scale of the scores. Default: 1:5."""
 
-    workers: Annotated[int, Flag(metavar="N")] = Field(default=1, ge=1, le=MOST_WORKERS)
+    workers: Annotated[int, Flag(metavar="N")] = Field(default=1, ge=1, le=MAX_WORKERS)
     """The number of Ray workers that score; they share the store, the caps and the limits. Default: this process."""
 
     ray_address: Annotated[str | None, Flag(metavar="ADDRESS")] = None

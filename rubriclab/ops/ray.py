@@ -35,7 +35,7 @@ from rubriclab.store.tables import (
 )
 
 # Calls of a `RunState` that may wait at a time.
-MOST_CALLS = 1_000_000
+MAX_CALLS = 1_000_000
 # Seconds without a sign of life after which a worker with requests in flight is taken for lost, and between two signs.
 TERM = 30.0
 RENEWAL = 5.0
@@ -424,7 +424,7 @@ class _Pool:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        shared = ray.remote(num_cpus=0, max_concurrency=MOST_CALLS, scheduling_strategy=here)(RunState)
+        shared = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=here)(RunState)
         # Without it, the run ends anyway.
         self._state = shared.remote(options)
         scoring = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
