@@ -22,7 +22,7 @@ def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     stopped = learn_little(asking, "--max-calls", 50)
     assert (stopped.code, stopped.out, stopped.err.count("\n")) == (2, "", 1)
     assert stopped.error == (
-        "The cap of 50 calls is reached. Run the same command again with a higher cap: "
+        "The cap of 50 calls is reached. Run it again with a higher cap: "
         "answers so far are cached and not requested again."
     )
     assert provider.answered.total() == 50
@@ -38,7 +38,7 @@ def test_a_cap_on_money_stops_cleanly_before_it_is_passed(
     stopped = learn_little(asking, "--price", "1:1", "--max-cost", 0.05)
     assert (stopped.code, stopped.out) == (2, "")
     assert "The next call might exceed the cap of 0.05 US dollars; 0.0" in stopped.error
-    assert "Run the same command again with a higher cap" in stopped.error
+    assert "Run it again with a higher cap" in stopped.error
     done = learn_little(asking, "--price", "1:1", "--max-cost", 5)
     assert done.json["digest"] == little.digest
     assert provider.repeated == 0
