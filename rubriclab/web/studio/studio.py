@@ -337,7 +337,7 @@ async def body_of(request: Request, model: type[BodyT]) -> BodyT:
     try:
         return model.model_validate_json(await request.body())
     except ValidationError as error:
-        raise SettingsError(f"{first_fault(error)}.") from None
+        raise SettingsError(f"{first_fault(error).removesuffix('.')}.") from None
 
 
 # Texts on one page.

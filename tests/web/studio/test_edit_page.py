@@ -84,8 +84,8 @@ def test_saving_makes_the_version_that_edit_makes_and_hostile_criteria_are_shown
     ("wrong", "words"),
     [
         ({}, "No change was asked for"),
-        ({"labels": "/etc/passwd"}, "labels: unknown name"),
-        ({"reword": "x"}, "reword: expected"),
+        ({"labels": "/etc/passwd"}, "There is no option `labels` here."),
+        ({"reword": "x"}, "`reword`: expected an object, got the text 'x'."),
     ],
 )
 def test_an_edit_that_is_not_possible_is_refused_with_the_reason(
