@@ -1,0 +1,304 @@
+"""Views as pages, Markdown, CSV and data frames: all is there, and nothing from outside acts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from commands import Commands
+from joint_samples import hostile_joint, joint_record, joint_version
+from kinds_samples import hostile_kinds
+from markupsafe import Markup
+from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
+from report_samples import examples, hostile_evaluation, results_of, scores_of, version
+from view_samples import USUAL_VIEWS, hostile_views
+
+from rubriclab.models.text import Example
+from rubriclab.report.evaluation import evaluation_view
+from rubriclab.report.render import View, badge, head, q, row, typeset
+from rubriclab.report.rubrics import matrix_rows, training_report
+from rubriclab.stats.intervals import Interval
+from rubriclab.store.store import open_store
+
+# What a page shows in place of the hostile words.
+SHOWN = re.sub("[\u202e\u2066\x1b\x00]", lambda found: ascii(found[0])[1:-1], HOSTILE)
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def evaluation() -> str:
+    """Return the page on an evaluation."""
+    news, texts = version(), examples()
+    scored = {news.ref: scores_of(news, texts, lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4)}
+    return evaluation_view([news], results_of([news], scored, texts), scored, texts).page()
+
+
+def training() -> str:
+    """Return the page on a training run."""
+    return training_report(joint_version(), joint_record())
+
+
+# Pages in which every word is hostile, made when they are called for.
+HOSTILE_PAGES: dict[str, Callable[[], str]] = {
+    "evaluation": lambda: evaluation_view(*hostile_evaluation(HOSTILE)).page(),
+    "training": lambda: training_report(*hostile_joint(HOSTILE)),
+    "kinds": lambda: training_report(hostile_kinds(HOSTILE), None),
+    **{name: partial(lambda name: hostile_views(HOSTILE)[name].page(), name) for name in hostile_views(HOSTILE)},
+}
+
+
+def check_harmless(page: Page) -> None:
+    """Check that nothing on a page can run, load, style or turn anything."""
+    assert {tag for tag, _ in page.tags} <= ALLOWED
+    assert {name for _, attributes in page.tags for name in attributes} <= ALLOWED_ATTRIBUTES
+    assert page.comments == []
+    assert all((link["href"] or "").startswith("#") for link in page.having("a"))
+    assert not ACTING.search(page.text)
+    assert not re.search(r"@import|url\(|https?:", "".join(page.content["style"]))
+
+
+@pytest.mark.parametrize("made", [evaluation, training])
+def test_a_page_needs_no_network_and_can_be_read_without_seeing_it(made: Callable[[], str]) -> None:
+    seen = Page(made())
+    check_harmless(seen)
+    policy = next(meta["content"] for meta in seen.having("meta") if "http-equiv" in meta)
+    assert policy
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
+    assert seen.having("html") == [{"lang": "en"}]
+    levels = [int(tag[1]) for tag, _ in seen.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert len(seen.having("caption")) == len(seen.having("table"))
+    assert len(seen.having("figcaption")) == len(seen.having("figure"))
+    ids = [attributes["id"] for _, attributes in seen.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {(link["href"] or "")[1:] for link in seen.having("a")} <= set(ids)
+    assert all(section["aria-labelledby"] in ids for section in seen.having("section"))
+    drawings = [drawing for drawing in seen.having("svg") if "overflow" not in drawing]
+    assert all(d.get("aria-hidden") == "true" or (d.get("role") == "img" and d["aria-label"]) for d in drawings)
+
+
+def test_the_same_input_gives_the_same_page() -> None:
+    assert evaluation() == evaluation()
+    assert training() == training()
+
+
+@pytest.mark.parametrize("name", list(HOSTILE_PAGES))
+def test_hostile_words_are_shown_and_add_no_element_and_no_attribute(name: str) -> None:
+    page = Page(HOSTILE_PAGES[name]())
+    check_harmless(page)
+    assert len(page.having("style")) == len(page.having("title")) == len(page.having("main")) == 1
+    assert " ".join(SHOWN.split()) in page.reading
+    assert "tracker.example" not in "".join(page.content["style"])
+
+
+def test_texts_from_outside_end_their_own_direction() -> None:
+    page = Page(HOSTILE_PAGES["evaluation"]())
+    assert page.reading.count(" ".join(SHOWN.split())) > 20
+    assert len(page.having("bdi")) > 50
+    assert {quote.get("dir") for quote in page.having("blockquote")} == {"auto"}
+
+
+def test_half_a_character_in_a_text_does_not_stop_the_file_from_being_written() -> None:
+    rubric, texts = version(), examples()
+    fields = {name: getattr(texts[0], name) for name in Example.__slots__}
+    texts[0] = Example(**{**fields, "id": "0\udc80", "output": "half \ud83d"})
+    scored = {rubric.ref: scores_of(rubric, texts, lambda number, _: 4.0 - number % 4)}
+    page = evaluation_view([rubric], results_of([rubric], scored, texts), scored, texts).page()
+    page.encode("utf-8")
+    assert "half \\ud83d" in Page(page).reading
+
+
+@pytest.mark.parametrize("name", list(USUAL_VIEWS))
+def test_a_notebook_gets_every_view_with_styles_that_reach_nothing_else(name: str) -> None:
+    fragment = Page(USUAL_VIEWS[name]()._repr_html_())
+    check_harmless(fragment)
+    assert fragment.tags[0] == ("div", {"class": "rubriclab fragment"})
+    assert not {"html", "head", "body", "title", "script", "h1", "h2"} & {tag for tag, _ in fragment.tags}
+    (style,) = fragment.content["style"]
+    rules = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
+    depth, selectors = 0, [""]
+    for character in rules:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if depth == 0:
+            selectors += [""] if character == "}" else []
+            selectors[-1] += character if character != "}" else ""
+    assert all("rubriclab" in selector for selector in selectors if selector.strip())
+
+
+def test_what_shows_itself_shows_the_same_as_its_view() -> None:
+    news = version()
+    for shown in (news, news.rubric):
+        assert shown._repr_html_() == shown.view()._repr_html_()
+        assert Page(shown._repr_html_()).reading.startswith(("news@1", "Rubric of coherence"))
+
+
+def test_our_own_figures_have_true_minus_signs_and_words_from_outside_keep_theirs() -> None:
+    assert typeset("news-1@2 reaches -0.10 [-0.2, 0.3]") == "news-1@2 reaches −0.10 [−0.2, 0.3]"
+    cells = row(q("-1 degree"), Interval(-0.5), "-2")
+    html = Markup("<table>{}{}</table><p>{}</p>").format(head("", "+a", "+b"), cells, q("at -3"))
+    page = Page(View(html)._repr_html_())
+    assert "-1 degree −0.50 −2 at -3" in page.reading
+
+
+HOSTILE_NAME = "| <script>alert(1)</script> *x* `y` \\input{a} & % $ # _ ^ ~"
+
+
+def view(name: str = "rubric") -> View:
+    rows = row(q(name), Interval(0.5, 0.4, 0.6), "12") + row("baselines:", kind="title")
+    html = """<h1>Results</h1>{}<p>A sentence.</p><section><h2>Agreement</h2><table>{}{}</table></section>
+        <ul><li>First.</li></ul>"""
+    return View(Markup(html).format(badge("better", "good", "than word count"), head("", "+Pearson", "+n"), rows))
+
+
+def test_markdown_has_headings_sentences_and_tables() -> None:
+    assert view().markdown().splitlines() == [
+        "## Results",
+        "",
+        "**better** than word count",
+        "",
+        "A sentence.",
+        "",
+        "### Agreement",
+        "",
+        "|  | Pearson | n |",
+        "| --- | --: | --: |",
+        "| rubric | 0.50 \\[0.40, 0.60\\] | 12 |",
+        "| **baselines:** | | |",
+        "",
+        "- First.",
+    ]
+
+
+def test_csv_has_counts_as_numbers() -> None:
+    html = Markup("<h1>Results</h1><table>{}{}</table>")
+    shown = View(html.format(head("", "+Pearson", "+n"), row(q("a-1"), Interval(-0.5, -0.75, -0.25), "1,234")))
+    assert "Results,a-1,,,,,,n,1234,,," in shown.csv()
+
+
+def test_csv_states_what_figures_rest_on() -> None:
+    basis: dict[str, Any] = {
+        "compared_with": "-repeated_words",
+        "aspect": "coherence",
+        "level": "group",
+        "n": 24,
+        "groups": 6,
+    }
+    cells = row(q("a"), q("-repeated_words"), Interval(0.5, 0.4, 0.6), **basis)
+    html = Markup("<h1>Results</h1><table>{}{}</table>").format(head("", "compared with", "+Spearman"), cells)
+    shown = View(html)
+    (found,) = csv.DictReader(io.StringIO(shown.csv()))
+    rests_on = {"compared_with": "'-repeated_words", "aspect": "coherence", "level": "group", "n": "24", "groups": "6"}
+    assert found == {
+        "table": "Results",
+        "row": "a",
+        "column": "Spearman",
+        "value": "0.5",
+        "low": "0.4",
+        "high": "0.6",
+        "text": "",
+        **rests_on,
+    }
+
+
+def test_a_data_frame_has_the_rows_of_csv_as_numbers() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = view().to_frame()
+    written = pandas.read_csv(io.StringIO(view().csv()), keep_default_na=False)
+    assert list(frame.columns) == list(written.columns)
+    assert frame[["row", "column", "value", "low", "high"]].iloc[0].tolist() == ["rubric", "Pearson", 0.5, 0.4, 0.6]
+    assert len(frame) == len(written) == 2
+
+
+def test_hostile_names_are_escaped_in_every_form() -> None:
+    shown = view(HOSTILE_NAME).markdown()
+    assert "<script>" not in shown
+    assert len({line.count(" | ") for line in shown.splitlines() if line.startswith("| ") and "**" not in line}) == 1
+
+
+def test_markdown_notifies_nobody_and_links_nowhere() -> None:
+    shown = view("@team #12 http://a.example www.a.example [b](c)").markdown()
+    assert not re.search(r"[@#]\w|(?<!\\)(://|[\[\]])|www\.", shown.split("| --- |")[1])
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Commands:
+    """A store with joint@1 and its record, bare@1 without one, and news@1 of a single method, to be read only."""
+    commands = Commands(tmp_path_factory.mktemp("kept"), RUBRICLAB_STORE="store.db")
+    joint, news = joint_version(), version()
+    with open_store(commands.folder / "store.db") as store:
+        store.save("joint", joint.rubric, joint.provenance, joint.effort, training=joint_record())
+        store.save("bare", joint.rubric, joint.provenance, joint.effort)
+        store.save("news", news.rubric, news.provenance, news.effort)
+    return commands
+
+
+def test_a_report_is_one_page_with_texts_and_verdict(kept: Commands) -> None:
+    done = kept("report", "joint", "-o", "report.html")
+    assert (done.code, done.out, done.err) == (0, "", "report written to report.html\n")
+    page = Page((kept.folder / "report.html").read_text("utf-8"))
+    assert "joint@1 , a rubric of coherence" in page.reading
+    assert "better than the same judge asked directly" in page.reading
+    assert "Largest disagreements with people" in page.reading
+    assert kept("report", "joint").out == page.text
+
+
+@pytest.mark.parametrize(
+    ("place", "complaint"),
+    [
+        ("nowhere/report.html", "nowhere/report.html cannot be written: No such file or directory."),
+        ("store.db", "--output would overwrite store.db, which this command uses. Give another PATH."),
+        (".", ". cannot be written: Is a directory."),
+    ],
+)
+def test_a_report_goes_where_it_can_be_written(kept: Commands, place: str, complaint: str) -> None:
+    before = (kept.folder / "store.db").read_bytes()
+    done = kept("report", "joint", "-o", place)
+    assert (done.code, done.error) == (2, complaint)
+    assert (kept.folder / "store.db").read_bytes() == before
+
+
+def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
+    printed = kept("show", "joint", "--matrix")
+    assert (printed.code, printed.err) == (0, "")
+    assert "30 labelled texts by 12 candidate criteria" in printed.out
+    whole = kept("show", "joint", "--matrix", "--json").json
+    assert whole.pop("rubric") == "joint@1"
+    assert whole == joint_record().model_dump(mode="json")
+    for name in ("matrix.csv", "matrix.jsonl"):
+        done = kept("show", "joint", "--matrix", "-o", name)
+        assert (done.code, done.out) == (0, "")
+    rows = list(matrix_rows(joint_record()))
+    lines = (kept.folder / "matrix.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    table = csv.DictReader(io.StringIO((kept.folder / "matrix.csv").read_text("utf-8")))
+    assert [row["reason"] for row in table] == [row["reason"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (
+            ("bare", "--matrix"),
+            "The ratings of the labelled texts by bare@1 are not stored. The store has no training record of bare@1",
+        ),
+        (
+            ("news", "--matrix"),
+            "The ratings of the labelled texts by news@1 are not stored. news@1 was learned by one method",
+        ),
+        (("joint", "-o", "matrix.csv"), "--output goes with --matrix."),
+        (("joint", "--matrix", "-o", "no/matrix.csv"), "no/matrix.csv cannot be written: No such file or directory."),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_the_reason(
+    kept: Commands, arguments: tuple[str, ...], complaint: str
+) -> None:
+    done = kept("show", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith(complaint)
