@@ -38,6 +38,7 @@ from rubriclab.models.version import (
     TrainingRecord,
     Version,
 )
+from rubriclab.ops.versions import find_disagreements
 from rubriclab.report import wording
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.render import View, macro
