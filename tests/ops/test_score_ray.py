@@ -122,13 +122,13 @@ async def test_rates_and_pauses_hold_for_all_workers(caplog: pytest.LogCaptureFi
 async def test_failures_of_all_workers_in_a_row_end_the_run_unless_one_answers() -> None:
     first, second = workers(2, concurrency=1)
     for _ in range(9):
-        await first.failed("judge", "reason")
-        await second.failed("judge", "reason")
-    second.answered()
+        await first.record_failure("judge", "reason")
+        await second.record_failure("judge", "reason")
+    second.record_success()
     for _ in range(19):
-        await first.failed("judge", "reason")
+        await first.record_failure("judge", "reason")
     with pytest.raises(ProviderDown, match="20 prompts in a row got no reply from judge"):
-        await second.failed("judge", "reason")
+        await second.record_failure("judge", "reason")
 
 
 def errors(kind: type[RubriclabError]) -> Iterator[type[RubriclabError]]:
