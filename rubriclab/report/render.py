@@ -37,8 +37,7 @@ from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from rubriclab.report.terminal import RenderableType
+    from rich.console import RenderableType
 
 STYLE = Path(__file__).with_name("report.css")
 TEMPLATES = Path(__file__).with_name("templates")

@@ -9,7 +9,7 @@ from pytest_projects import Project
 from server import RunningServer
 
 from rubriclab.errors import SettingsError
-from rubriclab.integrations.pytest.plugin import (
+from rubriclab.integrations.pytest.settings import (
     Marked,
     Settings,
     check_one_process,

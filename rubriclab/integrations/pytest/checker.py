@@ -17,7 +17,7 @@ from rubriclab.data.readers import read
 from rubriclab.data.write import json_line
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.pytest import tally
-from rubriclab.integrations.pytest.plugin import (
+from rubriclab.integrations.pytest.settings import (
     CAPS,
     FLAGS,
     JUDGE_OPTIONS,

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from rubriclab.integrations.evaluator import criterion_result, scale_of
-from rubriclab.integrations.pytest.plugin import UPDATE
+from rubriclab.integrations.pytest.settings import UPDATE
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.paired_scores import Comparison, SideSummary
 from rubriclab.learning.scoring import CriterionScore, Score
