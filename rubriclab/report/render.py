@@ -37,7 +37,6 @@ from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from rich.console import RenderableType
 
 STYLE = Path(__file__).with_name("report.css")
 TEMPLATES = Path(__file__).with_name("templates")
@@ -86,7 +85,7 @@ class View:
         found = self.tree.find("h1")
         return Element("h1") if found is None else found
 
-    def __rich__(self) -> RenderableType:
+    def __rich__(self) -> Any:
         from rubriclab.report.terminal import rendered
 
         return rendered(self.tree, unfolded=self.unfolded)
