@@ -8,22 +8,10 @@ from datetime import UTC, datetime
 import numpy as np
 from hypoeval_scripts import criterion
 
-from rubriclab.learning.paired_scores import (
-    Comparison,
-    DriftLimits,
-    PairedScore,
-    RubricPair,
-    pair_rubrics,
-)
+from rubriclab.learning.paired_scores import Comparison, DriftLimits, PairedScore, RubricPair, pair_rubrics
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
-from rubriclab.models.aggregation import (
-    Aggregation,
-    Calibration,
-    Conformal,
-    Term,
-    combine,
-)
+from rubriclab.models.aggregation import Aggregation, Calibration, Conformal, Term, combine
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import Effort, Provenance, Version

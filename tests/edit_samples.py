@@ -16,22 +16,8 @@ from rubriclab.learning.candidates import Candidates
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.train import Study
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.models.rubric import (
-    Criterion,
-    Evidence,
-    Level,
-    Part,
-    Question,
-    Rubric,
-)
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Scale,
-    data_digest,
-    find_aspect,
-    task_words,
-)
+from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Question, Rubric
+from rubriclab.models.text import Assignment, Example, Scale, data_digest, find_aspect, task_words
 from rubriclab.models.version import Candidate, Cell, Effort, Provenance
 from rubriclab.store.store import Store
 

@@ -14,13 +14,7 @@ from rubriclab.methods.method import Learned, TrainingInput, ignore_progress
 from rubriclab.methods.sources import Finding
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Level
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Scale,
-    find_aspect,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.prompts.prompt import Prompt
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)

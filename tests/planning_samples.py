@@ -5,21 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rubriclab.models.aggregation import Aggregation, Calibration, Term
-from rubriclab.models.rubric import (
-    Criterion,
-    Evidence,
-    Level,
-    Part,
-    Question,
-    Rubric,
-)
+from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
-from rubriclab.models.version import (
-    Candidate,
-    Cell,
-    RecordedText,
-    TrainingRecord,
-)
+from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord
 from rubriclab.ops.label import PoolText
 
 EVIDENCE = Evidence(origin="definition")

@@ -11,12 +11,7 @@ from typing import Any
 from rubriclab.methods.questions import Noun, make_question
 from rubriclab.methods.sources import SubDimension
 from rubriclab.models.rubric import Criterion, Evidence, Level
-from rubriclab.models.text import (
-    Assignment,
-    Scale,
-    find_aspect,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Scale, find_aspect, task_words
 
 FOLDER = Path(__file__).parent / "methods"
 SUB = SubDimension.model_validate({"name": "side", "definition": "d", "questions": [{"id": "x", "text": "x"}]})

@@ -7,12 +7,7 @@ from hypoeval_scripts import assignment, criterion
 
 from rubriclab.judges.judge import FakeJudge, Judge
 from rubriclab.learning.rewriting import TextFault
-from rubriclab.models.rubric import (
-    Criterion,
-    Evidence,
-    Part,
-    Rubric,
-)
+from rubriclab.models.rubric import Criterion, Evidence, Part, Rubric
 from rubriclab.models.text import Example, Material, Units
 from rubriclab.ops.improve import Improvement, improve_stream
 from rubriclab.prompts.prompt import Prompt

@@ -11,12 +11,7 @@ from hypoeval_scripts import assignment, criterion, drawn_rating
 
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.models.aggregation import (
-    Aggregation,
-    Ask,
-    Calibration,
-    Term,
-)
+from rubriclab.models.aggregation import Aggregation, Ask, Calibration, Term
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.prompts.prompt import Prompt
 

@@ -21,25 +21,12 @@ import numpy.typing as npt
 
 from experiments.runner.arms import uncached_judge
 from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
-from experiments.runner.training import (
-    LabelledAspect,
-    candidate_values,
-    joint_plans,
-    labelled_aspects,
-    of_other_texts,
-)
+from experiments.runner.training import LabelledAspect, candidate_values, joint_plans, labelled_aspects, of_other_texts
 from experiments.tables import table as markdown
 from rubriclab import Example, Scale
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import find_candidates
-from rubriclab.learning.fitting import (
-    Fit,
-    HeldOut,
-    JointSettings,
-    cross_validate,
-    fit,
-    refitted_agreement,
-)
+from rubriclab.learning.fitting import Fit, HeldOut, JointSettings, cross_validate, fit, refitted_agreement
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats.agreement import Level, agreement_value

@@ -14,14 +14,7 @@ from rubriclab import Assignment, DataError, Example, SettingsError, find_aspect
 from rubriclab.data.check import training_examples
 from rubriclab.data.rows import RowError
 from rubriclab.data.text_files import read_lines
-from rubriclab.models.base import (
-    FrozenModel,
-    canonical,
-    decode_text,
-    parse_json,
-    parse_toml,
-    read_file,
-)
+from rubriclab.models.base import FrozenModel, canonical, decode_text, parse_json, parse_toml, read_file
 from rubriclab.models.text import Words
 
 ENDINGS = (".jsonl", ".jsonl.gz")

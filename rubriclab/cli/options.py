@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_a
 
 import click
 
-from rubriclab.cli.output import (
-    FILE,
-    JUDGE,
-    OUTPUT,
-    STORE,
-    PlaceType,
-)
+from rubriclab.cli.output import FILE, JUDGE, OUTPUT, STORE, PlaceType
 from rubriclab.models.characters import with_flags
 
 if TYPE_CHECKING:

@@ -18,12 +18,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from rubriclab.base_options import (
-    INPUT,
-    Flag,
-    FromFound,
-    Options,
-)
+from rubriclab.base_options import INPUT, Flag, FromFound, Options
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import comma_list, comma_values, is_blank
 from rubriclab.models.text import WordScore

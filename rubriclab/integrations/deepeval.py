@@ -6,12 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rubriclab.integrations.evaluator import (
-    Closing,
-    imported_from,
-    open_scorer,
-    rationale,
-)
+from rubriclab.integrations.evaluator import Closing, imported_from, open_scorer, rationale
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.ops.score import TextScorer

@@ -9,12 +9,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from rubriclab.integrations.evaluator import (
-    imported_from,
-    metadata_of,
-    open_scorer,
-    rationale,
-)
+from rubriclab.integrations.evaluator import imported_from, metadata_of, open_scorer, rationale
 from rubriclab.learning.scoring import Score
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike

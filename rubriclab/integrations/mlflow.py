@@ -7,14 +7,7 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.evaluator import (
-    Closing,
-    OpenRubric,
-    RowFunction,
-    imported_from,
-    rationale,
-    row_of_text,
-)
+from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, imported_from, rationale, row_of_text
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.scoring import Score

@@ -26,13 +26,7 @@ from rubriclab.judges.judge import Reply, Usage
 from rubriclab.models import text_features
 from rubriclab.models.base import cached_by_size, digest_text
 from rubriclab.models.text import split_sentences, word_set
-from rubriclab.models.text_features import (
-    CATALOGUE,
-    Features,
-    Text,
-    TextFeature,
-    usual_directions,
-)
+from rubriclab.models.text_features import CATALOGUE, Features, Text, TextFeature, usual_directions
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import pearson_rows
 

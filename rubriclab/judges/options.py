@@ -8,12 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
-from rubriclab.base_options import (
-    JUDGING,
-    LIMITS,
-    Flag,
-    Options,
-)
+from rubriclab.base_options import JUDGING, LIMITS, Flag, Options
 from rubriclab.errors import SettingsError
 
 Structured = Literal["auto", "schema", "text"]

@@ -13,24 +13,12 @@ from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
 from rubriclab.judges.stack import PREFIX
 from rubriclab.learning.adaptation import rate_parts
 from rubriclab.learning.baselines import best_feature
-from rubriclab.learning.estimate import (
-    CallEstimate,
-    DryRun,
-    dry_run,
-    estimate_scoring,
-)
+from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.fitting import SelectedRubric
 from rubriclab.learning.train import Study
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import (
-    Example,
-    Scale,
-    data_digest,
-    labelled,
-    named_annotations,
-    text_digest,
-)
+from rubriclab.models.text import Example, Scale, data_digest, labelled, named_annotations, text_digest
 from rubriclab.models.version import (
     Candidate,
     Cell,

@@ -30,23 +30,9 @@ from rubriclab.learning.train import Study
 from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REDUNDANT, design
 from rubriclab.methods.catalogue import JOINT, METHODS
-from rubriclab.models.aggregation import (
-    Ask,
-    Bounds,
-    bounds_of,
-    threshold_by_hand,
-)
+from rubriclab.models.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
 from rubriclab.models.characters import did_you_mean, is_blank
-from rubriclab.models.rubric import (
-    Criterion,
-    CriterionKind,
-    DroppedCriterion,
-    Evidence,
-    Level,
-    Part,
-    Question,
-    Rubric,
-)
+from rubriclab.models.rubric import Criterion, CriterionKind, DroppedCriterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
 from rubriclab.models.version import (
     Candidate,

@@ -11,21 +11,10 @@ from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import dry_run
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.aggregation import average_score, combine
-from rubriclab.models.base import (
-    Unreadable,
-    decode_text,
-    read_file,
-    read_stdin,
-)
+from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, listed
 from rubriclab.models.text import Example
-from rubriclab.models.version import (
-    Neighbour,
-    RecordedText,
-    TrainingRecord,
-    Version,
-    nearest_texts,
-)
+from rubriclab.models.version import Neighbour, RecordedText, TrainingRecord, Version, nearest_texts
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, rows_of
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.score import prepare_scoring

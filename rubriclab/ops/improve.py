@@ -16,13 +16,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.stack import Ledger, Metered
-from rubriclab.learning.estimate import (
-    CallEstimate,
-    DryRun,
-    dry_run,
-    estimate_prompts,
-    estimate_scoring,
-)
+from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
 from rubriclab.learning.rewriting import (
     Origins,
     RewriteDraft,
@@ -35,14 +29,7 @@ from rubriclab.learning.rewriting import (
     text_faults,
     typical_rewrite_prompt,
 )
-from rubriclab.learning.scoring import (
-    CriterionScore,
-    Score,
-    fault_id,
-    score_text,
-    stream,
-    without_rivals,
-)
+from rubriclab.learning.scoring import CriterionScore, Score, fault_id, score_text, stream, without_rivals
 from rubriclab.methods.prompting import Number, Whole
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, format_score, split_sentences

@@ -26,24 +26,11 @@ from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_learning
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
-from rubriclab.methods.catalogue import (
-    DEFAULT_METHODS,
-    JOINT,
-    METHODS,
-    has_settings,
-    settings_names,
-)
+from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, has_settings, settings_names
 from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.sources import Checklist, seed_questions
 from rubriclab.models.characters import count, did_you_mean, listed
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    find_aspect,
-    named_reasons,
-    shipped_aspects,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Example, find_aspect, named_reasons, shipped_aspects, task_words
 from rubriclab.models.version import Effort, Version, check_name
 from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe, rows_of

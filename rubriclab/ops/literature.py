@@ -21,35 +21,11 @@ from rubriclab.errors import JudgeError, LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import ask
 from rubriclab.learning.estimate import dry_run, estimate_prompts
-from rubriclab.methods.prompting import (
-    NewName,
-    Whole,
-    Wording,
-    at_most,
-    for_each,
-    keep_valid,
-)
-from rubriclab.methods.sources import (
-    Finding,
-    benchmark_name,
-    load_findings,
-    read_findings,
-    write_findings,
-)
-from rubriclab.models.base import (
-    MAX_WORDING_LENGTH,
-    Unreadable,
-    content_path,
-    decode_text,
-    read_file,
-)
+from rubriclab.methods.prompting import NewName, Whole, Wording, at_most, for_each, keep_valid
+from rubriclab.methods.sources import Finding, benchmark_name, load_findings, read_findings, write_findings
+from rubriclab.models.base import MAX_WORDING_LENGTH, Unreadable, content_path, decode_text, read_file
 from rubriclab.models.characters import close_match, did_you_mean, is_blank
-from rubriclab.models.text import (
-    Words,
-    find_aspect,
-    shipped_aspects,
-    task_words,
-)
+from rubriclab.models.text import Words, find_aspect, shipped_aspects, task_words
 from rubriclab.models.version import Effort
 from rubriclab.ops.options import LiteratureAddOptions, LiteratureOptions, LiteratureShowOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace

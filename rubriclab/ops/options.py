@@ -14,14 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rubriclab.base_options import (
-    JUDGING,
-    LIMITS,
-    Flag,
-    FromFound,
-    Options,
-    Texts,
-)
+from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import describe

@@ -27,12 +27,7 @@ from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
 from rubriclab.ops.workspace import JudgeChoice, Workspace, end_other_tasks
-from rubriclab.store.tables import (
-    database_url,
-    in_memory,
-    is_remote,
-    resolve_store,
-)
+from rubriclab.store.tables import database_url, in_memory, is_remote, resolve_store
 
 # Calls of a `RunState` that may wait at a time.
 MAX_CALLS = 1_000_000

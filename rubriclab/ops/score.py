@@ -38,14 +38,7 @@ from rubriclab.learning.scoring import (
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.characters import count, did_you_mean, preview
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    find_aspect,
-    format_score,
-    parse_scale,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Example, find_aspect, format_score, parse_scale, task_words
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.compare import CompareResult, compare
 from rubriclab.ops.inputs import (

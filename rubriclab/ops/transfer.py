@@ -36,20 +36,10 @@ from rubriclab.learning.adaptation import (
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.candidates import EarlierRubric, Plan
-from rubriclab.learning.estimate import (
-    CallEstimate,
-    DryRun,
-    dry_run,
-    estimate_scoring,
-)
+from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.gate import GateLevel, gate_level, validation
-from rubriclab.learning.train import (
-    Trained,
-    origins,
-    recorded_texts,
-    training_agreement,
-)
+from rubriclab.learning.train import Trained, origins, recorded_texts, training_agreement
 from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import Progress, TrainingInput, ignore_progress
@@ -87,15 +77,7 @@ from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace, generator_of, imported_source, judge_of, version_of
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
-from rubriclab.stats.intervals import (
-    MIN_GROUPS,
-    Interval,
-    grouped_folds,
-    paired_mean,
-    rounded,
-    rounded_number,
-    units,
-)
+from rubriclab.stats.intervals import MIN_GROUPS, Interval, grouped_folds, paired_mean, rounded, rounded_number, units
 
 TrainingOf = Callable[[Sequence[Example]], TrainingRun]
 

@@ -13,24 +13,12 @@ from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NoStore, NotInStore, PackError, SettingsError, UserError
 from rubriclab.judges.batch import BatchModel, OpenBatch
 from rubriclab.judges.stack import PREFIX, recorded_name
-from rubriclab.models.base import (
-    Unreadable,
-    decode_text,
-    read_file,
-    read_stdin,
-)
+from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.rubric import Criterion, CriterionKind, Rubric
 from rubriclab.models.version import Candidate, Cell, Outcome, RecordedText, TrainingRecord, Validation, Version
 from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
 from rubriclab.ops.workspace import Notify, Workspace, online_judges, version_of
-from rubriclab.store import (
-    Pack,
-    VersionDiff,
-    compare,
-    import_pack,
-    read_pack,
-    write_pack,
-)
+from rubriclab.store import Pack, VersionDiff, compare, import_pack, read_pack, write_pack
 from rubriclab.store.answers import KindSize, Space
 from rubriclab.store.store import Problem
 

@@ -8,15 +8,7 @@ from pathlib import Path
 import pytest
 from commands import Commands
 
-from rubriclab.cli.check import (
-    NAME,
-    STORE,
-    commands,
-    label_command,
-    offline_commands,
-    run_in,
-    studio_command,
-)
+from rubriclab.cli.check import NAME, STORE, commands, label_command, offline_commands, run_in, studio_command
 from rubriclab.cli.main import every_command
 from rubriclab.errors import SettingsError
 from rubriclab.ops.check import FILES, RECORDING, write_sample

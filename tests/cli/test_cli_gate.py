@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 from commands import Commands
 
-from rubriclab.models.version import (
-    Effort,
-    EvaluatorAgreement,
-    GateVerdict,
-    MoreLabels,
-    ScoreErrors,
-    Validation,
-)
+from rubriclab.models.version import Effort, EvaluatorAgreement, GateVerdict, MoreLabels, ScoreErrors, Validation
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
 

@@ -21,14 +21,7 @@ from rubriclab.judges.stack import Ledger
 from rubriclab.learning.scoring import score_text
 from rubriclab.models.aggregation import Aggregation, Calibration, Term
 from rubriclab.models.text import Example
-from rubriclab.models.version import (
-    Candidate,
-    Cell,
-    Effort,
-    RecordedText,
-    TrainingRecord,
-    Version,
-)
+from rubriclab.models.version import Candidate, Cell, Effort, RecordedText, TrainingRecord, Version
 from rubriclab.store.store import open_store
 
 ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()][:12]

@@ -13,12 +13,7 @@ from commands import HELDOUT, Commands
 from python_calamine import CalamineWorkbook
 
 from rubriclab.data.write import json_line
-from rubriclab.models.aggregation import (
-    Aggregation,
-    Calibration,
-    Conformal,
-    Term,
-)
+from rubriclab.models.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.models.version import Effort
 from rubriclab.store.store import open_store
 

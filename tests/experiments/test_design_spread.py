@@ -22,13 +22,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import FakeJudge, Reply
 from rubriclab.methods.hypoeval.score import rate_prompt
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Scale,
-    find_aspect,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.prompts import render
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.intervals import Interval

@@ -9,16 +9,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from published_files import (
-    FILES,
-    NEWSROOM_COLUMNS,
-    by_aspect,
-    json_lines,
-    judged,
-    rated_story,
-    summary,
-    table,
-)
+from published_files import FILES, NEWSROOM_COLUMNS, by_aspect, json_lines, judged, rated_story, summary, table
 
 from experiments.datasets import native_row, read_published
 from rubriclab.data.readers import from_rows, read

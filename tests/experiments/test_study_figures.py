@@ -6,13 +6,7 @@ import pytest
 from experiments.runner.cases import Material
 from experiments.runner.figures import agreement_row, baseline_evaluators, bases
 from experiments.runner.study import BASELINES, Study
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    find_aspect,
-    parse_scale,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Example, find_aspect, parse_scale, task_words
 from rubriclab.ops.evaluate import Evaluator
 from rubriclab.stats import agreement
 

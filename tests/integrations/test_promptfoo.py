@@ -144,7 +144,7 @@ def test_faulty_settings_are_named(store: Path) -> None:
         check(threshold=9)
     with pytest.raises(SettingsError, match="The threshold is 'high', not a number"):
         check(threshold="high")
-    with pytest.raises(SettingsError, match="max_calls would hold for one of them only"):
+    with pytest.raises(SettingsError, match="max_calls` would hold for one of them only"):
         check(max_calls=2)
     with pytest.raises(SettingsError, match="concurency"):
         check(concurency=2)

@@ -9,12 +9,7 @@ from pytest_projects import Project
 from server import RunningServer
 
 from rubriclab.errors import SettingsError
-from rubriclab.integrations.pytest.settings import (
-    Marked,
-    Settings,
-    check_one_process,
-    check_settings,
-)
+from rubriclab.integrations.pytest.settings import Marked, Settings, check_one_process, check_settings
 
 ONE_TEXT = """
 def test_one(rubric):

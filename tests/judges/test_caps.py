@@ -187,10 +187,12 @@ async def test_no_bill_passes_the_cap_on_cost(billing: BillingServer, script: st
     assert 0.02 < budget.cost <= 0.04 + 1e-9
 
 
-# With 64 at once, the requests on a busy machine time out before they arrive.
-@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
 async def test_no_more_requests_are_billed_than_the_cap_on_calls(billing: BillingServer, concurrency: int) -> None:
     came = await results(billing, "A text. ", concurrency, LocalBudget(max_calls=40), prompts=80)
     assert any(isinstance(one, BudgetReached) for one in came)
-    assert 20 < billing.billed <= 40
+    assert billing.billed <= 40
+    if concurrency == 64:  # on a busy machine, requests time out before they arrive
+        return
+    assert billing.billed > 20
     assert billing.seen.keys() == BILLED.keys() | NOT_BILLED.keys()

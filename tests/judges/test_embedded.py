@@ -31,14 +31,7 @@ from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.score import SealSettings
 from rubriclab.methods.sources import load_checklist, shipped_checklists
 from rubriclab.models.rubric import Part
-from rubriclab.models.text import (
-    Aspect,
-    Assignment,
-    Example,
-    Scale,
-    find_aspect,
-    task_words,
-)
+from rubriclab.models.text import Aspect, Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.models.text_features import CATALOGUE, Features
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import pearson

@@ -7,12 +7,7 @@ from itertools import count
 from typing import Any
 
 from rubriclab.models.judgment import HumanJudgment, LabelQuestion, TextToJudge
-from rubriclab.models.text import (
-    Example,
-    find_aspect,
-    parse_scale,
-    task_words,
-)
+from rubriclab.models.text import Example, find_aspect, parse_scale, task_words
 
 NUMBERS = count()
 

@@ -21,14 +21,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, UnitVerdict, ignore_progress
 from rubriclab.methods.sources import load_checklist
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    find_aspect,
-    parse_scale,
-    split_sentences,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Example, find_aspect, parse_scale, split_sentences, task_words
 from rubriclab.ops.improve import (
     Improvement,
     ImproveSettings,

@@ -21,13 +21,7 @@ from rubriclab.learning.adaptation import rate
 from rubriclab.learning.candidates import Candidates, EarlierRubric, add_earlier
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Example
-from rubriclab.models.version import (
-    Action,
-    Candidate,
-    Cell,
-    RecordedText,
-    TrainingRecord,
-)
+from rubriclab.models.version import Action, Candidate, Cell, RecordedText, TrainingRecord
 from rubriclab.ops.transfer import outside_training_range, recommend
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store

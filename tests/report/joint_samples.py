@@ -10,19 +10,8 @@ import numpy as np
 from kinds_samples import LEFT_OUT, question
 from report_samples import criterion, interval, version
 
-from rubriclab.models.aggregation import (
-    Aggregation,
-    Calibration,
-    Conformal,
-    Term,
-)
-from rubriclab.models.rubric import (
-    Criterion,
-    Evidence,
-    Level,
-    Part,
-    Rubric,
-)
+from rubriclab.models.aggregation import Aggregation, Calibration, Conformal, Term
+from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.models.version import (
     Candidate,
     Cell,

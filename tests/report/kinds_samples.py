@@ -8,14 +8,7 @@ from typing import Any
 from report_samples import interval, version
 
 from rubriclab.learning.scoring import CriterionScore, Score
-from rubriclab.models.rubric import (
-    Criterion,
-    Demonstration,
-    DroppedCriterion,
-    Evidence,
-    Part,
-    Question,
-)
+from rubriclab.models.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Part, Question
 from rubriclab.models.text import Example
 from rubriclab.models.version import TrainingAgreement, Version
 

@@ -13,22 +13,9 @@ import numpy as np
 from rich.console import Console, RenderableType
 
 from rubriclab.learning.scoring import CriterionScore, Score
-from rubriclab.models.rubric import (
-    Criterion,
-    DroppedCriterion,
-    Evidence,
-    Level,
-    Part,
-    Rubric,
-)
+from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Level, Part, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
-from rubriclab.models.version import (
-    Baseline,
-    Effort,
-    Provenance,
-    TrainingAgreement,
-    Version,
-)
+from rubriclab.models.version import Baseline, Effort, Provenance, TrainingAgreement, Version
 from rubriclab.ops.evaluate import Evaluator, Result, baseline_evaluators, measure_agreement
 from rubriclab.stats.intervals import Interval
 

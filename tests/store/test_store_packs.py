@@ -32,12 +32,7 @@ from rubriclab.models.text import Aspect, Example
 from rubriclab.models.version import Effort, Provenance, Version
 from rubriclab.report.results import difference_view, log_view, names_view
 from rubriclab.report.rubrics import evidence_view
-from rubriclab.store import (
-    compare,
-    import_pack,
-    read_pack,
-    write_pack,
-)
+from rubriclab.store import compare, import_pack, read_pack, write_pack
 from rubriclab.store.store import Store, open_store
 
 

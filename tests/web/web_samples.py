@@ -16,15 +16,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rubriclab.web.server import (
-    Access,
-    Guard,
-    Server,
-    listen,
-    port_of,
-    rendered,
-    static_routes,
-)
+from rubriclab.web.server import Access, Guard, Server, listen, port_of, rendered, static_routes
 
 MOST_BYTES = 100_000
 

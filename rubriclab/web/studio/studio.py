@@ -26,24 +26,14 @@ from rubriclab.judges.stack import Ledger, LocalBudget
 from rubriclab.learning.estimate import DryRun
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count, plain
-from rubriclab.models.version import (
-    Candidate,
-    Cell,
-    RecordedText,
-    TrainingRecord,
-    Version,
-    parse_ref,
-)
+from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version, parse_ref
 from rubriclab.ops import versions as service
 from rubriclab.ops.workspace import Callback, Job, Notify, Workspace, finish, no_progress, spent
 from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE
 from rubriclab.report.rubrics import ranked
 from rubriclab.stats.correlation import BoolArray, FloatArray
-from rubriclab.web.server import (
-    Access,
-    rendered,
-)
+from rubriclab.web.server import Access, rendered
 
 # The pages of a version by the last part of their path.
 TABS: Mapping[str, str] = {

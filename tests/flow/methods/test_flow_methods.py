@@ -9,17 +9,7 @@ import numpy as np
 import pytest
 from commands import Commands
 from flow_server import MODEL
-from method_flows import (
-    BY_FACTS,
-    LEARNED_FROM,
-    RECORDING,
-    SCORED,
-    SCORING,
-    Run,
-    every_method,
-    learning,
-    some_texts,
-)
+from method_flows import BY_FACTS, LEARNED_FROM, RECORDING, SCORED, SCORING, Run, every_method, learning, some_texts
 from server import RunningServer
 
 from rubriclab.stats.correlation import spearman

@@ -12,17 +12,7 @@ from typing import Any
 import methods_brain
 import pytest
 from commands import Commands
-from method_flows import (
-    LEARNED_FROM,
-    MENDED,
-    METHODS,
-    Run,
-    Turns,
-    every_kind,
-    learning,
-    some_texts,
-    unusable_at_first,
-)
+from method_flows import LEARNED_FROM, MENDED, METHODS, Run, Turns, every_kind, learning, some_texts, unusable_at_first
 from server import RunningServer
 
 FAULTS = ("rate_limit", "empty", "server_error", "off_scale", "timeout", "prose", "cut_body")

@@ -34,14 +34,7 @@ from rubriclab.judges.stack import Ledger
 from rubriclab.ops.versions import RubricDescription
 from rubriclab.store.answers import AnswerTable
 from rubriclab.web.api import VARIABLE, log_access
-from rubriclab.web.api_models import (
-    KINDS,
-    OPEN,
-    PATHS,
-    ScoreResults,
-    description,
-    problem_codes,
-)
+from rubriclab.web.api_models import KINDS, OPEN, PATHS, ScoreResults, description, problem_codes
 
 KEY = "sk-the-operators-own-key-0123456789"
 JSON = {"Content-Type": "application/json"}

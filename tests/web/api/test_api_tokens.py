@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from rubriclab.errors import SettingsError
-from rubriclab.web.api import (
-    ANYBODY,
-    OF_ENVIRONMENT,
-    VARIABLE,
-    Tokens,
-    read_tokens,
-)
+from rubriclab.web.api import ANYBODY, OF_ENVIRONMENT, VARIABLE, Tokens, read_tokens
 
 FIRST, SECOND = "first-token-0123456789", "second/token+0123456789=="
 
