@@ -12,7 +12,7 @@ from commands import Commands
 
 from rubriclab import __version__
 from rubriclab.cli.main import cli, every_command
-from rubriclab.cli.options import SECTIONS
+from rubriclab.cli.options import SECTIONS, SectionOption
 from rubriclab.lab import OPERATIONS
 from rubriclab.methods.catalogue import DEFAULT_METHODS, METHOD_NAMES
 
@@ -76,7 +76,7 @@ def test_every_option_has_an_environment_variable() -> None:
 def test_a_command_takes_every_option_of_its_operation_with_the_values_of_its_type(command: str) -> None:
     name = command.replace("_", " ")
     model = OPERATIONS[command][0]
-    options = {option.name: option for option in EVERY[name].params if isinstance(option, click.Option)}
+    options = {option.name: option for option in EVERY[name].params if isinstance(option, SectionOption)}
     for field, info in model.model_fields.items():
         if (command, field) == ("drift", "anchor"):  # the command takes the file itself
             continue
