@@ -205,12 +205,12 @@ def _asking(allow_calls: bool) -> Iterator[None]:
             yield
         except BudgetReached as error:
             if allow_calls:
-                higher = "rubriclab mcp with a higher `max_cost` or `max_calls`"
+                higher = "rubriclab mcp with a higher --max-cost or --max-calls"
                 raise UserError(error.message, f"The user can start {higher}; answers so far are kept.") from error
             raise UserError(
                 "The store has no answer about a text, and no language model may be asked.",
                 "Of several texts, those with answers are scored in a call without the others. The user can allow "
-                "calls: rubriclab mcp --allow-calls with `max_cost=DOLLARS`.",
+                "calls: rubriclab mcp --allow-calls with --max-cost DOLLARS.",
             ) from error
 
 
