@@ -175,7 +175,7 @@ def test_the_caps_hold_for_all_workers_together_and_the_run_goes_on_after_them(
 
 def test_an_interrupted_run_keeps_the_replies_under_way(asking: Commands, server: RunningServer) -> None:
     write_texts(asking.folder / "texts.jsonl", 200)
-    server.latency = 0.5
+    server.latency = 1.5
     command = ("score", "texts.jsonl", *ASPECT, "-o", "scores.jsonl", *RAY)
     running = start(asking, *command)
     while server.answered.total() < 20 and running.poll() is None:
