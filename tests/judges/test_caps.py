@@ -191,8 +191,6 @@ async def test_no_bill_passes_the_cap_on_cost(billing: BillingServer, script: st
 async def test_no_more_requests_are_billed_than_the_cap_on_calls(billing: BillingServer, concurrency: int) -> None:
     came = await results(billing, "A text. ", concurrency, LocalBudget(max_calls=40), prompts=80)
     assert any(isinstance(one, BudgetReached) for one in came)
-    assert billing.billed <= 40
-    if concurrency == 64:  # on a busy machine, requests time out before they arrive
-        return
-    assert billing.billed > 20
+    # A request may time out before it arrives.
+    assert 30 < billing.billed <= 40
     assert billing.seen.keys() == BILLED.keys() | NOT_BILLED.keys()
