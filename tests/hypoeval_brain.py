@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from rubriclab.models.text import format_score
+
 PROPERTIES = (
     "range of vocabulary",
     "facts per sentence",
@@ -139,10 +141,10 @@ def _hypothesis(trait: str, anchors: list[float], advice: str) -> dict[str, Any]
     return {
         "trait": trait,
         "statement": f"Raters look for {what} {where}; to tell how much of it there is, {advice}.",
-        "levels": [
-            {"score": score, "description": f"{degree} of what is meant by {what}"}
+        "levels": {
+            format_score(score): f"{degree} of what is meant by {what}"
             for score, degree in zip(anchors, degrees, strict=True)
-        ],
+        },
     }
 
 

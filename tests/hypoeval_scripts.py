@@ -14,7 +14,7 @@ from rubriclab.methods.method import Learned, TrainingInput, ignore_progress
 from rubriclab.methods.sources import Finding
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Level
-from rubriclab.models.text import Assignment, Example, Scale, find_aspect, task_words
+from rubriclab.models.text import Assignment, Example, Scale, find_aspect, format_score, task_words
 from rubriclab.prompts.prompt import Prompt
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
@@ -65,7 +65,7 @@ def words(name: str, count: int) -> str:
 
 def hypothesis(name: str, anchors: Sequence[float] = (1, 2, 3, 4, 5)) -> dict[str, Any]:
     """Return a hypothesis as a generator would word it; names decide the wording."""
-    levels = [{"score": anchor, "description": words(f"{name} {anchor}", 6)} for anchor in anchors]
+    levels = {format_score(anchor): words(f"{name} {anchor}", 6) for anchor in anchors}
     return {"trait": name, "statement": words(name, 20), "levels": levels}
 
 
@@ -79,7 +79,7 @@ def criterion(
 ) -> Criterion:
     """Return a criterion with the id and trait `name`."""
     told = hypothesis(name, anchors)
-    levels = tuple(Level(**level) for level in told["levels"])
+    levels = tuple(Level(score=float(score), description=text) for score, text in told["levels"].items())
     evidence = Evidence(origin=origin)
     return Criterion(
         id=name,

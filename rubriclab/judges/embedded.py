@@ -25,7 +25,7 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.judge import Reply, Usage
 from rubriclab.models import text_features
 from rubriclab.models.base import cached_by_size, digest_text
-from rubriclab.models.text import split_sentences, word_set
+from rubriclab.models.text import format_score, split_sentences, word_set
 from rubriclab.models.text_features import CATALOGUE, Features, Text, TextFeature, usual_directions
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import pearson_rows
@@ -227,9 +227,7 @@ def _propose(fields: Fields) -> Answer:
     # Dealt out, the strongest first, so that each hypothesis leads with one of the strongest.
     bundles = [chosen[start::count] for start in range(min(count, len(chosen)))]
     shares = {anchor: (anchor - scale["low"]) / (scale["high"] - scale["low"]) for anchor in scale["anchors"]}
-    levels = [
-        {"score": anchor, "description": f"They are {share:.0%} of the way up."} for anchor, share in shares.items()
-    ]
+    levels = {format_score(anchor): f"They are {share:.0%} of the way up." for anchor, share in shares.items()}
     return {
         "reasoning": f"Compared text features with the labels of {len(fields['observations'])} texts.",
         "hypotheses": [

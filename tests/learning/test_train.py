@@ -338,7 +338,7 @@ def hypotheses() -> Callable[[Prompt[Any]], Any]:
 
 
 def long_hypothesis(name: str) -> dict[str, Any]:
-    levels = [{"score": anchor, "description": words(f"{name} {anchor}", 18)} for anchor in range(1, 6)]
+    levels = {str(anchor): words(f"{name} {anchor}", 18) for anchor in range(1, 6)}
     return {"trait": name, "statement": words(name, 37), "levels": levels}
 
 

@@ -39,6 +39,7 @@ from pydantic import ValidationError
 from scipy.stats import pearsonr
 
 from rubriclab.errors import JudgeError, JudgeUnavailable, SettingsError
+from rubriclab.judges.llm import strict_schema
 from rubriclab.methods.hypoeval import score
 from rubriclab.methods.hypoeval.learn import (
     Arm,
@@ -48,6 +49,7 @@ from rubriclab.methods.hypoeval.learn import (
     final_bank,
     hopeless_columns,
     predictions,
+    proposal_form,
     propose,
     propose_prompt,
     rank_arms,
@@ -61,7 +63,7 @@ from rubriclab.methods.hypoeval.learn import (
 from rubriclab.methods.hypoeval.score import NOT_REQUESTED, PRESETS, HypoEvalSettings, RatingTable, rate
 from rubriclab.methods.method import CriterionRating, choose_settings
 from rubriclab.models.base import digest
-from rubriclab.models.rubric import Part
+from rubriclab.models.rubric import Evidence, Part
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
 from rubriclab.stats.correlation import label_correlations
@@ -216,23 +218,28 @@ SCALES_REPLIES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=T
     "scale", [*SCALES_REPLIES, Scale(low=0.1, high=0.9, whole=False), Scale(low=0, high=100, whole=True)]
 )
 def test_a_hypothesis_has_a_level_for_exactly_the_scale_s_anchors(scale: Scale):
-    context = assignment(scale).fields()
+    form = proposal_form(scale.anchors(), citing=False)
     told = hypothesis("a", scale.anchors())
-    assert Hypothesis.model_validate(told, context=context)
-    for levels in (told["levels"][1:], [*told["levels"], told["levels"][0]], []):
+    schema = strict_schema(form)
+    assert schema is not None
+    assert schema["$defs"]["Hypothesis"]["properties"]["levels"]["required"] == list(told["levels"])
+    (read,) = form.model_validate({"reasoning": "", "hypotheses": [told]}).hypotheses
+    assert tuple(level.score for level in read.criterion(Evidence(origin="labels")).levels) == scale.anchors()
+    first, *others = told["levels"].items()
+    for levels in (dict(others), {**told["levels"], "7.7": "Above."}, {first[0] + "x": first[1], **dict(others)}, {}):
         with pytest.raises(ValidationError, match="levels needed for"):
-            Hypothesis.model_validate({**told, "levels": levels}, context=context)
+            form.model_validate({"reasoning": "", "hypotheses": [{**told, "levels": levels}]})
 
 
 @pytest.mark.parametrize("blank", ["trait", "statement", "level"])
 def test_a_hypothesis_without_words_is_refused(blank: str):
     told = hypothesis("a")
     if blank == "level":
-        told["levels"][2]["description"] = "\n"
+        told["levels"]["3"] = "\n"
     else:
         told[blank] = "  "
     with pytest.raises(ValidationError, match="need words"):
-        Hypothesis.model_validate(told, context=CONTEXT)
+        Hypothesis.model_validate(told)
 
 
 TEXTS_PROPOSE = examples(3)
@@ -280,6 +287,14 @@ async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair()
         (1, True),
         (2, False),
     ]
+
+
+async def test_a_damaged_hypothesis_is_missing_alone_after_a_repair():
+    damaged = {**hypothesis("b"), "levels": {"1": "One level only."}}
+    reply = {"reasoning": "Compared.", "hypotheses": [hypothesis("a"), damaged, hypothesis("c")]}
+    proposed, why = await propose(3, BOTH, assignment(), scripted(propose=lambda _: reply))
+    assert [each.trait for each in proposed] == ["a", "c"]
+    assert why is None
 
 
 async def test_refinement_is_counted_and_its_findings_join_the_evidence():

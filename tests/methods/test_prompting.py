@@ -19,7 +19,7 @@ from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.checkeval.learn import MAX_EXPLAINED, augment, diversify_prompt, explained_texts
 from rubriclab.methods.checkeval.score import CheckEvalSettings, PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
-from rubriclab.methods.hypoeval.learn import HypothesisProposal, ProposalContext, learn, propose, propose_prompt, refine
+from rubriclab.methods.hypoeval.learn import ProposalContext, learn, proposal_form, propose, propose_prompt, refine
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import MAX_REASON_LENGTH, _numbers, numbered_reasons
@@ -219,8 +219,8 @@ async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_jud
 HYPOEVAL, CHECKEVAL = hypoeval_scripts.Scripted(), checkeval_scripts.Scripted()
 
 
-LEVELS = [{"score": 1, "description": "Low."}]
-HYPOTHESIS = {"trait": "t", "statement": "s", "levels": LEVELS}
+HYPOTHESIS = {"trait": "t", "statement": "s", "levels": {"1": "Low."}}
+PROPOSAL = proposal_form((1.0,), citing=False)
 SEEDS = {"name": "n", "definition": "d", "questions": ["Is it?"]}
 SIDE = {"name": "n", "definition": "d", "question": "Is it?"}
 GROUP = {"reason": "r", "relation": "same", "members": ["a", "b"], "best": "a"}
@@ -234,13 +234,9 @@ def listed(name: str, entry: dict[str, Any], field: str, around: Any = lambda wo
 
 # A reply with a place for words, and the most characters that may stand there.
 CASES: list[tuple[type[BaseModel], Any, int]] = [
-    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "trait"), MAX_NAME_LENGTH),
-    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "statement"), MAX_WORDING_LENGTH),
-    (
-        HypothesisProposal,
-        listed("hypotheses", HYPOTHESIS, "levels", lambda words: [{"score": 1, "description": words}]),
-        MAX_WORDING_LENGTH,
-    ),
+    (PROPOSAL, listed("hypotheses", HYPOTHESIS, "trait"), MAX_NAME_LENGTH),
+    (PROPOSAL, listed("hypotheses", HYPOTHESIS, "statement"), MAX_WORDING_LENGTH),
+    (PROPOSAL, listed("hypotheses", HYPOTHESIS, "levels", lambda words: {"1": words}), MAX_WORDING_LENGTH),
     (PlainElaboration, listed("questions", {}, "text"), MAX_WORDING_LENGTH),
     (WrittenSeeds, listed("sub_dimensions", SEEDS, "name"), MAX_NAME_LENGTH),
     (WrittenSeeds, listed("sub_dimensions", SEEDS, "definition"), MAX_WORDING_LENGTH),

@@ -17,6 +17,7 @@ from literature are proposed here; `extend` adds those from texts whose ratings 
 from __future__ import annotations
 
 import asyncio
+import functools
 import math
 import random
 from collections import Counter
@@ -25,7 +26,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ValidationInfo, model_validator
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_model, model_validator
 
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, ask
@@ -34,13 +35,13 @@ from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingI
 from rubriclab.methods.prompting import (
     CitedNumbers,
     NothingToCite,
-    Number,
     NumberedReason,
     at_most,
     by_source,
     cited_reasons,
     fields_of_reasons,
     first_usable,
+    keep_valid,
     numbered_reasons,
     show_once,
 )
@@ -328,7 +329,7 @@ async def propose(
 def propose_prompt(count: int, material: ProposalContext, assignment: Assignment) -> Prompt[Any]:
     """Return the prompt for `count` hypotheses from `material`."""
     fields = {**material.fields(assignment), "count": count}
-    form = CitingProposal if fields["reasons_shown"] else HypothesisProposal
+    form = proposal_form(assignment.scale.anchors(), citing=bool(fields["reasons_shown"]))
     return Prompt("hypoeval/propose", fields, form, max_tokens=TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count)
 
 
@@ -344,11 +345,11 @@ async def refine(
         for hypothesis in hypotheses
     ]
     shown = [{**each, "reasons": own} for each, own in zip(payload, cited, strict=True)]
-    form = CitingProposal if reasons else HypothesisProposal
+    form = proposal_form(assignment.scale.anchors(), citing=bool(reasons))
     longest = TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * len(hypotheses)
     fields = {**material.fields(assignment), "hypotheses": shown}
     prompt: Prompt[Any] = Prompt("hypoeval/refine", fields, form, max_tokens=longest)
-    answer = await ask(generator, prompt, salvage=prompt.reply)
+    answer = await ask(generator, prompt)
     before = hypotheses[0].evidence
     if answer.value is None or [_payload(each.criterion(before)) for each in answer.value.hypotheses] == payload:
         return hypotheses
@@ -373,15 +374,11 @@ async def refine(
 
 
 def _payload(criterion: Criterion) -> dict[str, Any]:
-    levels = [{"score": level.score, "description": level.description} for level in criterion.levels]
+    levels = {format_score(level.score): level.description for level in criterion.levels}
     return {"trait": criterion.trait, "statement": criterion.statement, "levels": levels}
 
 
-class LevelText(BaseModel):
-    """One level of a proposed hypothesis."""
-
-    score: Number
-    description: Annotated[str, at_most(MAX_WORDING_LENGTH)]
+LevelWordings = dict[str, Annotated[str, at_most(MAX_WORDING_LENGTH)]]
 
 
 class Hypothesis(BaseModel):
@@ -389,36 +386,25 @@ class Hypothesis(BaseModel):
 
     trait: Annotated[str, at_most(MAX_NAME_LENGTH)]
     statement: Annotated[str, at_most(MAX_WORDING_LENGTH)]
-    levels: list[LevelText]
+    levels: LevelWordings
     needs_source: bool = True
-    reasons: NothingToCite = []
+    reasons: list[int] = []
 
     @model_validator(mode="after")
-    def _worded(self) -> Self:
-        texts = [self.trait, self.statement, *(level.description for level in self.levels)]
-        if any(map(is_blank, texts)):
+    def _check_wording(self) -> Self:
+        if any(map(is_blank, (self.trait, self.statement, *self.levels.values()))):
             raise ValueError("trait, statement and every level need words")
-        return self
-
-    @model_validator(mode="after")
-    def _every_level(self, info: ValidationInfo) -> Self:
-        if info.context:
-            expected = list(info.context["scale"]["anchors"])
-            got = sorted(level.score for level in self.levels)
-            if got != expected:
-                named, given = (", ".join(map(format_score, scores)) or "none" for scores in (expected, got))
-                raise ValueError(f"levels needed for {named}, got {given}")
         return self
 
     def criterion(self, evidence: Evidence, reasons: tuple[CitedReason, ...] = ()) -> Criterion:
         """Return the criterion without an id, its levels lowest first, with `evidence` that cites `reasons`."""
-        levels = sorted(self.levels, key=lambda level: level.score)
+        levels = (Level(score=float(score), description=text.strip()) for score, text in self.levels.items())
         return Criterion(
             id="",
             kind="hypothesis",
             trait=self.trait.strip(),
             statement=self.statement.strip(),
-            levels=tuple(Level(score=level.score, description=level.description.strip()) for level in levels),
+            levels=tuple(sorted(levels, key=lambda level: level.score)),
             needs_source=self.needs_source,
             evidence=evidence.model_copy(update={"reasons": reasons}),
         )
@@ -430,23 +416,34 @@ class HypothesisProposal(BaseModel):
     reasoning: str
     hypotheses: Sequence[Hypothesis]
 
-    @model_validator(mode="after")
-    def _some(self) -> Self:
-        if not self.hypotheses:
-            raise ValueError("at least one hypothesis is needed")
-        return self
 
+@functools.lru_cache(maxsize=64)
+def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
+    """Return the reply model of hypotheses that describe these scores.
 
-class CitingHypothesis(Hypothesis):
-    """A proposed hypothesis, with the numbers of the raters' reasons that it came from."""
+    The levels are an object keyed by the scores, which a schema can require: lists of small models end after one level.
 
-    reasons: CitedNumbers = []
+    Args:
+        citing: whether hypotheses name the numbers of the raters' reasons that they came from.
+    """
+    names = list(map(format_score, scores))
 
+    def check(levels: dict[str, str]) -> dict[str, str]:
+        if levels.keys() != set(names):
+            raise ValueError(f"levels needed for {', '.join(names)}, got {', '.join(levels) or 'none'}")
+        return levels
 
-class CitingProposal(HypothesisProposal):
-    """Hypotheses that cite raters' reasons, each self-contained, after the reasoning that led to them."""
-
-    hypotheses: Sequence[CitingHypothesis]
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+    levels: Any = Annotated[LevelWordings, AfterValidator(check), WithJsonSchema(schema)]
+    reasons = CitedNumbers if citing else NothingToCite
+    one: Any = create_model("Hypothesis", __base__=Hypothesis, levels=(levels, ...), reasons=(reasons, []))
+    several: Any = Annotated[list[one], Field(min_length=1), keep_valid(())]
+    return create_model("HypothesisProposal", __base__=HypothesisProposal, hypotheses=(several, ...))
 
 
 # Share of the best hypotheses that must miss a text's label for it to count as wrong.
