@@ -231,8 +231,8 @@ def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
         case "integer" | "number":
             ends = [schema[name] for name in ("minimum", "maximum") if name in schema]
             return f"<{' to '.join(f'{end:g}' for end in ends)}>" if len(ends) > 1 else "<number>"
-        case _:
-            return '"..."'
+        case other:
+            return "<true or false>" if other == "boolean" else '"..."'
 
 
 @dataclass(frozen=True, slots=True)

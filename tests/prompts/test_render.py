@@ -13,7 +13,7 @@ import pytest
 from holistic_scripts import OVERALL, learn as learn_overall, overall, part, whole
 from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, scripted, training_input
 from jinja2 import UndefinedError, meta
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, create_model
 from single_call_scripts import PARTS
 
 from rubriclab.judges.embedded import EmbeddedJudge
@@ -30,7 +30,7 @@ from rubriclab.ops.improve import improve_stream
 from rubriclab.ops.literature import Paper, PaperPage, findings_prompts
 from rubriclab.ops.options import LiteratureAddOptions
 from rubriclab.prompts import render
-from rubriclab.prompts.prompt import KeyedReply, Prompt, Repair
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, Repair, keyed_reply, shown_form
 from rubriclab.prompts.render import prompts_digest, render_turns
 
 # The package's function `render` hides the module of the same name.
@@ -377,6 +377,13 @@ def test_no_prompt_takes_the_scale_to_be_1_to_5(scale):
 
 
 # Repairs
+
+
+def test_the_form_of_a_reply_says_what_belongs_in_each_place():
+    entry = create_model("Entry", reason=(str, ...), score=(float, Field(ge=1, le=5)), applies=(bool, ...))
+    assert shown_form(keyed_reply((ExpectedEntry("h1", entry),))) == (
+        '{"h1": {"reason": "...", "score": <1 to 5>, "applies": <true or false>}}'
+    )
 
 
 def test_a_repair_shows_the_reply_and_the_complaint_after_the_question():
