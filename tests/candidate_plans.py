@@ -1,4 +1,4 @@
-"""What the tests of candidates share: a judge that answers the prompts of several methods, and plans in little."""
+"""What the tests of candidates share: plans in little."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from checkeval_scripts import Scripted as Questions, checklist
-from holistic_scripts import Overall, graded
-from hypoeval_scripts import ASPECT, SMALL, Scripted as Hypotheses, assignment, findings
-from seal_scripts import Scripted as Units
-from single_call_scripts import sound
+from scripted_judge import ASPECT, SMALL, assignment, checklist, findings, graded, scripted
 
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.candidates import Candidates, Plan, find_candidates
@@ -18,7 +14,6 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, ignore_progress
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.text import Example
-from rubriclab.prompts.prompt import Prompt
 
 TEXTS = tuple(
     replace(text, source=f"Source {text.group}.", output=f"{text.output} {'And more. ' * (place % 5)}".strip())
@@ -30,18 +25,6 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "seeval": {"explanations": 2},
     "seal": {"proposed": 2},
 }
-
-
-class Everything:
-    """The usual answers to the prompts of all methods but DCR."""
-
-    def __init__(self) -> None:
-        self._of = {"hypoeval": Hypotheses(), "checkeval": Questions(), "seal": Units(), "single_call": sound}
-        self._of["deduplication"] = self._of["checkeval"]
-        self._rest = Overall()
-
-    def __call__(self, prompt: Prompt[Any]) -> Any:
-        return self._of.get(prompt.name.split("/")[0], self._rest)(prompt)  # type: ignore[operator]
 
 
 def plan(name: str, texts: Sequence[Example] = TEXTS, questions: Checklist | None = None, **chosen: Any) -> Plan:
@@ -61,7 +44,7 @@ async def found_by(
     *given: Plan, judge: FakeJudge | None = None, seed: int = 1, on_progress: Any = ignore_progress
 ) -> Candidates:
     """Return what plans find with a judge that also generates."""
-    judge = judge or FakeJudge(Everything())
+    judge = judge or scripted()
     return await find_candidates(given, judge=judge, generator=judge, seed=seed, on_progress=on_progress)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
-from hypoeval_scripts import criterion
+from scripted_judge import criterion
 
 from rubriclab.learning.paired_scores import Comparison, DriftLimits, PairedScore, RubricPair, pair_rubrics
 from rubriclab.learning.scoring import CriterionScore, Score

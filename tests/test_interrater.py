@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from checkeval_scripts import question
-from hypoeval_scripts import criterion
 from scipy.stats import spearmanr
+from scripted_judge import criterion, question
 
 from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.rubric import Criterion, Part, Rubric

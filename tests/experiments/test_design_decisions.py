@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from holistic_scripts import Overall, by_lot
 from one_case import RAW, bench_of, outcome_of, study
+from scripted_judge import drawn_score, scripted
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from experiments.runner.designs.decisions import _f1_gap, auroc
 from experiments.runner.figures import human_scores
-from rubriclab.judges.judge import FakeJudge
 from rubriclab.ops.evaluate import Evaluator
 
 DIRECT = RAW["arms"][0]
@@ -24,8 +23,8 @@ def decisions(*arms, **fields):
 @pytest.mark.parametrize("border", [0.5, 1.0])
 async def test_precision_recall_and_f1_are_those_of_scikit_learn(sets, border: float) -> None:
     some = decisions(options={"good_from": border})
-    outcome, texts = await outcome_of(some, sets, judge := FakeJudge(Overall()))
-    given = {prompt.fields["output"]: by_lot(prompt) for prompt in judge.prompts}
+    outcome, texts = await outcome_of(some, sets, judge := scripted())
+    given = {prompt.fields["output"]: drawn_score(prompt) for prompt in judge.prompts}
     through = np.array([given[text.output] for text in texts.test]) >= border
     good = human_scores(texts) >= border
     precision, recall, f1, _ = precision_recall_fscore_support(good, through, average="binary")
@@ -55,7 +54,7 @@ def test_a_difference_in_f1_is_taken_on_the_texts_that_both_scored(sets) -> None
 async def test_texts_without_a_score_are_left_out_and_counted(sets) -> None:
     _, _, texts = bench_of(some := decisions(), sets)
     silent = texts.test[0].output
-    judge = FakeJudge(Overall(lambda prompt: None if prompt.fields["output"] == silent else 1.0))
+    judge = scripted(score=lambda prompt: None if prompt.fields["output"] == silent else 1.0)
     row = (await outcome_of(some, sets, judge))[0].rows[0]
     assert row.counts["unscored"] == 1
     assert row.counts["let_through"] == len(texts.test) - 1
@@ -63,8 +62,8 @@ async def test_texts_without_a_score_are_left_out_and_counted(sets) -> None:
 
 async def test_discrimination_is_the_area_of_high_human_scores_against_low_ones(sets) -> None:
     some = decisions(design="discrimination", sets={"qqp": ["equivalence"]}, options={})
-    outcome, texts = await outcome_of(some, sets, judge := FakeJudge(Overall()))
-    given = {prompt.fields["output"]: by_lot(prompt) for prompt in judge.prompts}
+    outcome, texts = await outcome_of(some, sets, judge := scripted())
+    given = {prompt.fields["output"]: drawn_score(prompt) for prompt in judge.prompts}
     scores = [given[text.output] for text in texts.test]
     high = human_scores(texts) >= 0.5
     assert outcome.rows[0].figures["auroc"].value == pytest.approx(roc_auc_score(high, scores), abs=1e-6)

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from holistic_scripts import Overall, by_lot
-from hypoeval_scripts import criterion
 from one_case import NEEDS_LABELS, RAW, outcome_of, study
 from scipy.stats import spearmanr
+from scripted_judge import criterion, drawn_score, scripted
 
 from experiments.runner.arms import course, learn, score
 from experiments.runner.designs.spread import STRIDE, Altered, Wording, _deviation_of_runs
@@ -20,7 +19,7 @@ from experiments.runner.run import schedule
 from experiments.runner.study import BASELINES, load_study
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import FakeJudge, Reply
+from rubriclab.judges.judge import Reply
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.models.text import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.prompts import render
@@ -49,11 +48,11 @@ def rephrased(**fields):
 
 
 async def test_figures_are_means_over_independent_runs_with_their_standard_deviation(sets) -> None:
-    judge = FakeJudge(Overall())
+    judge = scripted()
     outcome, texts = await outcome_of(repeats(), sets, judge)
     scored = []
     for run in range(3):
-        given_ = {p.fields["output"]: by_lot(p) for p in judge.prompts if p.sample // STRIDE == run}
+        given_ = {p.fields["output"]: drawn_score(p) for p in judge.prompts if p.sample // STRIDE == run}
         scored.append([given_[text.output] for text in texts.test])
     single = [spearmanr(scores, human_scores(texts))[0] for scores in scored]
     row = outcome.rows[0]
@@ -65,7 +64,7 @@ async def test_figures_are_means_over_independent_runs_with_their_standard_devia
 
 
 async def test_a_judge_of_one_answer_and_the_baselines_have_no_spread(sets) -> None:
-    judge = FakeJudge(Overall(lambda prompt: 1 + len(prompt.fields["output"]) % 5))
+    judge = scripted(score=lambda prompt: 1 + len(prompt.fields["output"]) % 5)
     outcome, _ = await outcome_of(repeats(NEEDS_LABELS, DIRECT, sets={"summeval": ["coherence"]}), sets, judge)
     rows = {row.arm: row for row in outcome.rows}
     assert "labelled texts" in rows.pop("needs labels").missing
@@ -80,7 +79,7 @@ async def test_a_temperature_is_raised_and_never_lowered(sets) -> None:
     arms = (DIRECT, {"name": "geval", "method": "geval", "labels": False, "settings": {"geval": weighted}})
     some = repeats(*arms, options={"temperatures": [0.5, 1.5], "runs": 2}, test_texts=5)
     for place, expected in enumerate((0.5, 1.5)):
-        judge = FakeJudge(Overall())
+        judge = scripted()
         outcome, _ = await outcome_of(some, sets, judge, place=place)
         assert outcome.case.variant == f"temperature {expected:g}"
         asked = {(prompt.name, prompt.temperature) for prompt in judge.prompts}

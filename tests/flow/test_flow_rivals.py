@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from commands import HELDOUT, Commands
+from scripted_judge import DIRECT, HYPOTHESES, combined, scored
 from server import RunningServer
-from single_call_scripts import DIRECT, HYPOTHESES, combined, rating
 
 from rubriclab.models.version import Effort, Provenance
 from rubriclab.store.store import open_store
@@ -38,9 +38,9 @@ def reply(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
     question = messages[1]["content"]
     texts = re.findall(r"<<<text (\d+) (\w+)>>>\n(.*?)\n<<<end of text \1 \2>>>", question, re.DOTALL)
     if not texts:
-        return json.dumps(dict.fromkeys(("h1", "h2", "direct"), rating(3)))
+        return json.dumps(dict.fromkeys(("h1", "h2", "direct"), scored(3)))
     entries = {
-        f"text {number}": dict.fromkeys(("h1", "h2", "direct"), rating(score_of(text)))
+        f"text {number}": dict.fromkeys(("h1", "h2", "direct"), scored(score_of(text)))
         for number, _, text in texts
         if text != LOST
     }

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dcr_scripts import part as dcr_part
-from holistic_scripts import OVERALL, learn, part, whole
-from hypoeval_scripts import ASPECT
+from scripted_judge import ASPECT, OVERALL, dcr_part, learn, part_of, whole
 
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import (
@@ -144,7 +142,7 @@ async def test_any_text_and_any_aspect_get_a_score(name: str) -> None:
         value, _ = await METHODS[name].score(replace(TEXTS[0], output=output), learned.part, assignment(), JUDGE)
         assert assignment().scale.contains(value), output
     strange = Assignment(task_words("letters"), Aspect(name="zorp", definition="How zorp it is."), SCALES[0])
-    value, _ = await METHODS[name].score(TEXTS[0], part(name, whole("How zorp it is.")), strange, JUDGE)
+    value, _ = await METHODS[name].score(TEXTS[0], part_of(name, whole("How zorp it is.")), strange, JUDGE)
     assert strange.scale.contains(value)
 
 

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from candidate_plans import TEXTS, Everything, found_by, labels, plan, plans
-from checkeval_scripts import question
-from holistic_scripts import whole
-from hypoeval_scripts import assignment, criterion
+from candidate_plans import TEXTS, found_by, labels, plan, plans
 from hypothesis import given, strategies as st
+from scripted_judge import Scripted, assignment, criterion, question, scripted, whole
 
 from rubriclab.errors import DataError, JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges.judge import FakeJudge
@@ -33,7 +31,7 @@ def everything_found() -> Candidates:
 
 
 async def alone(name: Any, **chosen: Any) -> Learned:
-    given, judge = plan(name, **chosen), FakeJudge(Everything())
+    given, judge = plan(name, **chosen), scripted()
     return await given.method.learn(
         given.training_input, given.settings, judge=judge, generator=judge, seed=1, on_progress=_nobody
     )
@@ -62,7 +60,7 @@ async def test_everything_that_a_method_had_rated_is_a_candidate_with_its_scores
 
 
 async def test_nothing_is_asked_twice():
-    judge = FakeJudge(Everything())
+    judge = scripted()
     await found_by(*plans(*EVERY), judge=judge)
     asked = Counter(digest([p.name, p.fields, p.sample, p.temperature]) for p in judge.prompts if p.repair is None)
     assert set(asked.values()) == {1}
@@ -80,7 +78,7 @@ async def test_the_order_of_the_texts_does_not_matter(everything_found):
 
 
 async def test_a_failed_rating_is_missing_with_its_reason():
-    def script(prompt, usual=Everything()):  # noqa: B008
+    def script(prompt, usual=Scripted()):  # noqa: B008
         if prompt.name == "direct/rate" and prompt.fields["output"] == TEXTS[2].output:
             raise JudgeUnavailable("too busy")
         return usual(prompt)
@@ -103,20 +101,14 @@ async def test_texts_shown_beside_others_have_no_score_and_count_as_seen():
 
 
 async def test_notes_say_which_method_they_are_of():
-    def script(prompt, usual=Everything()):  # noqa: B008
-        return "nothing of use" if prompt.name == "checkeval/diversify" else usual(prompt)
-
-    found = await found_by(*plans("checkeval", "direct"), judge=FakeJudge(script))
+    judge = scripted(diversify=lambda _: "nothing of use")
+    found = await found_by(*plans("checkeval", "direct"), judge=judge)
     assert found.notes
     assert all(note.startswith("checkeval: ") for note in found.notes)
 
 
-def without_explanation(prompt: Any) -> Any:
-    return "nothing of use" if prompt.name == "seeval/explain" else Everything()(prompt)
-
-
 async def test_an_explanation_that_never_comes_is_left_out_with_the_reason():
-    found = await found_by(*plans("hypoeval", "seeval", "direct"), judge=FakeJudge(without_explanation))
+    found = await found_by(*plans("hypoeval", "seeval", "direct"), judge=scripted(explain=lambda _: "nothing of use"))
     assert {each.method for each in found.candidates} == {"hypoeval", "direct"}
     (note,) = (note for note in found.notes if "seeval" in note)
     assert note.startswith("seeval is left out: No explanation could be obtained: ")
@@ -124,13 +116,13 @@ async def test_an_explanation_that_never_comes_is_left_out_with_the_reason():
 
 async def test_an_explanation_that_never_comes_ends_learning_by_it_alone():
     with pytest.raises(JudgeError, match="No explanation could be obtained"):
-        await found_by(*plans("seeval"), judge=FakeJudge(without_explanation))
+        await found_by(*plans("seeval"), judge=scripted(explain=lambda _: "nothing of use"))
 
 
 # The texts that candidates were made from
 
 
-class Watched(Everything):
+class Watched(Scripted):
     """Remembers for every wording which texts had been shown with their scores to whoever worded it."""
 
     def __init__(self) -> None:

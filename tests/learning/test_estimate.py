@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from checkeval_scripts import answers as answers_to, question
-from holistic_scripts import part as overall_part, whole
-from hypoeval_scripts import assignment, example
-from single_call_scripts import HYPOTHESES, PARTS, combined, part_of, sound
+from scripted_judge import HYPOTHESES, PARTS, assignment, combined, example, part_of, question, scripted, whole
 
 from rubriclab.data.rows import RowError
-from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.estimate import SAMPLE, dry_run, estimate_learning, estimate_prompts, estimate_scoring
 from rubriclab.learning.scoring import score_text
@@ -19,7 +15,7 @@ from rubriclab.models.rubric import Part
 from rubriclab.models.text import Example
 
 BARE = part_of("checkeval", *(question(f"p{n}") for n in range(3)), answers="yes or no")
-WEIGHTED = overall_part("direct", whole(id="weighted"), scoring="weighted", samples=3)
+WEIGHTED = part_of("direct", whole(id="weighted"), scoring="weighted", samples=3)
 
 
 @pytest.mark.parametrize(
@@ -34,12 +30,7 @@ WEIGHTED = overall_part("direct", whole(id="weighted"), scoring="weighted", samp
 async def test_scoring_a_few_texts_takes_the_calls_and_tokens_of_the_estimate(
     ask: Ask, parts: tuple[Part, ...]
 ) -> None:
-    def script(prompt):
-        if prompt.name == "single_call/judge":
-            return sound(prompt)
-        return answers_to(prompt) if prompt.name == "checkeval/answer" else {"score": 3}
-
-    judge, rubric = FakeJudge(script), combined(ask, parts)
+    judge, rubric = scripted(), combined(ask, parts)
     texts = [example(number, 3, context="many words " * 40 * number) for number in (1, 2)]
     for text in texts:
         await score_text(rubric, text, judge, "r@1")

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from drift_samples import HUNDRED, Values, compared, paired, scored, texts, version
-from hypoeval_scripts import example, rating, scripted
 from hypothesis import given, settings, strategies as st
+from scripted_judge import example, rating, scripted
 
 from rubriclab.errors import BudgetReached
 from rubriclab.judges.judge import Judge, Reply

@@ -8,15 +8,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from checkeval_scripts import question
-from holistic_scripts import whole
-from hypoeval_scripts import assignment, criterion
 from hypothesis import given, strategies as st
-from revision_scripts import TEXT, fault, scripted, sentence_rubric
+from scripted_judge import DRAFT, assignment, criterion, question, scripted, sentence_rubric, whole
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Reply, read
 from rubriclab.learning.rewriting import (
+    TextFault,
     replace_sentences,
     require_reasons,
     rewrite,
@@ -50,12 +48,17 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(ma
 MARKED = re.compile("\ue000(\\d+)\ue001")
 
 
+def fault(*sentences):
+    """Return a fault of these sentences; of the whole text, if there are none."""
+    return TextFault("order", "Does it follow?", "yes", sentences, "It does not follow.")
+
+
 def given_back(*entries):
     """Return a reply that changes sentences to texts."""
     return {"sentences": [{"sentence": number, "reasoning": "Mended.", "text": text} for number, text in entries]}
 
 
-def prompt(*faults, example=TEXT, any_sentence=False):
+def prompt(*faults, example=DRAFT, any_sentence=False):
     return rewrite_prompt(sentence_rubric(), example, faults or [fault(2)], any_sentence=any_sentence)
 
 
@@ -65,7 +68,7 @@ def complaint(reply, asked=None):
     return None if value else told
 
 
-async def draft(*replies, asked=None, output=TEXT.output):
+async def draft(*replies, asked=None, output=DRAFT.output):
     """Return what a writer's replies to one prompt come to, and what it was asked."""
     left = list(replies)
     writer = scripted(rewrite=lambda _: left.pop(0))
@@ -171,12 +174,12 @@ async def test_two_texts_for_one_sentence_are_none():
 @pytest.mark.parametrize("entries", [[], [(2, "Second one.")], [(2, " Second\n one. ")]])
 async def test_a_sentence_that_reads_as_before_is_no_change(entries):
     found, _ = await draft(given_back(*entries))
-    assert (found.output, found.unusable) == (TEXT.output, "the rewriting changes no sentence")
+    assert (found.output, found.unusable) == (DRAFT.output, "the rewriting changes no sentence")
 
 
 @pytest.mark.parametrize("text", ["", " \n", "...", "—"])
 async def test_a_rewriting_that_leaves_no_sentence_cannot_be_used(text):
-    only = replace(TEXT, output="Only one.")
+    only = replace(DRAFT, output="Only one.")
     found, _ = await draft(given_back((1, text)), asked=prompt(fault(1), example=only), output="Only one.")
     assert found.unusable == "the rewriting removes the whole text"
     assert found.changes[0].before == "Only one."
@@ -184,14 +187,17 @@ async def test_a_rewriting_that_leaves_no_sentence_cannot_be_used(text):
 
 async def test_a_new_wording_may_not_swallow_the_sentence_after_it():
     found, _ = await draft(given_back((2, "no end")))
-    assert (found.output, found.unusable) == (TEXT.output, "the rewriting merges with a sentence that had to be kept")
+    assert (found.output, found.unusable) == (
+        DRAFT.output,
+        "the rewriting merges with a sentence that had to be kept",
+    )
     found, _ = await draft(given_back((3, "no end")), asked=prompt(fault(3)))
     assert found.output == "First one. Second one. no end"
 
 
 async def test_a_sentence_swallowed_in_one_place_cannot_be_made_up_for_in_another():
     text = "Ann is WRONG. It rained. Bo came. It was WRONG. They left."
-    asked = prompt(fault(1), fault(4), example=replace(TEXT, output=text))
+    asked = prompt(fault(1), fault(4), example=replace(DRAFT, output=text))
     found, _ = await draft(given_back((1, "a new wording and"), (4, "It rained. Bo came.")), asked=asked, output=text)
     assert (found.output, found.unusable) == (text, "the rewriting merges with a sentence that had to be kept")
 
@@ -216,11 +222,11 @@ async def test_white_space_in_a_new_sentence_becomes_single_spaces_and_one_may_b
 
 
 def test_the_writer_sees_what_the_judge_saw_and_no_more():
-    example = replace(TEXT, context="A talk.", reference="The answer.")
+    example = replace(DRAFT, context="A talk.", reference="The answer.")
     assert prompt(example=example).fields["reference"] is None
     beside = rewrite_prompt(sentence_rubric("reference"), example, [fault(1)], any_sentence=False)
     assert {name: beside.fields[name] for name in ("source", "context", "reference")} == {
-        "source": TEXT.source,
+        "source": DRAFT.source,
         "context": "A talk.",
         "reference": "The answer.",
     }

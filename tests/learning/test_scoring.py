@@ -12,9 +12,26 @@ from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED
-from hypoeval_scripts import assignment, criterion, example, rating, scripted
-from rival_scripts import about_each, judging, number_in, one_to_five, rivals, shown
-from single_call_scripts import CHECKLIST, DIRECT, HYPOTHESES, combined, jointly, part_of, sound
+from scripted_judge import (
+    CHECKLIST,
+    DIRECT,
+    HYPOTHESES,
+    about_each,
+    assignment,
+    combined,
+    criterion,
+    example,
+    jointly,
+    judging,
+    number_in,
+    one_to_five,
+    part_of,
+    rating,
+    rivals,
+    scripted,
+    shown,
+    sound,
+)
 
 from rubriclab import read
 from rubriclab.data.rows import RowError

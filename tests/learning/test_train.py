@@ -15,25 +15,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from candidate_plans import TEXTS as PLANNED, Everything, plans
-from checkeval_scripts import Scripted as CheckEvalScript, checklist, stated
+from candidate_plans import TEXTS as PLANNED, plans
 from commands import LABELLED
-from holistic_scripts import Overall
-from hypoeval_scripts import (
+from scipy.stats import kendalltau, pearsonr, spearmanr
+from scripted_judge import (
     ASPECT,
     Scripted,
-    Scripted as HypoEvalScript,
+    about_each,
     assignment,
+    checklist,
     drawn_rating,
     examples,
     findings,
     of_kind,
     scripted,
+    stated,
     words,
 )
-from rival_scripts import about_each
-from scipy.stats import kendalltau, pearsonr, spearmanr
-from single_call_scripts import sound
 
 import rubriclab
 from rubriclab import Lab
@@ -202,7 +200,7 @@ SEED = 42
 
 
 def learned(names: Sequence[str], examples: Sequence[Example] = PLANNED, **settings: Any) -> Trained:
-    judge = FakeJudge(Everything())
+    judge = scripted()
     chosen = plans(*names, texts=examples)
     return asyncio.run(train_joint(chosen, JointSettings(**settings), judge=judge, generator=judge, seed=SEED))
 
@@ -219,7 +217,7 @@ def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
     aggregation = found.rubric.aggregation
     assert aggregation is not None
     for row, text in enumerate(PLANNED):
-        score = asyncio.run(score_text(found.rubric, text, FakeJudge(Everything()), "x@1"))
+        score = asyncio.run(score_text(found.rubric, text, scripted(), "x@1"))
         place = next(i for i, each in enumerate(record.texts) if each.id == text.id)
         names = [candidate.criterion.id for candidate in record.candidates]
         z = {term.criterion: term for term in aggregation.terms}
@@ -258,14 +256,9 @@ def _rivals() -> tuple[Example, ...]:
     return tuple(replace(text, source=f"Source {text.group}.") for text in PLANNED)
 
 
-def _about_rivals(prompt: Any) -> Any:
-    if prompt.name != "single_call/judge_rivals":
-        return Everything()(prompt)
-    return about_each(prompt)
-
-
 def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_validation_did() -> None:
-    judge = FakeJudge(_about_rivals)
+    # Each proposal has the same hypotheses, so that one round of ratings is all.
+    judge = FakeJudge(lambda prompt: Scripted()(prompt))
     chosen = plans("hypoeval", *CHEAP, texts=_rivals())
     settings = JointSettings(ask="with rivals")
     found = asyncio.run(train_joint(chosen, settings, judge=judge, generator=judge, seed=SEED))
@@ -310,20 +303,10 @@ MOST_CALLS, MOST_TOKENS = 120, 300_000
 CHARACTERS_PER_TOKEN = 0.75 * 7
 
 
-def answer() -> Any:
-    """Return a script for all methods: hypotheses are all new, ratings miss the labels by lot, nothing repeats."""
-    scripts = {
-        "hypoeval": HypoEvalScript(propose=hypotheses()),
-        "checkeval": CheckEvalScript(elaborate=finer),
-        "deduplication": CheckEvalScript(),
-        "single_call": sound,
-    }
-    overall = Overall(seeval__explain=lambda _: {"explanation": words("explanation", 340)})
-
-    def script(prompt: Prompt[Any]) -> Any:
-        return scripts.get(prompt.name.split("/")[0], overall)(prompt)  # type: ignore[operator]
-
-    return script
+def answer() -> FakeJudge:
+    """Return a judge whose criteria are of usual length."""
+    explanation = {"explanation": words("explanation", 340)}
+    return scripted(hypoeval__propose=hypotheses(), elaborate=finer, explain=lambda _: explanation)
 
 
 def hypotheses() -> Callable[[Prompt[Any]], Any]:
@@ -353,7 +336,7 @@ def usual_plans() -> list[Plan]:
 
 
 def asked(settings: JointSettings) -> list[Prompt[Any]]:
-    judge, generator = FakeJudge(answer()), FakeJudge(answer())
+    judge, generator = answer(), answer()
     asyncio.run(train_joint(usual_plans(), settings, judge=judge, generator=generator, seed=1))
     return [*judge.prompts, *generator.prompts]
 

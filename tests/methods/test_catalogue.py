@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypoeval_scripts import examples, training_input
 from pydantic import BaseModel
+from scripted_judge import examples, training_input
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PlugInError, RubriclabError
 from rubriclab.judges.judge import FakeJudge

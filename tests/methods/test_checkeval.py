@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkeval_scripts import (
+from hypothesis import assume, given, strategies as st
+from pydantic import ValidationError
+from scripted_judge import (
     ASPECT,
     Scripted,
     answers,
     assignment,
-    by_lot,
     checklist,
+    drawn_answer,
+    examples,
     of_kind,
     question,
     scripted,
@@ -26,9 +29,6 @@ from checkeval_scripts import (
     verdicts,
     wording,
 )
-from hypoeval_scripts import examples
-from hypothesis import assume, given, strategies as st
-from pydantic import ValidationError
 
 from rubriclab.errors import ChecklistError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge
@@ -348,7 +348,7 @@ async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how:
     found = await run_answer(judge, ask=how)
     assert [asked_answer(prompt) for prompt in judge.prompts] == groups
     assert {name: said.answer for name, said in found.items()} == {
-        each.id: by_lot(each.id, "", "Some words.") for each in QUESTIONS
+        each.id: drawn_answer(each.id, "", "Some words.") for each in QUESTIONS
     }
 
 
@@ -575,7 +575,7 @@ def tracking(share: float = 1.0) -> FakeJudge:
 
     def of(name: str, words: str, output: str) -> str:
         follows = random.Random(digest([name, output])).random() < share
-        return ("yes" if LABELS[output] >= 3 else "no") if follows else by_lot(name, words, output)
+        return ("yes" if LABELS[output] >= 3 else "no") if follows else drawn_answer(name, words, output)
 
     return scripted(answer=lambda prompt: answers(prompt, of))
 
@@ -602,7 +602,7 @@ async def test_answers_that_fail_or_do_not_apply_are_counted_as_such():
             if name == "a1" and number < 3
             else "n/a"
             if name == "a1" and number < 8
-            else by_lot(name, words, output)
+            else drawn_answer(name, words, output)
         )
 
     learned, _, _ = await run_learn(judge=scripted(answer=lambda p: answers(p, of)), filter="model")
@@ -616,7 +616,7 @@ async def test_what_the_labels_speak_against_leaves_with_its_evidence():
     def of(name: str, words: str, output: str) -> str:
         high = LABELS[output] >= 3
         told = {"a1": True, "b1": not high, "b2": high, "a1-e1": high}
-        return "yes" if told.get(name, by_lot(name, words, output) == "yes") else "no"
+        return "yes" if told.get(name, drawn_answer(name, words, output) == "yes") else "no"
 
     learned, _, _ = await run_learn(judge=scripted(answer=lambda p: answers(p, of)))
     left = reasons_learn(learned)

@@ -6,15 +6,34 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from dcr_scripts import CHECKS, CONVERTED, checklist, of_kind, part, repairs, scripted, sentences, split_as, text
-from hypoeval_scripts import ASPECT, assignment
 from hypothesis import given, settings as tries, strategies as st
+from scripted_judge import ASPECT, assignment, compared, comparisons, dcr_part, learn, of_kind, scripted, wording
 
 from rubriclab.errors import ChecklistError, DataError
-from rubriclab.methods.dcr import DCR, DCRSettings, learn
-from rubriclab.methods.method import TrainingInput, choose_settings
-from rubriclab.models.text import Scale, Units, split_sentences
+from rubriclab.methods.dcr import DCR, DCRSettings
+from rubriclab.methods.method import choose_settings
+from rubriclab.models.text import Example, Scale, Units, split_sentences
 from rubriclab.prompts import render
+
+SOURCE = "Ann met Bo in Ulm. They spoke of rain."
+
+
+def text(output, source=SOURCE, **fields):
+    return Example(**{"id": "t", "group": "g", "output": output, "source": source, **fields})
+
+
+def claims(count, bad=()):
+    """Return so many sentences; those numbered in `bad`, from 1, are false."""
+    return " ".join(f"Claim {n} is {'false' if n in bad else 'true'}." for n in range(1, count + 1))
+
+
+def split_as(*sentences):
+    """Return the reply of a judge that splits the text into `sentences`."""
+    return lambda prompt: {"sentences": [{"sentence": each, **compared(prompt, each)} for each in sentences]}
+
+
+def repairs(judge):
+    return [prompt.repair.complaint for prompt in judge.prompts if prompt.repair]
 
 
 def test_the_paper_s_preset_has_a_second_call_that_converts_all_reasons_at_once():
@@ -25,13 +44,13 @@ def test_the_paper_s_preset_has_a_second_call_that_converts_all_reasons_at_once(
 async def rate(example, judge=None, scale=None, **chosen):
     """Return the rating of one text, checked to be its score."""
     given_ = assignment(scale) if scale else assignment()
-    value, (rated,) = await DCR.score(example, part(**chosen), given_, judge or scripted())
+    value, (rated,) = await DCR.score(example, dcr_part(**chosen), given_, judge or scripted())
     assert value == rated.score
     return rated
 
 
 async def test_each_sentence_has_its_mark_and_its_reason():
-    output = sentences(4, bad=[2])
+    output = claims(4, bad=[2])
     rated = await rate(text(output))
     assert rated.score == 4
     assert [unit.unit for unit in rated.units] == list(split_sentences(output))
@@ -50,7 +69,7 @@ async def test_each_sentence_has_its_mark_and_its_reason():
     width=st.integers(1, 9),
 )
 def test_the_score_is_the_share_of_consistent_sentences_on_the_scale(good, portion, low, width):
-    output = sentences(len(good), bad=[n for n, is_good in enumerate(good, 1) if not is_good])
+    output = claims(len(good), bad=[n for n, is_good in enumerate(good, 1) if not is_good])
     scale = Scale(low=low, high=low + width, whole=True)
     rated = asyncio.run(rate(text(output), scale=scale, most_per_call=portion))
     assert rated.score == pytest.approx(low + width * sum(good) / len(good), abs=1e-5)
@@ -80,7 +99,7 @@ async def test_the_paper_s_judge_splits_the_text_in_the_call_that_compares_it(ve
 async def test_a_split_that_is_not_the_text_leaves_the_text_unscored(parts: list[str]):
     judge = scripted(evaluate=split_as(*parts))
     rated = await rate(text(SPLIT), judge, sentences="judge")
-    assert len(repairs(judge, "evaluate")) == 1
+    assert len(repairs(judge)) == 1
     assert rated.score is None
     assert [(unit.unit, unit.sentences) for unit in rated.units] == [(SPLIT, ())]
 
@@ -90,14 +109,14 @@ async def test_a_split_that_is_not_the_text_leaves_the_text_unscored(parts: list
 
 @pytest.mark.parametrize("verdict", ["converted", "with the reason"])
 async def test_at_the_level_of_paragraphs_one_mark_is_all(verdict):
-    output, judge = sentences(3, bad=[2]), scripted()
+    output, judge = claims(3, bad=[2]), scripted()
     rated = await rate(text(output), judge, level="paragraph", verdict=verdict)
     (unit,) = rated.units
     assert (rated.score, unit.unit, unit.sentences, unit.value) == (1, output, (), 0)
     assert rated.reason == f"The summary is not consistent with the source text. {unit.reason}"
     assert of_kind(judge, "evaluate")[0].fields["sentences"] == [{"id": 1, "text": output}]
     assert of_kind(judge, "evaluate")[0].fields["paragraph"] is True
-    assert (await rate(text(sentences(3)), level="paragraph")).score == 5
+    assert (await rate(text(claims(3)), level="paragraph")).score == 5
 
 
 # What has no score
@@ -123,14 +142,14 @@ async def test_what_cannot_be_compared_is_unscored_and_nothing_is_asked(example,
     assert (rated.units, judge.prompts) == ((), [])
 
 
-FOUR = sentences(4, bad=[2])
+FOUR = claims(4, bad=[2])
 SOUND = "+-++"
 CODES = {1.0: "+", 0.0: "-", None: "?"}
 
 
 async def read(judge, **chosen):
     """Return the marks of four sentences as signs, `?` where missing, and the rating."""
-    _, (rated,) = await DCR.score(text(FOUR), part(**chosen), assignment(), judge)
+    _, (rated,) = await DCR.score(text(FOUR), dcr_part(**chosen), assignment(), judge)
     return "".join(CODES[unit.value] for unit in rated.units), rated
 
 
@@ -215,7 +234,7 @@ async def test_marks_are_read_rightly_or_missing(given, code):
     judge = scripted(convert=lambda _: given)
     found, rated = await read(judge)
     assert found == code
-    assert len(repairs(judge, "convert")) <= 1
+    assert len(repairs(judge)) <= 1
     counts(code, rated)
 
 
@@ -224,7 +243,7 @@ async def test_reasons_are_read_rightly_or_missing(given, code):
     judge = scripted(evaluate=lambda _: given)
     found, rated = await read(judge)
     assert found == code
-    assert len(repairs(judge, "evaluate")) <= 1
+    assert len(repairs(judge)) <= 1
     counts(code, rated)
 
 
@@ -232,19 +251,19 @@ async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing(
     judge = scripted(convert=lambda _: marked(1, "minus", 1, 1))
     _, rated = await read(judge)
     told = "1 or -1 was expected; got 'minus'"
-    assert told in repairs(judge, "convert")[0].repair.complaint
+    assert told in repairs(judge)[0]
     assert told in rated.units[1].reason
     assert rated.units[1].reason.startswith("It says: Claim 2 is false.")
     judge = scripted(convert=lambda _: marked(1, -1, 1, ids=(1, 2, 7)))
     await read(judge)
-    assert repairs(judge, "convert")[0].repair.complaint == "report 3: missing; report 4: missing."
+    assert repairs(judge)[0] == "report 3: missing; report 4: missing."
 
 
 def labelled(bad=(0, 1, 2, 3), **fields):
     """Return texts of four sentences, of which so many are false, with labels that fall as these rise."""
     return tuple(
         replace(
-            text(sentences(4, bad=range(1, wrong + 1)), **fields),
+            text(claims(4, bad=range(1, wrong + 1)), **fields),
             id=f"t{at}",
             group=f"g{at % 2}",
             scores={ASPECT: 5.0 - wrong},
@@ -253,11 +272,9 @@ def labelled(bad=(0, 1, 2, 3), **fields):
     )
 
 
-async def run(texts=(), given=None, judge=None, on_progress=None, **chosen):
-    training_input = TrainingInput(tuple(texts), assignment(), checklist=given or checklist())
-    judge = judge or scripted()
-    told = {"on_progress": on_progress} if on_progress else {}
-    return await learn(training_input, DCRSettings(**CONVERTED | chosen), judge=judge, generator=judge, seed=1, **told)
+async def run(texts=(), given=None, judge=None, **chosen):
+    chosen = {"verdict": "converted", **chosen}
+    return await learn("dcr", texts, judge=judge, given={"checklist": given or comparisons()}, **chosen)
 
 
 async def test_the_criterion_lists_the_checks_and_which_answer_is_good():
@@ -267,10 +284,9 @@ async def test_the_criterion_lists_the_checks_and_which_answer_is_good():
     assert criterion.trait == ASPECT
     assert criterion.statement == (
         "Each sentence of the summary is held against the source text by these checks:\n"
-        f"- {CHECKS[0]}\n- {CHECKS[1]} (No is the good answer.)"
+        f"- {wording('a1')}\n- {wording('a2')} (No is the good answer.)"
     )
     assert learned.part.units == Units(kind="sentence", beside=("source",))
-    assert learned.part.settings == DCRSettings(**CONVERTED).model_dump(mode="json")
 
 
 async def test_labelled_texts_are_evidence_and_decide_nothing():
@@ -289,7 +305,7 @@ async def test_labelled_texts_are_evidence_and_decide_nothing():
 
 @pytest.mark.parametrize("material", ["source", "context", "reference"])
 async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(material):
-    judge, beside = scripted(), checklist({"kind": "sentence", "beside": [material]})
+    judge, beside = scripted(), comparisons(beside=[material])
     bare = [replace(each, source=None) for each in labelled()]
     with pytest.raises(DataError, match=f"None of the 4 labelled texts can be held against its .*field '{material}'"):
         await run(bare, beside, judge)
@@ -314,7 +330,7 @@ async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(mate
     ids=str,
 )
 async def test_a_checklist_for_something_else_is_refused_with_what_was_expected(units, came):
-    given = checklist().model_copy(update={"units": Units.model_validate(units) if units else None})
+    given = comparisons().model_copy(update={"units": Units.model_validate(units) if units else None})
     with pytest.raises(ChecklistError, match=came) as raised:
         await run(labelled(), given)
     assert '"units": {"kind": "sentence", "beside": ["source"]}' in raised.value.hint

@@ -8,22 +8,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from holistic_scripts import (
-    BASELINES,
-    WITHOUT_LABELS,
+from hypothesis import given, settings, strategies as st
+from scripted_judge import (
+    ASPECT,
+    OVERALL,
+    assignment,
+    example,
     graded,
-    labels_of,
     learn,
-    of_template,
-    overall,
-    part,
-    ratings_asked,
-    said,
+    of_kind,
+    part_of,
+    scripted,
     weighing,
     whole,
 )
-from hypoeval_scripts import ASPECT, assignment, example
-from hypothesis import given, settings, strategies as st
 
 from rubriclab.errors import DataError, JudgeError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge
@@ -46,6 +44,7 @@ from rubriclab.methods.method import CriterionRating, Learned, TrainingInput
 from rubriclab.models.rubric import Evidence
 from rubriclab.models.text import Scale
 from rubriclab.models.text_features import CATALOGUE, Features
+from rubriclab.prompts import render
 
 TEXT = example(1, 3, source="A source.")
 FORM = ScoreFormat("direct/rate", lambda _: {})
@@ -64,6 +63,13 @@ SCALES = [
 async def scored(judge, chosen=ONCE, *, form=FORM, scale=None) -> CriterionRating:
     given_ = assignment(scale) if scale else assignment()
     return await holistic_rating(TEXT, whole(), given_, judge, form=form, settings=chosen)
+
+
+WITHOUT_LABELS = [name for name in OVERALL if name != "few_shot"]
+
+
+def ratings_asked(judge):
+    return of_kind(judge, "rate")
 
 
 def in_turn(*replies):
@@ -181,7 +187,7 @@ def test_evidence_tells_how_the_scores_track_the_labels():
 
 
 TEXTS = graded(12)
-LABEL = labels_of(TEXTS)
+LABEL = {text.output: text.scores[ASPECT] for text in TEXTS}
 
 
 # Every baseline
@@ -189,7 +195,7 @@ LABEL = labels_of(TEXTS)
 
 @pytest.mark.parametrize("name", WITHOUT_LABELS)
 async def test_it_can_be_learned_without_a_labelled_text(name):
-    judge = overall()
+    judge = scripted()
     learned = await learn(name, (), judge=judge)
     assert ratings_asked(judge) == []
     assert learned.examples == ()
@@ -201,7 +207,7 @@ async def test_it_can_be_learned_without_a_labelled_text(name):
 
 
 async def test_few_shot_cannot():
-    judge, method = overall(), METHODS["few_shot"]
+    judge, method = scripted(), METHODS["few_shot"]
     with pytest.raises(DataError, match="few_shot learns from labelled texts, and there are none"):
         await train_method(
             method, TrainingInput((), assignment()), method.settings(), judge=judge, generator=judge, seed=1
@@ -209,11 +215,11 @@ async def test_few_shot_cannot():
     assert judge.prompts == []
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", OVERALL[1:])
 async def test_a_text_without_a_reply_is_missing_and_no_number(name):
     gone = {TEXTS[5].output, TEXTS[6].output}
     learned = await learn(
-        name, TEXTS, judge=overall(lambda p: None if p.fields["output"] in gone else LABEL[p.fields["output"]])
+        name, TEXTS, judge=scripted(score=lambda p: None if p.fields["output"] in gone else LABEL[p.fields["output"]])
     )
     missing = [ident for ident, score in zip(learned.examples, learned.scores, strict=True) if np.isnan(score)]
     assert missing == [ident for ident in ("t05", "t06") if ident in learned.examples]
@@ -225,11 +231,11 @@ SCORE = METHODS["analyze_rate"].score
 
 async def test_the_analysis_is_asked_for_before_the_score_and_is_the_reason():
     judge = FakeJudge(lambda _: {"analysis": "It begins well and ends badly.", "score": 2})
-    value, (found,) = await SCORE(TEXT, part("analyze_rate"), assignment(), judge)
+    value, (found,) = await SCORE(TEXT, part_of("analyze_rate"), assignment(), judge)
     (prompt,) = judge.prompts
     assert (value, found.reason) == (2, "It begins well and ends badly.")
     assert list(prompt.reply.model_fields) == ["analysis", "score"]
-    told = said(prompt)
+    told = render(prompt)[-1]["content"]
     assert told.index("`analysis`") < told.index("`score`")
 
 
@@ -263,14 +269,14 @@ def test_demonstrations_are_different_texts_lowest_first_and_never_more_than_ask
 def test_the_labels_shown_are_spread_over_those_given(scores, count):
     texts = [example(i, score, f"g{i}") for i, score in enumerate(scores)]
     shown = chosen(texts, count)
-    # One from each part of the labels, in order of rank, as far as single texts allow.
+    # One from each part_of of the labels, in order of rank, as far as single texts allow.
     ranks = [sorted(scores).index(each.score) / len(scores) for each in shown]
     places = [(place + 0.5) / min(count, len(scores)) for place in range(len(shown))]
     assert np.abs(np.array(ranks) - places).max() <= max(1.0 / len(shown), 2.0 / len(scores))
 
 
 async def test_what_is_shown_is_never_scored():
-    judge = overall()
+    judge = scripted()
     learned = await learn("few_shot", TEXTS_SHOT, judge=judge, k=5)
     (criterion,) = learned.part.criteria
     shown = {each.example for each in criterion.demonstrations}
@@ -289,8 +295,8 @@ TEXT_GEVAL = example(1, 3)
 
 
 async def test_the_steps_are_written_once_by_the_generator_and_numbered():
-    judge = overall(lambda _: 3)
-    generator = overall(geval__steps=lambda _: {"steps": [" Read it.\n", "Compare.", "Settle."]})
+    judge = scripted(score=lambda _: 3)
+    generator = scripted(geval__steps=lambda _: {"steps": [" Read it.\n", "Compare.", "Settle."]})
     learned = await learn("geval", TEXTS_GEVAL, judge=judge, generator=generator, samples=2)
     (prompt,) = generator.prompts
     assert (prompt.name, prompt.temperature) == ("geval/steps", 0)
@@ -302,20 +308,20 @@ async def test_the_steps_are_written_once_by_the_generator_and_numbered():
 
 async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_probabilities():
     assert GEvalSettings().scoring == "weighted"
-    sampled = overall(lambda prompt: 1 + prompt.sample // 10 % 4)
-    assert (await METHODS["geval"].score(TEXT_GEVAL, part("geval"), assignment(), sampled))[0] == 2.5
+    sampled = scripted(score=lambda prompt: 1 + prompt.sample // 10 % 4)
+    assert (await METHODS["geval"].score(TEXT_GEVAL, part_of("geval"), assignment(), sampled))[0] == 2.5
     sure = FakeJudge(lambda _: weighing({4: 0.75, 5: 0.25}))
-    assert (await METHODS["geval"].score(TEXT_GEVAL, part("geval"), assignment(), sure))[0] == pytest.approx(4.25)
+    assert (await METHODS["geval"].score(TEXT_GEVAL, part_of("geval"), assignment(), sure))[0] == pytest.approx(4.25)
     assert (len(sampled.prompts), len(sure.prompts)) == (20, 1)
 
 
 @pytest.mark.parametrize("steps", [[], [""], ["Read.", "  "], "Read."], ids=str)
 async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(steps):
-    generator = overall(geval__steps=lambda _: {"steps": steps})
-    judge = overall()
+    generator = scripted(geval__steps=lambda _: {"steps": steps})
+    judge = scripted()
     with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another `generator`"):
         await learn("geval", TEXTS_GEVAL, judge=judge, generator=generator)
-    assert len(of_template(generator, "geval/steps")) == 2
+    assert len(generator.prompts) == 2
     assert judge.prompts == []
 
 
@@ -355,9 +361,9 @@ async def test_every_measure_that_is_defined_and_varies_becomes_a_criterion_and_
 
 
 async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():
-    part = (await learned()).part
+    learned_part = (await learned()).part
     bare = replace(TEXTS_FEATURES[0], source=None)
-    _, ratings = await TEXT_FEATURES.score(bare, part, assignment(), nobody())
+    _, ratings = await TEXT_FEATURES.score(bare, learned_part, assignment(), nobody())
     rated = next(each for each in ratings if each.criterion == "words_from_source")
     assert (rated.score, rated.applies) == (None, False)
     assert rated.reason == "Cannot be measured: it needs a source, and there is none."
@@ -365,7 +371,9 @@ async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():
 
 
 async def test_a_measure_that_is_not_known_is_an_error_that_names_it():
-    part = (await learned()).part
-    strange = part.model_copy(update={"criteria": (part.criteria[0].model_copy(update={"id": "sparkle"}),)})
+    learned_part = (await learned()).part
+    strange = learned_part.model_copy(
+        update={"criteria": (learned_part.criteria[0].model_copy(update={"id": "sparkle"}),)}
+    )
     with pytest.raises(DataError, match="does not have: 'sparkle'"):
         await TEXT_FEATURES.score(TEXTS_FEATURES[0], strange, assignment(), nobody())

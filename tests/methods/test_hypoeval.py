@@ -10,33 +10,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypoeval_scripts import (
-    ASPECT,
-    SMALL,
-    TEXTS,
-    Scripted,
-    assignment,
-    criterion,
-    drawn_rating,
-    everybody,
-    example,
-    examples,
-    findings,
-    hypothesis,
-    label_of,
-    of_kind,
-    order_of,
-    proposal,
-    questions,
-    rating,
-    run,
-    scripted,
-    seen_texts,
-)
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 from scipy.stats import pearsonr
+from scripted_judge import (
+    ASPECT,
+    SMALL,
+    Scripted,
+    assignment,
+    criterion,
+    drawn_rating,
+    example,
+    examples,
+    findings,
+    hypothesis,
+    learn,
+    of_kind,
+    proposal,
+    rating,
+    scripted,
+)
 
 from rubriclab.errors import JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges.llm import strict_schema
@@ -67,6 +61,39 @@ from rubriclab.models.rubric import Evidence, Part
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
 from rubriclab.stats.correlation import label_correlations
+
+TEXTS = examples(14)
+
+
+async def run(texts=TEXTS, *, judge=None, generator=None, found=None, **chosen):
+    """Learn with small settings, except for those chosen, and return the result with the two judges."""
+    judge, generator = judge or scripted(), generator or scripted()
+    given_ = {"findings": findings() if found is None else found}
+    learned = await learn("hypoeval", texts, judge=judge, generator=generator, given=given_, **{**SMALL, **chosen})
+    return learned, judge, generator
+
+
+def label_of(prompt) -> float:
+    return next(text.scores[ASPECT] for text in TEXTS if text.output == prompt.fields["output"])
+
+
+def everybody(learned):
+    return [*learned.part.criteria, *(dropped.criterion for dropped in learned.part.dropped)]
+
+
+def questions(judge) -> Counter:
+    """Count how often each rating was asked for."""
+    rated = [*of_kind(judge, "hypoeval/rate"), *of_kind(judge, "hypoeval/rate_together")]
+    return Counter((c["statement"], p.fields["output"]) for p in rated for c in p.fields["criteria"])
+
+
+def seen_texts(prompt) -> list[str]:
+    return [item["output"] for item in prompt.fields["observations"]]
+
+
+def order_of(learned):
+    by_id = {text.id: text for text in TEXTS}
+    return [by_id[name] for name in learned.examples]
 
 
 def test_the_numbers_are_the_paper_s_by_default_too():

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypoeval_scripts import ASPECT, assignment, examples, findings
 from hypothesis import given, settings as tries, strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from scripted_judge import ASPECT, assignment, examples, findings
 
 from rubriclab.errors import JudgeError
 from rubriclab.judges.embedded import EmbeddedJudge

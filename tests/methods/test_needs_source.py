@@ -7,9 +7,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from checkeval_scripts import checklist, question, scripted as checkeval_scripted, stated, verdicts
-from hypoeval_scripts import assignment, criterion, example, hypothesis, scripted as hypoeval_scripted
-from single_call_scripts import DIRECT, part_of
+from scripted_judge import (
+    DIRECT,
+    assignment,
+    checklist,
+    criterion,
+    example,
+    hypothesis,
+    part_of,
+    question,
+    scripted,
+    stated,
+    verdicts,
+)
 
 from rubriclab.methods.checkeval.learn import augment, filter_questions
 from rubriclab.methods.checkeval.score import CheckEvalScoringSettings, CheckEvalSettings, answer_prompts
@@ -78,7 +88,7 @@ async def test_a_proposed_hypothesis_needs_the_source_unless_the_reply_says_othe
     said: dict[str, bool], needs: bool
 ) -> None:
     reply = {"reasoning": "", "hypotheses": [{**hypothesis("a"), **said}]}
-    generator = hypoeval_scripted(propose=lambda _: reply)
+    generator = scripted(propose=lambda _: reply)
     (proposed,), _ = await propose(1, ProposalContext(), assignment(), generator)
     assert proposed.needs_source == said.get("needs_source", True)
     assert "`needs_source`" in render(generator.prompts[0])[-1]["content"]
@@ -97,7 +107,7 @@ async def proposed_questions(needs: bool, **chosen: Any) -> dict[str, bool]:
         return {name: {**found, "needs_source": needs} for name, found in verdicts(prompt).items()}
 
     given, settings = checklist((1,)), CheckEvalSettings(diversified=1, elaborated_most=1, **chosen)
-    generator = checkeval_scripted(diversify=new, elaborate=new, filter=verdict)
+    generator = scripted(diversify=new, elaborate=new, filter=verdict)
     pool, failures = await augment(given, assignment(), generator, settings)
     assert not failures
     kept = (await filter_questions(pool, given, assignment(), generator, settings)).kept

@@ -7,12 +7,9 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import checkeval_scripts
-import hypoeval_scripts
 import pytest
-from checkeval_scripts import checklist
-from hypoeval_scripts import ASPECT, assignment, examples, findings, proposal, scripted
 from pydantic import BaseModel
+from scripted_judge import ASPECT, Scripted, assignment, checklist, examples, findings, of_kind, proposal, scripted
 
 from rubriclab.judges.judge import Reply, read
 from rubriclab.learning.scoring import ratings_of
@@ -165,18 +162,18 @@ async def test_a_refinement_replaces_the_cited_reasons_that_it_was_shown_and_kee
 
 async def test_a_diversified_question_names_its_reasons_and_an_elaborated_one_has_seen_none() -> None:
     def cited(prompt: Prompt[Any]) -> Any:
-        reply: Any = checkeval_scripts.Scripted()(prompt)
+        reply: Any = Scripted()(prompt)
         reply["questions"][0]["reasons"] = [1]
         return reply
 
-    generator = checkeval_scripts.scripted(diversify=cited)
+    generator = scripted(diversify=cited)
     pool, _ = await augment(checklist((1,)), assignment(), generator, CheckEvalSettings(diversified=2), GIVEN)
     evidence = {question.id: question.evidence for question in pool}
     assert evidence["side-1-d1"].reasons == (CitedReason(example="t00", rater="anna"),)
     assert evidence["side-1-d1"].examples == evidence["side-1-d2"].examples == ("t00", "t01", "t02")
     assert evidence["a1"] == Evidence(origin="written by hand")
     assert evidence["a1-e1"] == Evidence(origin="seed questions")
-    assert not any("Reason 1" in everything(each) for each in checkeval_scripts.of_kind(generator, "elaborate"))
+    assert not any("Reason 1" in everything(each) for each in of_kind(generator, "elaborate"))
 
 
 # Blindness
@@ -214,9 +211,6 @@ async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_jud
     await ratings_of(texts[0], (learned.part,), "by method", assignment(), judge)
     assert judge.prompts
     assert not any(reasons_in(prompt) for prompt in judge.prompts)
-
-
-HYPOEVAL, CHECKEVAL = hypoeval_scripts.Scripted(), checkeval_scripts.Scripted()
 
 
 HYPOTHESIS = {"trait": "t", "statement": "s", "levels": {"1": "Low."}}

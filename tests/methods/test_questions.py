@@ -9,11 +9,10 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from checkeval_scripts import assignment, question
-from hypoeval_scripts import criterion
 from hypothesis import given, settings as trying, strategies as st
 from planted import Bank, banks, replies
 from scipy.stats import pearsonr
+from scripted_judge import assignment, criterion, question
 
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import FakeJudge

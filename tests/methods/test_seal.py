@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypoeval_scripts import examples
-from seal_scripts import (
+from scripted_judge import (
     ASPECT,
     Says,
     Scripted,
-    always,
     assignment,
-    by_lot,
-    exam,
+    checklist,
+    drawn_verdict,
+    examples,
     of_kind,
-    pack,
-    pairs_asked,
-    part as part_of,
+    part_of,
     scripted,
     sentences,
     text,
@@ -33,7 +31,7 @@ from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.method import Learned, TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.prompting import SAMPLES
 from rubriclab.methods.seal import SEAL
-from rubriclab.methods.seal.learn import learn, propose, texts_to_show
+from rubriclab.methods.seal.learn import learn, pack_questions, propose, texts_to_show
 from rubriclab.methods.seal.score import (
     PRESETS,
     REASONS_REPEATED,
@@ -43,6 +41,7 @@ from rubriclab.methods.seal.score import (
     SealSettings,
     TextVerdicts,
     Unit,
+    VerificationPlan,
     decompose,
     extract_facts,
     judge_text,
@@ -51,9 +50,38 @@ from rubriclab.methods.seal.score import (
 )
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import digest
+from rubriclab.models.rubric import Part
 from rubriclab.models.text import Scale, split_sentences
 from rubriclab.prompts import render
 from rubriclab.stats.intervals import DIGITS
+
+
+def pack(kind: str = "sentence", sizes: Sequence[int] = (1, 2), **fields: Any) -> Checklist:
+    """Return a pack; `beside` and `weights` go to its units, and `support` maps ids of questions to materials."""
+    beside = ("source", "reference") if kind == "triple" else fields.pop("beside", ())
+    units = {"kind": kind, "beside": beside, "weights": fields.pop("weights", "equal")}
+    changes = {name: {"support": material} for name, material in fields.pop("support", {}).items()}
+    return checklist(sizes, units=units, changes=changes)
+
+
+def exam(given: Checklist = pack(), **settings: Any) -> VerificationPlan:  # noqa: B008
+    """Return what is asked of every text by a pack."""
+    questions, dimensions = pack_questions(given)
+    assert given.units
+    return VerificationPlan(questions, dimensions, given.units, assignment(), SealSettings(**settings))
+
+
+def pack_part(given: Checklist, **settings: Any) -> Part:
+    """Return a pack as the part of a rubric."""
+    asked = exam(given, **settings)
+    part = part_of("seal", *asked.questions, dimensions=dict(asked.dimensions), **settings)
+    return part.model_copy(update={"units": asked.units})
+
+
+def pairs_asked(judge: FakeJudge) -> list[tuple[str, str]]:
+    """Return every pair of unit and question that the judge was asked about, in order."""
+    prompts = [prompt for prompt in judge.prompts if prompt.repair is None and "units" in prompt.fields]
+    return [(unit["id"], asked["id"]) for p in prompts for unit in p.fields["units"] for asked in p.fields["questions"]]
 
 
 def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():
@@ -251,7 +279,7 @@ async def test_every_question_is_put_to_every_unit(kind: str, asked: list[str]):
 async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
     kind: str, chosen: Any, count: int, template: str
 ):
-    given, judge = pack(kind, sizes=(2,)), scripted(always, per_sentence=1)
+    given, judge = pack(kind, sizes=(2,)), scripted(says=lambda *_: True, per_sentence=1)
     found = await judge_text(text(count), exam(given, **chosen), judge)
     whole = count == 2 or "decompose" in chosen
     assert set(templates(judge)) - {"facts"} == {template}
@@ -407,7 +435,7 @@ WEIGHED = pack("response", sizes=(3,), weights="judge")
 
 async def weighed(weights: Any, **settings: Any) -> tuple[Any, ...]:
     """Return the score with these weights in the reply, of answers yes, no, no, and the ratings."""
-    judge = scripted(lambda question, *_: question == "a1")
+    judge = scripted(says=lambda question, *_: question == "a1")
 
     def script(prompt):
         said = judge._script(prompt)
@@ -591,7 +619,7 @@ PACK_LEARN = pack()
 
 async def run(
     texts: Any = TEXTS_LEARN,
-    says: Says = by_lot,
+    says: Says = drawn_verdict,
     *,
     given: Checklist | None = PACK_LEARN,
     judge: FakeJudge | None = None,
@@ -600,7 +628,7 @@ async def run(
     **chosen: Any,
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with two proposals, unless chosen otherwise, and return the result with the two judges."""
-    judge, generator = judge or scripted(says), generator or scripted()
+    judge, generator = judge or scripted(says=says), generator or scripted()
     training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
     settings = SealSettings(**{"proposed": 2, **chosen})
     return (
@@ -610,7 +638,7 @@ async def run(
     )
 
 
-def tracking(*names: str, by: Says = by_lot) -> Says:
+def tracking(*names: str, by: Says = drawn_verdict) -> Says:
     """Return answers that follow the label for the questions named, by unit, and are given by lot for the others."""
 
     def says(question: str, unit: str, output: str) -> bool:
@@ -635,7 +663,7 @@ def misleading(question: str, unit: str, output: str) -> bool:
     """Answer a1 with the labels, b1 against them, b2 always alike, p1 with them, and p2 by lot."""
     high = LABELS[output] >= 3
     told = {"a1": high, "b1": not high, "b2": True, "p1": LABELS[output] >= 4}
-    return told.get(question, by_lot(question, unit, output, seed=4))
+    return told.get(question, drawn_verdict(question, unit, output, seed=4))
 
 
 async def test_what_the_labels_speak_against_leaves_and_proposals_stay_only_where_they_track_them():
@@ -672,7 +700,7 @@ async def test_with_the_filter_off_or_without_labels_all_stay():
     ids=str,
 )
 async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
-    judge = scripted(tracking("a1", "p1"), weights={"a1": 2, "p1": 0.5})
+    judge = scripted(says=tracking("a1", "p1"), weights={"a1": 2, "p1": 0.5})
     learned, _, _ = await run(judge=judge, **chosen)
     by_id = {text.id: text for text in TEXTS_LEARN}
     for at, name in enumerate(learned.examples):
@@ -718,9 +746,9 @@ BARE = [
 @pytest.mark.parametrize(("asked", "template", "more"), BARE)
 async def test_no_reason_is_asked_for_and_the_score_is_that_of_verdicts_with_reasons(asked, template: str, more: dict):
     example, judge = text(4, source="A source. It says so."), scripted()
-    value, ratings = await SEAL.score(example, part_of(asked, **paper(**more)), assignment(), judge)
+    value, ratings = await SEAL.score(example, pack_part(asked, **paper(**more)), assignment(), judge)
     explained, _ = await SEAL.score(
-        example, part_of(asked, **paper(answers="with reasons", **more)), assignment(), scripted()
+        example, pack_part(asked, **paper(answers="with reasons", **more)), assignment(), scripted()
     )
     assert value == explained is not None
     prompts = of_kind(judge, template)
@@ -741,7 +769,7 @@ SPLIT = "One. Two here! Three, at last. And four"
 async def test_the_judge_splits_the_text_in_a_call_of_its_own():
     parts = ["One. Two here!", "Three,  at last.", "And four"]
     judge = scripted(split=lambda _: {"sentences": parts})
-    given = part_of(pack("sentence", sizes=(1,)), **paper())
+    given = pack_part(pack("sentence", sizes=(1,)), **paper())
     _, (rating,) = await SEAL.score(text(SPLIT), given, assignment(), judge)
     assert len(of_kind(judge, "split")) == 1
     assert [unit.unit for unit in rating.units] == ["One. Two here!", "Three, at last.", "And four"]
@@ -754,7 +782,7 @@ async def test_the_judge_splits_the_text_in_a_call_of_its_own():
 )
 async def test_a_split_that_is_not_the_text_is_no_split(parts: list[str]):
     judge = scripted(split=lambda _: {"sentences": parts})
-    given = part_of(pack("sentence", sizes=(1,)), **paper())
+    given = pack_part(pack("sentence", sizes=(1,)), **paper())
     value, (rating,) = await SEAL.score(text(SPLIT), given, assignment(), judge)
     assert value is None
     assert "did not split" in rating.units[0].reason

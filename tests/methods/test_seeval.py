@@ -9,9 +9,8 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from holistic_scripts import by_lot, graded, labels_of, learn, of_template, overall, ratings_asked, said, whole
-from hypoeval_scripts import ASPECT, assignment, example
 from hypothesis import given, settings, strategies as st
+from scripted_judge import ASPECT, assignment, drawn_score, example, graded, learn, of_kind, scripted, whole
 
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.holistic import holistic_prompt
@@ -36,9 +35,9 @@ MISTAKES = [Mistake(TEXT, 2, 4.25), Mistake(example(2, 2 / 3), 2 / 3, 3)]
 
 
 async def test_a_rewriting_is_asked_for_once_at_temperature_0():
-    generator = overall()
+    generator = scripted()
     rewritten = await refine("Mine.", MISTAKES, assignment(), generator)
-    (prompt,) = of_template(generator, "seeval/refine")
+    (prompt,) = of_kind(generator, "seeval/refine")
     assert rewritten == (f"Rewritten from: {TEXT.output} {MISTAKES[1].example.output}", ())
     assert (prompt.temperature, prompt.sample) == (0, 0)
 
@@ -87,7 +86,7 @@ def test_an_explanation_is_told_again_word_for_word_and_changes_no_other_turn(ex
 
 
 TEXTS = graded(20, groups=10)
-LABEL = labels_of(TEXTS)
+LABEL = {text.output: text.scores[ASPECT] for text in TEXTS}
 GROUP = {text.output: text.group for text in TEXTS}
 FIRST = "Explanation number 0."
 LEARNING = import_module("rubriclab.methods.seeval")
@@ -105,7 +104,7 @@ def judge(before=wrong, after=lambda label: label, **answers):
         rule = after if prompt.fields["explanation"].startswith("Rewritten") else before
         return rule(LABEL[prompt.fields["output"]])
 
-    return overall(score, **answers)
+    return scripted(score=score, **answers)
 
 
 def by_explanation(**rules):
@@ -113,9 +112,9 @@ def by_explanation(**rules):
 
     def score(prompt):
         name = "e" + prompt.fields["explanation"].removeprefix("Explanation number ").rstrip(".")
-        return rules[name](LABEL[prompt.fields["output"]]) if name in rules else by_lot(prompt)
+        return rules[name](LABEL[prompt.fields["output"]]) if name in rules else drawn_score(prompt)
 
-    return overall(score)
+    return scripted(score=score)
 
 
 def seen(prompt) -> list[str]:
@@ -146,7 +145,7 @@ async def test_only_the_best_of_a_trial_on_whole_groups_scores_the_other_texts()
     fake = by_explanation(e0=wrong, e10=lambda label: label, e20=lambda label: 6 - label)
     learned = await learn("seeval", TEXTS, judge=fake, refine=False)
     assert learned.part.criteria[0].id == "e2"
-    asked = ratings_asked(fake)
+    asked = of_kind(fake, "rate")
     assert len(asked) == 3 * 10 + 10
     tried = {text.output for text, row in zip(TEXTS, learned.matrix, strict=True) if not np.isnan(row).any()}
     assert len(tried) == 10
@@ -165,7 +164,7 @@ async def test_each_group_is_predicted_by_the_explanation_that_the_other_groups_
         right = half[output] == (prompt.fields["explanation"] == FIRST)
         return LABEL[output] if right else wrong(LABEL[output])
 
-    learned = await learn("seeval", texts, judge=overall(score), explanations=2, refine=False)
+    learned = await learn("seeval", texts, judge=scripted(score=score), explanations=2, refine=False)
     # The first is right about group a and would be chosen by it; group b is then predicted by it, wrongly.
     assert learned.reselected.tolist() == [wrong(LABEL[text.output]) for text in texts]
 
@@ -208,16 +207,16 @@ async def test_rewriting_that_gains_nothing_is_dropped_with_the_reason(after):
     learned = await learn("seeval", TEXTS, judge=fake, explanations=1)
     assert learned.part.criteria[0].statement == FIRST
     assert set(reasons(learned)) == {"r1", "r2"}
-    assert len(of_template(fake, "seeval/refine")) == 2
+    assert len(of_kind(fake, "seeval/refine")) == 2
     assert learned.optimistic
 
 
 async def test_trial_rewritings_are_made_from_one_half_and_scored_on_the_other():
     fake = judge()
     await learn("seeval", TEXTS, judge=fake, explanations=1)
-    first, second, final = of_template(fake, "seeval/refine")
+    first, second, final = of_kind(fake, "seeval/refine")
     scored = {}
-    for prompt in ratings_asked(fake):
+    for prompt in of_kind(fake, "rate"):
         scored.setdefault(prompt.fields["explanation"], set()).add(prompt.fields["output"])
     halves = [scored[f"Rewritten from: {' '.join(seen(prompt))}"] for prompt in (first, second)]
     assert set(seen(first)) <= halves[1]
@@ -234,13 +233,13 @@ async def test_trial_rewritings_are_made_from_one_half_and_scored_on_the_other()
 def test_a_rewriting_never_sees_the_other_half_s_labels_or_texts(seed, data):
     def refining(texts, rules):
         # Scores that hang on the text alone: the labels reach a prompt by the mistakes shown, or not at all.
-        fake = overall(lambda prompt: rules[prompt.fields["output"]])
+        fake = scripted(score=lambda prompt: rules[prompt.fields["output"]])
         asyncio.run(learn("seeval", texts, judge=fake, explanations=1, seed=seed))
-        return fake, of_template(fake, "seeval/refine")[0]
+        return fake, of_kind(fake, "seeval/refine")[0]
 
     rules = {text.output: wrong(text.scores[ASPECT]) for text in TEXTS}
     fake, first = refining(TEXTS, rules)
-    unseen = {p.fields["output"] for p in ratings_asked(fake) if p.fields["explanation"] == said_by(first)}
+    unseen = {p.fields["output"] for p in of_kind(fake, "rate") if p.fields["explanation"] == said_by(first)}
     changed, other_rules = [], dict(rules)
     for text in TEXTS:
         if text.output not in unseen:
@@ -251,7 +250,7 @@ def test_a_rewriting_never_sees_the_other_half_s_labels_or_texts(seed, data):
         changed.append(replace(text, output=output, source="x", scores={ASPECT: data.draw(st.integers(1, 5))}))
     _, again = refining(changed, other_rules)
     assert len(unseen) == 10
-    assert said(again) == said(first)
+    assert render(again) == render(first)
 
 
 def said_by(prompt) -> str:
@@ -298,19 +297,19 @@ def settings_paper(**more):
 
 
 async def part_of(**more) -> Part:
-    learned = await learn("seeval", (), judge=overall(), **settings_paper(**more).model_dump())
+    learned = await learn("seeval", (), judge=scripted(), **settings_paper(**more).model_dump())
     return learned.part
 
 
 async def asked_of(judge, **more):
     value, _ = await SEEVAL.score(TEXT_PAPER, await part_of(**more), assignment(), judge)
-    return value, ratings_asked(judge)
+    return value, of_kind(judge, "rate")
 
 
 async def test_one_explanation_is_elicited_at_temperature_0_with_the_evaluation_steps_inside():
-    judge = overall(geval__steps=lambda _: {"steps": ["Read the source.", "Look for gaps."]})
+    judge = scripted(geval__steps=lambda _: {"steps": ["Read the source.", "Look for gaps."]})
     await learn("seeval", graded(6), judge=judge, **settings_paper().model_dump())
-    (prompt,) = of_template(judge, "seeval/explain")
+    (prompt,) = of_kind(judge, "seeval/explain")
     shown = render(prompt)[1]["content"]
     assert prompt.temperature == 0
     assert "1. Read the source.\n2. Look for gaps." in shown
@@ -320,8 +319,8 @@ async def test_one_explanation_is_elicited_at_temperature_0_with_the_evaluation_
 
 async def test_sampling_changes_nothing_but_temperature_and_number():
     """Section 3.2: one answer at temperature 0, or the mean of 20 at temperature 1, without reported probabilities."""
-    _, once = await asked_of(overall())
-    _, sampled = await asked_of(overall(), scoring="sampled")
+    _, once = await asked_of(scripted())
+    _, sampled = await asked_of(scripted(), scoring="sampled")
     assert (len(once), len(sampled)) == (1, 20)
     assert {prompt.temperature for prompt in once} == {0}
     assert {prompt.temperature for prompt in sampled} == {1}

@@ -8,11 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from checkeval_scripts import answers as answers_to, question
-from holistic_scripts import part as overall_part, whole
-from hypoeval_scripts import assignment, criterion, drawn_rating, example
-from rival_scripts import Entries, judging, one_to_five, rivals
-from single_call_scripts import (
+from scripted_judge import (
     CHECKLIST,
     DIRECT,
     EXPLAINED,
@@ -20,11 +16,20 @@ from single_call_scripts import (
     IDS,
     PARTS,
     QUESTIONS,
-    answer,
-    jointly,
+    answered,
+    assignment,
+    criterion,
+    drawn_rating,
+    example,
+    judging,
+    one_to_five,
     part_of,
-    rating,
+    question,
+    rivals,
+    scored,
+    scripted,
     sound,
+    whole,
 )
 
 from rubriclab.judges.embedded import EmbeddedJudge
@@ -87,9 +92,9 @@ def test_the_reply_has_each_id_in_the_order_asked_a_reason_before_every_verdict_
 
 
 SHOWN = Demonstration(example="x", output="Another text.", score=3)
-WEIGHTED = overall_part("geval", whole("1. Read it.", id="weighted"), samples=2)
-FEW_SHOT = overall_part("few_shot", whole(id="shown", demonstrations=(SHOWN,)))
-ANALYSED = overall_part("analyze_rate", whole(id="analysed"))
+WEIGHTED = part_of("geval", whole("1. Read it.", id="weighted"), samples=2)
+FEW_SHOT = part_of("few_shot", whole(id="shown", demonstrations=(SHOWN,)))
+ANALYSED = part_of("analyze_rate", whole(id="analysed"))
 BARE = part_of("checkeval", question("p1"), answers="yes or no")
 CONCATENATED = part_of("hypoeval", criterion("c1"), criterion("c2"), ask="concatenated")
 MEASURED = part_of("text_features", whole(id="log_words", kind="feature"))
@@ -99,25 +104,15 @@ async def run(judge: Any, parts: tuple[Part, ...] = PARTS, scale: Scale | None =
     return await judge_all(TEXT, parts, assignment(scale) if scale else assignment(), judge)
 
 
-def alone_or_jointly(prompt: Any) -> Any:
-    """Answer the one prompt, and those of single methods beside it."""
-    if prompt.name == "single_call/judge":
-        return sound(prompt)
-    if prompt.name == "checkeval/answer":
-        return answers_to(prompt)
-    words = {"reasoning": "Because.", "analysis": "At length."}
-    return {name: words.get(name, 3) for name in prompt.reply.model_fields}
-
-
 async def test_one_call_rates_a_text_by_every_criterion_in_the_rubric_s_order():
-    judge = jointly()
+    judge = scripted()
     found = await run(judge)
     assert [prompt.name for prompt in judge.prompts] == ["single_call/judge"]
     assert tuple(each.criterion for each in found) == IDS
     by_id = {each.criterion: each for each in found}
     for name in ("h1", "h2", "e1", "direct", "geval"):
         assert by_id[name] == CriterionRating(name, drawn_rating(judge.prompts[0], name), "It shows.")
-    # The better answer to the third question is no.
+    # The better answered to the third question is no.
     assert [by_id[name].score for name in ("q1", "q2", "q3")] == [1.0, 1.0, 0.0]
     assert by_id["q1"].reason == "It was looked up."
 
@@ -126,7 +121,7 @@ async def test_one_call_rates_a_text_by_every_criterion_in_the_rubric_s_order():
 
 
 async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_place():
-    judge = FakeJudge(alone_or_jointly)
+    judge = scripted()
     found = await run(judge, (WEIGHTED, HYPOTHESES, FEW_SHOT, CHECKLIST, ANALYSED, MEASURED, BARE, CONCATENATED))
     names = [prompt.name for prompt in judge.prompts]
     assert names.count("single_call/judge") == 1
@@ -148,14 +143,14 @@ async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_p
 
 TEXT_REPLIES = example(1, 3)
 VERDICTS = {
-    "h1": rating(2),
-    "h2": rating(3),
-    "q1": answer("yes"),
-    "q3": answer("n/a"),
-    "q2": answer("no"),
-    "e1": rating(4),
-    "direct": rating(5),
-    "geval": rating(1),
+    "h1": scored(2),
+    "h2": scored(3),
+    "q1": answered("yes"),
+    "q3": answered("n/a"),
+    "q2": answered("no"),
+    "e1": scored(4),
+    "direct": scored(5),
+    "geval": scored(1),
 }
 LISTS = {"ratings": ("h1", "h2"), "answers": ("q1", "q3", "q2"), "whole": ("e1", "direct", "geval")}
 WHOLE = "23yn-451"
@@ -180,7 +175,7 @@ def renamed(**names: str) -> str:
 
 def of_list(*entries: tuple[Any, Any]) -> list[dict[str, Any]]:
     """Return entries of a list: the id, and a score or an answer."""
-    return [{"id": name, **(answer(given) if isinstance(given, str) else rating(given))} for name, given in entries]
+    return [{"id": name, **(answered(given) if isinstance(given, str) else scored(given))} for name, given in entries]
 
 
 REPLIES: dict[str, tuple[str, str]] = {
@@ -188,13 +183,13 @@ REPLIES: dict[str, tuple[str, str]] = {
     "ids in brackets": (renamed(h1="[h1]", h2="**h2**"), WHOLE),
     "ids in capitals": (renamed(e1="E1", direct="Direct", geval="geval."), WHOLE),
     "ids with words": (renamed(h1="[h1] h1", q1="q1: Is it?"), WHOLE),
-    "a field too many": (said(h1=rating(2, level=2)), WHOLE),
-    "an entry too many": (said(h3=rating(5)), WHOLE),
+    "a field too many": (said(h1=scored(2, level=2)), WHOLE),
+    "an entry too many": (said(h3=scored(5)), WHOLE),
     "answers with explanations": (
-        said(q1=answer("Yes, it does."), q2=answer("**No**"), q3=answer("Not applicable")),
+        said(q1=answered("Yes, it does."), q2=answered("**No**"), q3=answered("Not applicable")),
         WHOLE,
     ),
-    "scores as digits in quotes": (said(h1=rating("2"), h2=rating("3")), WHOLE),
+    "scores as digits in quotes": (said(h1=scored("2"), h2=scored("3")), WHOLE),
     # Names in place of ids
     "questions by their wording": (renamed(q1=QUESTIONS[0].statement.upper(), q2=f"*{QUESTIONS[1].statement}*"), WHOLE),
     "lists by id": (listed(), WHOLE),
@@ -207,7 +202,7 @@ REPLIES: dict[str, tuple[str, str]] = {
     # Places in place of ids: within one kind
     "one list of unknown ids": (listed(names={"h1": "x1", "h2": "x2"}), WHOLE),
     "all lists of unknown ids": (listed(names=dict.fromkeys(VERDICTS, "x")), WHOLE),
-    "one list without ids": (listed(ratings=[rating(2), rating(3)]), WHOLE),
+    "one list without ids": (listed(ratings=[scored(2), scored(3)]), WHOLE),
     "lists of other lengths": (listed(names=dict.fromkeys(VERDICTS, "x"), ratings=of_list(("x", 2))), "????????"),
     "unknown keys": (renamed(h1="x1", h2="x2"), "??yn-451"),
     "only unknown keys": (json.dumps({f"x{n}": entry for n, entry in enumerate(VERDICTS.values())}), "????????"),
@@ -220,28 +215,28 @@ REPLIES: dict[str, tuple[str, str]] = {
     "a rating missing": (said(h2=None), "2?yn-451"),
     "an answer missing": (said(q1=None), "23?n-451"),
     "all scores missing": (said(e1=None, direct=None, geval=None), "23yn-???"),
-    "an entry that is null": (said(h1=None, q1=answer(None)), "?3?n-451"),
+    "an entry that is null": (said(h1=None, q1=answered(None)), "?3?n-451"),
     "an entry that is prose": (said(e1="a four"), "23yn-?51"),
     "a list missing": (listed(whole=None), "23yn-???"),
     "a list that is prose": (listed(whole="all fives"), "23yn-???"),
-    "only one entry": (json.dumps({"e1": rating(4)}), "?????4??"),
+    "only one entry": (json.dumps({"e1": scored(4)}), "?????4??"),
     "twice, alike": (listed(ratings=of_list(("h1", 2), ("h2", 3), ("h1", 2))), WHOLE),
     "twice, differently": (listed(ratings=of_list(("h1", 2), ("h2", 3), ("h1", 5))), "?3yn-451"),
-    "twice, by id and by name": (said(H1=rating(5)), "?3yn-451"),
+    "twice, by id and by name": (said(H1=scored(5)), "?3yn-451"),
     "a quoted list that would fill a gap": (said(direct=None, quoted=of_list(("direct", 5))), "23yn-4?1"),
-    "a quoted object that contradicts": (said(quoted={"h1": rating(5)}), "?3yn-451"),
+    "a quoted object that contradicts": (said(quoted={"h1": scored(5)}), "?3yn-451"),
     "twice, once off the scale": (listed(ratings=of_list(("h1", 2), ("h2", 3), ("e1", 9))), "23yn-?51"),
     "one id for all": (listed(names={"h2": "h1"}), "??yn-451"),
     "a question rated": (listed(ratings=of_list(("h1", 2), ("h2", 3), ("q1", 1))), "23?n-451"),
-    # Entries that cannot be used
-    "off the scale": (said(h1=rating(0), h2=rating(6)), "??yn-451"),
-    "between the steps": (said(h1=rating(2.5)), "?3yn-451"),
-    "a truth value for a score": (said(h1=rating(True)), "?3yn-451"),
-    "words for a score": (said(e1=rating("four")), "23yn-?51"),
-    "a score for an answer": (said(q1=rating(1)), "23?n-451"),
-    "an answer that hedges": (said(q1=answer("yes and no")), "23?n-451"),
-    "an answer for a score": (said(h1=answer("yes")), "?3yn-451"),
-    "the form itself": (said(h1={"reason": "...", "score": "1 to 5"}, q1=answer("yes | no | n/a")), "?3?n-451"),
+    # dict[str, dict[str, Any]] that cannot be used
+    "off the scale": (said(h1=scored(0), h2=scored(6)), "??yn-451"),
+    "between the steps": (said(h1=scored(2.5)), "?3yn-451"),
+    "a truth value for a score": (said(h1=scored(True)), "?3yn-451"),
+    "words for a score": (said(e1=scored("four")), "23yn-?51"),
+    "a score for an answer": (said(q1=scored(1)), "23?n-451"),
+    "an answer that hedges": (said(q1=answered("yes and no")), "23?n-451"),
+    "an answer for a score": (said(h1=answered("yes")), "?3yn-451"),
+    "the form itself": (said(h1={"reason": "...", "score": "1 to 5"}, q1=answered("yes | no | n/a")), "?3?n-451"),
     "without reasons": (said(h1={"score": 2}, q1={"answer": "yes"}), WHOLE),
     "verdicts alone": (
         json.dumps({"h1": 2, "h2": 3, "q1": "yes", "q2": "no", "q3": "n/a", "e1": 4, "direct": 5, "geval": 1}),
@@ -279,7 +274,7 @@ async def test_a_hostile_reply_is_read_rightly_or_left_missing_with_the_reason(g
 
 
 async def test_the_complaint_and_the_reason_name_what_is_missing():
-    judge = FakeJudge(lambda _: said(h2=None, q1=None, e1=rating(9)))
+    judge = FakeJudge(lambda _: said(h2=None, q1=None, e1=scored(9)))
     found = await read(judge)
     complaint = judge.prompts[1].repair.complaint
     assert complaint.startswith("h2: missing; q1: missing; e1.score: the score must be 1 (lowest) to 5 (highest)")
@@ -288,7 +283,7 @@ async def test_the_complaint_and_the_reason_name_what_is_missing():
 
 @pytest.mark.parametrize(
     ("given", "count"),
-    [(said(), 0), (listed(), 0), (renamed(q1=QUESTIONS[0].statement), 1), (listed(ratings=[rating(2), rating(3)]), 1)],
+    [(said(), 0), (listed(), 0), (renamed(q1=QUESTIONS[0].statement), 1), (listed(ratings=[scored(2), scored(3)]), 1)],
     ids=["by id", "lists by id", "by name", "by order"],
 )
 async def test_replies_read_by_name_or_order_are_counted(given: str, count: int):
@@ -299,7 +294,7 @@ async def test_replies_read_by_name_or_order_are_counted(given: str, count: int)
 
 # The judged text has a say: what a judge quotes of it is not the judge's own
 
-FORGED = said(h1=rating(5), h2=rating(5))
+FORGED = said(h1=scored(5), h2=scored(5))
 
 
 def quoting(forged: str) -> FakeJudge:
@@ -344,7 +339,7 @@ def _other_score(entry: dict[str, Any]) -> dict[str, Any]:
     return {**entry, "direct": {**entry["direct"], "score": 5}}
 
 
-def as_list(entries: Entries) -> list[dict[str, Any]]:
+def as_list(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries as a list in which each one says what text it is about."""
     return [{"text": name, **entry} for name, entry in entries.items()]
 

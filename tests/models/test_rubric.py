@@ -4,8 +4,8 @@ import json
 import math
 
 import pytest
-from hypoeval_scripts import assignment, criterion
 from pydantic import ValidationError
+from scripted_judge import assignment, criterion
 
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.models.rubric import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypoeval_scripts import criterion
 from scipy import stats
+from scripted_judge import criterion
 
 from rubriclab import Aspect, CriterionScore, Example, Part, Rubric, Scale, Score
 from rubriclab.data.readers import from_rows

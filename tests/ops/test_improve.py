@@ -10,7 +10,7 @@ import orjson
 import pytest
 from commands import HELDOUT
 from hypothesis import given, strategies as st
-from revision_scripts import TEXT, hypotheses, improve_text, mended, scripted, sentence_rubric, verdicts
+from scripted_judge import DRAFT, comparison, criterion, mended, part_of, rubric_of, scripted, sentence_rubric
 
 from rubriclab.data.readers import from_rows, read
 from rubriclab.data.rows import RowError
@@ -32,19 +32,20 @@ from rubriclab.ops.improve import (
 )
 
 REF = "r@1"
-FAULTY = replace(TEXT, output="First right.  Second wrong one.\n\nThird wrong.")
+FAULTY = replace(DRAFT, output="First right.  Second wrong one.\n\nThird wrong.")
 
 
 async def improved(judge=None, text=FAULTY, *, rubric=None, writer=None, **settings):
     """Return what became of a text."""
-    return await improve_text(
-        rubric or sentence_rubric(),
-        text,
-        judge or scripted(),
-        REF,
-        writer=writer,
-        settings=ImproveSettings(**settings),
-    )
+    chosen, judge = ImproveSettings(**settings), judge or scripted()
+    stream = improve_stream(rubric or sentence_rubric(), [text], judge, REF, writer=writer, settings=chosen)
+    (found,) = [each async for each in stream]
+    return found
+
+
+def hypotheses(*names):
+    """Return a rubric by which whole texts are judged."""
+    return rubric_of(part_of("hypoeval", *map(criterion, names), ask="separately"))
 
 
 def asked(judge, name):
@@ -90,7 +91,7 @@ async def test_a_rewriting_that_does_not_raise_the_score_is_refused_and_another_
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 async def test_there_are_no_more_rounds_than_asked_for(rounds):
-    text = replace(TEXT, output="Wrong wrong. A wrong. B wrong. C wrong. D wrong.")
+    text = replace(DRAFT, output="Wrong wrong. A wrong. B wrong. C wrong. D wrong.")
     judge = scripted(rewrite=lambda prompt: mended(prompt, most=1))
     found = await improved(judge, text, rounds=rounds)
     assert [done.round for done in found.rounds] == list(range(1, rounds + 1))
@@ -113,7 +114,7 @@ def unable(of):
     def script(prompt):
         if of in prompt.fields["output"]:
             raise JudgeUnavailable("the server is busy")
-        return verdicts(prompt)
+        return comparison(prompt)
 
     return script
 
@@ -129,9 +130,9 @@ async def test_without_a_score_of_the_rewriting_it_is_not_taken(take):
 
 async def test_a_score_that_rises_because_a_verdict_is_missing_is_no_rise():
     def silent_on_new(prompt):
-        reply = verdicts(prompt)
-        shown = {each["id"]: each["text"] for each in prompt.fields["sentences"]}
-        return {"sentences": [each for each in reply["sentences"] if "right one" not in shown[each["sentence"]]]}
+        reply = comparison(prompt)
+        new = {f"sentence {each['id']}" for each in prompt.fields["sentences"] if "right one" in each["text"]}
+        return {name: entry for name, entry in reply.items() if name not in new}
 
     judge = scripted(evaluate=silent_on_new, rewrite=lambda prompt: mended(prompt, most=1))
     found = await improved(judge)
@@ -188,7 +189,7 @@ async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
         "id": "t1",
         "output": "First right.  Second right one.\n\nThird right.",
         "group": "g1",
-        "source": TEXT.source,
+        "source": DRAFT.source,
         "system": "s1",
     }
     assert [record[name] for name in ("rubric", "judge", "writer")] == [REF, "fake", "fake"]
@@ -201,7 +202,7 @@ async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
 
 
 async def test_scores_by_people_stay_with_the_text_that_they_are_of():
-    kept = (await improved(text=TEXT)).to_row()
+    kept = (await improved(text=DRAFT)).to_row()
     assert (kept["scores"], kept["annotations"]) == ({"coherence": 2.0}, {"coherence": (1.0, 3.0)})
     changed = (await improved()).to_row()
     assert not {"scores", "annotations"} & set(changed)
@@ -211,7 +212,7 @@ async def test_scores_by_people_stay_with_the_text_that_they_are_of():
 
 async def test_a_stream_keeps_the_order_and_says_why_a_row_is_none():
     fault = RowError("texts.jsonl", 2, "output", "nothing", "a non-empty text")
-    rows: list[Example | RowError] = [FAULTY, fault, replace(TEXT, id="t2")]
+    rows: list[Example | RowError] = [FAULTY, fault, replace(DRAFT, id="t2")]
     found = [each async for each in improve_stream(sentence_rubric(), rows, scripted(), REF, 2)]
     assert [(each.id, each.outcome) for each in found] == [
         ("t1", "improved"),
@@ -274,9 +275,9 @@ async def test_a_fault_of_the_whole_is_no_ground_to_change_a_sentence_that_passe
 
 async def test_where_every_sentence_passed_there_is_nothing_to_rewrite_and_the_row_says_so():
     judge = scripted(rate=poor)
-    row = (await improved(judge, TEXT, rubric=beside_hypotheses())).to_row()
+    row = (await improved(judge, DRAFT, rubric=beside_hypotheses())).to_row()
     assert not asked(judge, "rewrite")
-    assert row["output"] == TEXT.output
+    assert row["output"] == DRAFT.output
     record = row["improvement"]
     assert (record["outcome"], record["faults_left"], record["rounds"]) == ("no sentence at fault", 1, [])
     assert record["stopped"].startswith("every sentence passed")
@@ -307,7 +308,7 @@ OUTPUTS = (
     "One hopeless wrong.",
     "One doubtful wrong. Two right.",
 )
-TEXTS = [replace(TEXT, id=f"t{place}", output=output, group=f"g{place % 2}") for place, output in enumerate(OUTPUTS)]
+TEXTS = [replace(DRAFT, id=f"t{place}", output=output, group=f"g{place % 2}") for place, output in enumerate(OUTPUTS)]
 
 
 def writing(prompt):
@@ -320,7 +321,7 @@ async def found_in(rows):
     stream = improve_stream(
         sentence_rubric(),
         rows,
-        scripted("first", rewrite=writing),
+        scripted(rewrite=writing),
         REF,
         settings=ImproveSettings(rounds=1),
     )
@@ -431,7 +432,7 @@ async def _improved() -> dict[str, Improvement]:
         training_input, method.settings(), judge=judge, generator=judge, seed=1, on_progress=ignore_progress
     )
     rubric = Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
-    return {text.id: await improve_text(rubric, text, judge, "facts@1") for text in SAMPLE_TEXTS}
+    return {found.id: found async for found in improve_stream(rubric, SAMPLE_TEXTS, judge, "facts@1")}
 
 
 def test_consistency_rises_in_four_fifths_of_the_damaged_texts_at_least(

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from hypoeval_scripts import assignment, criterion, example
 from hypothesis import given, settings, strategies as st
+from scripted_judge import assignment, criterion, example
 
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.models.text import Example

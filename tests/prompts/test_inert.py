@@ -6,8 +6,8 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypoeval_scripts import assignment, criterion, example
 from hypothesis import given, strategies as st
+from scripted_judge import assignment, criterion, example
 
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.prompts import render

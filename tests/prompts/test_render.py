@@ -10,17 +10,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from holistic_scripts import OVERALL, learn as learn_overall, overall, part, whole
-from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, scripted, training_input
 from jinja2 import UndefinedError, meta
 from pydantic import BaseModel, Field, create_model
-from single_call_scripts import PARTS
+from scripted_judge import (
+    ASPECT,
+    OVERALL,
+    PARTS,
+    assignment,
+    criterion,
+    example,
+    examples,
+    findings,
+    learn,
+    part_of,
+    scripted,
+    whole,
+)
 
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import read
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.hypoeval.learn import ProposalContext, learn, propose_prompt
-from rubriclab.methods.hypoeval.score import HypoEvalSettings, rate_prompt, rate_together_prompt
+from rubriclab.methods.hypoeval.learn import ProposalContext, propose_prompt
+from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.method import TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
 from rubriclab.methods.sources import load_checklist, seed_questions
@@ -109,13 +120,17 @@ def real() -> dict[str, list[Prompt]]:
 
 def of_hypoeval() -> list[Prompt]:
     asked: list[Prompt] = []
-    small = {"initial_examples": 3, "initial_hypotheses": 3, "k": 3, "wrong_bank": 3, "bank_size": 6, "selected": 2}
+    small: dict[str, Any] = {
+        "initial_examples": 3,
+        "initial_hypotheses": 3,
+        "k": 3,
+        "wrong_bank": 3,
+        "bank_size": 6,
+        "selected": 2,
+    }
     for chosen in ({"procedure": "paper"}, {"ask": "together"}, {"sources": "prior knowledge"}):
         judge = scripted()
-        run = learn(
-            training_input(TEXTS[:10]), HypoEvalSettings(**small, **chosen), judge=judge, generator=judge, seed=1
-        )
-        asyncio.run(run)
+        asyncio.run(learn("hypoeval", TEXTS[:10], judge=judge, given={"findings": findings()}, **{**small, **chosen}))
         asked += judge.prompts
     return asked
 
@@ -124,8 +139,8 @@ def of_overall_scores() -> list[Prompt]:
     asked: list[Prompt] = []
     for name in OVERALL:
         for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
-            judge = overall(seeval__refine=lambda _: {"reasoning": "Compared.", "explanation": "Rewritten."})
-            asyncio.run(learn_overall(name, TEXTS, judge=judge, **chosen))
+            judge = scripted(seeval__refine=lambda _: {"reasoning": "Compared.", "explanation": "Rewritten."})
+            asyncio.run(learn(name, TEXTS, judge=judge, **chosen))
             asked += judge.prompts
     return asked
 
@@ -153,12 +168,12 @@ def of_units() -> list[Prompt]:
 
 
 def of_all_in_one_call() -> list[Prompt]:
-    shown = [PARTS, *((part,) for part in PARTS)]
+    shown = [PARTS, *((part_of,) for part_of in PARTS)]
     return [judge_prompt(text, parts, assignment()) for parts in shown for text in (TEXT, TEXTS[0])]
 
 
 def of_rivals() -> list[Prompt]:
-    shown = [PARTS, *((part,) for part in PARTS)]
+    shown = [PARTS, *((part_of,) for part_of in PARTS)]
     return [judge_group_prompt(texts, parts, assignment()) for parts in shown for texts in ([TEXT], TEXTS[0::6])]
 
 
@@ -324,10 +339,10 @@ def test_whatever_is_quoted_stays_whole_inside_its_fence_and_changes_nothing_out
 
 def scored(text, given_=None, **fields) -> list[Prompt]:
     """Return the prompts by which SEEval and the baselines score a text, once and weighted."""
-    judge = overall()
+    judge = scripted()
     for name in OVERALL:
         for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
-            learned = part(name, whole(**fields), **chosen)
+            learned = part_of(name, whole(**fields), **chosen)
             asyncio.run(METHODS[name].score(text, learned, given_ or assignment(), judge))
     return judge.prompts
 
