@@ -18,7 +18,17 @@ from rubriclab.methods.sources import Checklist, Finding, SubDimension
 from rubriclab.models.aggregation import Aggregation, Ask, Calibration, Term
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Rubric
-from rubriclab.models.text import Assignment, Example, Material, Scale, Units, find_aspect, split_sentences, task_words
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Material,
+    Scale,
+    Units,
+    find_aspect,
+    format_score,
+    split_sentences,
+    task_words,
+)
 from rubriclab.prompts.prompt import Prompt
 
 Said = Mapping[str, Any] | str | Reply
@@ -172,7 +182,7 @@ def question(name: str, trait: str = "Side 1", seed: str | None = None, **fields
 
 def hypothesis(name: str, anchors: Sequence[float] = ANCHORS) -> dict[str, Any]:
     """Return a hypothesis as a generator would word it; names decide the wording."""
-    levels = [{"score": anchor, "description": words(f"{name} {anchor}", 6)} for anchor in anchors]
+    levels = {format_score(anchor): words(f"{name} {anchor}", 6) for anchor in anchors}
     return {"trait": name, "statement": words(name, 20), "levels": levels}
 
 
@@ -181,7 +191,7 @@ def criterion(
 ) -> Criterion:
     """Return a hypothesis with the id and trait `name`."""
     own = hypothesis(name, anchors)
-    levels = tuple(Level(**level) for level in own.pop("levels"))
+    levels = tuple(Level(score=float(score), description=text) for score, text in own.pop("levels").items())
     return Criterion(**own, id=name, kind="hypothesis", levels=levels, weight=weight, evidence=Evidence(origin=origin))
 
 

@@ -258,7 +258,7 @@ def _rivals() -> tuple[Example, ...]:
 
 def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_validation_did() -> None:
     # Each proposal has the same hypotheses, so that one round of ratings is all.
-    judge = FakeJudge(lambda prompt: Scripted()(prompt))
+    judge = FakeJudge(lambda prompt: Scripted()(prompt))  # noqa: PLW0108
     chosen = plans("hypoeval", *CHEAP, texts=_rivals())
     settings = JointSettings(ask="with rivals")
     found = asyncio.run(train_joint(chosen, settings, judge=judge, generator=judge, seed=SEED))
