@@ -38,7 +38,7 @@ from rubriclab.judges.providers import (
     provider_of,
 )
 from rubriclab.judges.replies import FRAME_BYTES, RECEPTION, Reception, readable, stated_status, text_limit
-from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall
+from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall, Storage, call_storage
 from rubriclab.models.base import PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
 
@@ -419,12 +419,8 @@ class OpenBatch:
         return self.batch_id or self.key
 
 
-class BatchStore(Protocol):
+class BatchStore(Storage, Protocol):
     """Keeps the batches that providers are processing, so that an interrupted command collects them."""
-
-    @property
-    def remote(self) -> bool:
-        """Whether calls wait for a network; they are then made in a thread."""
 
     def add(self, batch: OpenBatch, /) -> None:
         """Store a batch."""
@@ -569,7 +565,7 @@ class BatchScheduler(JudgeWrapper):
     async def _answer(self, wave: dict[str, _WaitingPrompt]) -> None:
         """Collect the prompts that open batches hold, and send the others."""
         rest = dict(wave)
-        for batch in await self._in_store(self._batches.open, digest(self.identity)):
+        for batch in await call_storage(self._batches, self._batches.open, digest(self.identity)):
             if batch.key in self._finished:
                 continue
             own = {key: rest.pop(key) for key in batch.requests if key in rest}
@@ -579,7 +575,7 @@ class BatchScheduler(JudgeWrapper):
                 self._start(self._follow(batch, own, resumed=True))
         for request in list(rest.values()):
             # Another batch may have brought its answer since it was looked up.
-            if (answer := await self._in_store(self._answers.get, request.digest)) is not None:
+            if (answer := await call_storage(self._answers, self._answers.get, request.digest)) is not None:
                 rest.pop(request.digest).settle(load_reply(answer))
         if len(rest) < MIN_BATCH:
             self._fail(rest.values(), BatchTooSmall())
@@ -610,7 +606,7 @@ class BatchScheduler(JudgeWrapper):
             requests=tuple(requests),
             key_from=self._model.key_from,
         )
-        await self._in_store(self._batches.add, batch)
+        await call_storage(self._batches, self._batches.add, batch)
         self._start(self._follow(batch, requests, resumed=False))
 
     async def _follow(self, batch: OpenBatch, requests: dict[str, _WaitingPrompt], *, resumed: bool) -> None:
@@ -643,7 +639,7 @@ class BatchScheduler(JudgeWrapper):
         requests = self._finish(batch)
         try:
             for request in requests.values():
-                answer = await self._in_store(self._answers.get, request.digest)
+                answer = await call_storage(self._answers, self._answers.get, request.digest)
                 self._settle(request, error if answer is None else load_reply(answer))
         except Exception as fault:
             self._fail(requests.values(), fault)
@@ -669,9 +665,9 @@ class BatchScheduler(JudgeWrapper):
         try:
             batch_id = await self._persistently(made)
         except JudgeRefused:
-            await self._in_store(self._batches.remove, batch.key)
+            await call_storage(self._batches, self._batches.remove, batch.key)
             raise
-        await self._in_store(self._batches.set_id, batch.key, batch_id)
+        await call_storage(self._batches, self._batches.set_id, batch.key, batch_id)
         self._notify(f"batch {batch_id} is under way: {len(batch.requests):,} requests")
         return batch_id
 
@@ -693,7 +689,7 @@ class BatchScheduler(JudgeWrapper):
             pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
         _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, status.done, status.total)
         if status.state == "failed":
-            await self._in_store(self._batches.remove, batch.key)
+            await call_storage(self._batches, self._batches.remove, batch.key)
             fault = f"batch {batch_id} failed: {status.fault or 'the provider does not say why.'}"
             if status.queue_full:
                 full = JudgeUnavailable(fault, retry_after=QUEUE_PAUSE)
@@ -717,10 +713,10 @@ class BatchScheduler(JudgeWrapper):
             request = self._followed.get(batch.key, {}).get(key)
             outcome = self._outcome(answer, request.prompt if request else None)
             if isinstance(outcome, Reply):
-                await self._in_store(self._answers.put, key, dump_reply(outcome))
+                await call_storage(self._answers, self._answers.put, key, dump_reply(outcome))
             if outcome is not None:
                 outcomes[key] = outcome
-        await self._in_store(self._batches.remove, batch.key)
+        await call_storage(self._batches, self._batches.remove, batch.key)
         if len(outcomes) == len(names):
             # Not essential: the files take up space of the provider's storage.
             for file in (batch.file_id, *status.files):
@@ -758,9 +754,3 @@ class BatchScheduler(JudgeWrapper):
             f"{FAILURES} requests in a row failed; the last one: {last.message}",
             "Run it again later: batches that are under way are continued.",
         )
-
-    async def _in_store(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return the result of a call of the store, made in a thread if it waits for a network."""
-        if self._batches.remote:
-            return await asyncio.to_thread(function, *arguments)
-        return function(*arguments)

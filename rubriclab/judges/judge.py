@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -22,6 +22,9 @@ from rubriclab.models.base import cached_by_size, digest
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import REASONS, KeyedReply, Prompt, known_keys
 from rubriclab.prompts.render import Message, Turn, render_turns
+
+if TYPE_CHECKING:
+    from rubriclab.judges.stack import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +120,14 @@ class Judge(Protocol):
 
 
 class JudgeWrapper:
-    """Base of judges that add caching, limits and the like to another judge, whose name and identity they share."""
+    """Base of judges that add caching, limits and the like to another judge.
+
+    They share its name, its identity and the ledger that counts its replies, if any.
+    """
 
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
+        self.ledger: Ledger | None = judge.ledger if isinstance(judge, JudgeWrapper) else None
 
     @property
     def name(self) -> str:
@@ -131,11 +138,6 @@ class JudgeWrapper:
     def identity(self) -> Mapping[str, Any]:
         """The identity of the wrapped judge."""
         return self.judge.identity
-
-    def count_reading(self) -> None:
-        """Count a reply of which an entry was recognised by its name or its place instead of its id."""
-        if isinstance(self.judge, JudgeWrapper):
-            self.judge.count_reading()
 
 
 Script = Callable[[Prompt[Any]], "str | Mapping[str, Any] | Reply"]
@@ -337,8 +339,8 @@ async def ask(
     if value is None:
         repaired = ", also after one repair" if repair else ""
         return JudgeAnswer(None, f"unusable reply{repaired}: {complaint}", reply=reply)
-    if isinstance(value, KeyedReply) and value.read_by != "id" and isinstance(judge, JudgeWrapper):
-        judge.count_reading()
+    if isinstance(value, KeyedReply) and value.read_by != "id" and isinstance(judge, JudgeWrapper) and judge.ledger:
+        judge.ledger.by_name_or_order += 1
     return JudgeAnswer(value, reply=reply)
 
 

@@ -121,25 +121,17 @@ class Budget(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """Caps on the requests and US dollars that the provider may bill; `None` for no cap."""
-
-    max_calls: int | None
-    max_cost: float | None
-
-
 class LocalBudget:
-    """The `Budget` of one process, for judges in any of its threads and event loops; its caps are those of `Caps`.
+    """The `Budget` of one process, for judges in any of its threads and event loops.
 
     Attributes:
-        caps: in force for the next call.
+        max_calls, max_cost: caps on the requests and US dollars that the provider may bill; `None` for no cap.
         calls, cost: settled so far.
     """
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        self.max_calls = max_calls
         self.max_cost = max_cost
-        self.caps = Caps(max_calls, max_cost)
         self.calls = 0
         self.cost = 0.0
         self._calls_in_flight = 0
@@ -180,7 +172,7 @@ class LocalBudget:
 
     def _reached(self, cost: float) -> str | None:
         """Return which cap one more call of at most `cost` might exceed."""
-        max_calls, max_cost = self.caps.max_calls, self.caps.max_cost
+        max_calls, max_cost = self.max_calls, self.max_cost
         if max_calls is not None and self.calls + self._calls_in_flight >= max_calls:
             return f"The cap of {max_calls} call{'' if max_calls == 1 else 's'} is reached."
         if max_cost is not None and self.cost + self._cost_in_flight + cost > max_cost:
@@ -493,14 +485,14 @@ class Retried(JudgeWrapper):
                         "Run it again later; cached answers are not requested again.",
                     ) from error
                 if attempt == self._attempts:
-                    await self._give_up(error)
+                    await self._breaker.record_failure(self.name, error.message)
                     missing = f"no reply after {self._attempts} attempts: {error.message}"
                     raise JudgeUnavailable(missing) from error
                 backoff = min(self._longest, self._base * 2.0 ** (attempt - 1)) * self._rng.uniform(0.5, 1.0)
                 pause, cause = max(wanted, backoff), error.message
             except PromptRejected as error:
                 if isinstance(error, ReplyTooLarge) or error.is_doubtful:
-                    await self._give_up(error)
+                    await self._breaker.record_failure(self.name, error.message)
                 else:
                     self._breaker.record_success()
                 raise
@@ -513,24 +505,17 @@ class Retried(JudgeWrapper):
             attempt += 1
             self._on_retry()
 
-    async def _give_up(self, error: JudgeError) -> None:
-        """Count a prompt that failed.
 
-        Raises:
-            ProviderDown: if too many in a row have failed.
-        """
-        try:
-            await self._breaker.record_failure(self.name, error.message)
-        except ProviderDown as down:
-            raise down from error
-
-
-class AnswerCache(Protocol):
-    """Replies by the digest of their request."""
+class Storage(Protocol):
+    """Something of the store."""
 
     @property
     def remote(self) -> bool:
         """Whether calls wait for a network; they are then made in a thread, and have to be safe to use from several."""
+
+
+class AnswerCache(Storage, Protocol):
+    """Replies by the digest of their request."""
 
     def get(self, digest: str, /) -> dict[str, Any] | None:
         """Return the answer cached under `digest`, or `None`.
@@ -621,7 +606,7 @@ class Cached(JudgeWrapper):
         return reply, digest, prompt
 
     async def _read(self, digest: str) -> Reply | None:
-        answer = await self._call(self._answers.get, digest)
+        answer = await call_storage(self._answers, self._answers.get, digest)
         try:
             return None if answer is None else load_reply(answer)
         except ValueError as error:
@@ -642,8 +627,8 @@ class Cached(JudgeWrapper):
             del self._in_flight[digest]
 
     async def _request_once(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
-        await self._call(self._answers.check_writable)
-        if self._answers.remote and await self._call(self._answers.get, digest) is not None:
+        await call_storage(self._answers, self._answers.check_writable)
+        if self._answers.remote and await call_storage(self._answers, self._answers.get, digest) is not None:
             return None  # a request that ended during the look-up was the same
         try:
             reply = await self.judge.reply(prompt)
@@ -672,11 +657,10 @@ class Cached(JudgeWrapper):
                 _log.warning("%s: the answer %s could not be cached: %s", self.name, digest, error)
             raise
 
-    async def _call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return the result of a call of the cache, made in a thread if it waits for a network."""
-        if self._answers.remote:
-            return await asyncio.to_thread(function, *arguments)
-        return function(*arguments)
+
+async def call_storage(storage: Storage, function: Callable[..., T], *arguments: Any) -> T:
+    """Return the result of a call of a storage, made in a thread if it waits for a network."""
+    return await asyncio.to_thread(function, *arguments) if storage.remote else function(*arguments)
 
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
@@ -723,10 +707,8 @@ def read_recording(path: Path) -> RecordingContent:
                     expected = "the header of a recording" if number == 1 else "a judge or a reply"
                     got = repr(line[:80].decode("utf-8", "replace"))
                     raise DataError(f"{path}, line {number}: expected {expected}, got {got}.", hint) from None
-    except OSError as error:
-        raise DataError(f"The recording {path} cannot be read: {error.strerror}.") from None
-    except Unreadable as error:
-        raise DataError(f"The recording {path} cannot be read: {error}.") from None
+    except (OSError, Unreadable) as error:
+        raise DataError(f"The recording {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
     return content
 
 
@@ -740,16 +722,17 @@ def _add(content: RecordingContent, row: dict[str, Any], *, first: bool) -> None
         content.replies.setdefault(str(row["request"]), load_reply(row["reply"]))
 
 
-class RecordingFile:
-    """The recording at `path`, to which judges and replies are appended as they arrive.
+class Recording(JudgeWrapper):
+    """A judge whose replies are also appended to the file at `path` as they arrive.
 
     An existing recording is continued: an incomplete last line is removed, and no request is written twice.
 
     Raises:
-        DataError: if `path` cannot be written, or is another kind of file.
+        DataError: if the file cannot be written, is another kind of file, or holds this judge with other settings.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, judge: Judge, path: Path) -> None:
+        super().__init__(judge)
         self._path = path
         if not path.exists():
             self._append(HEADER)
@@ -759,30 +742,25 @@ class RecordingFile:
                 file.truncate(content.end)
         if content.end == 0:
             self._append(HEADER)
-        self._judges = content.judges
-        self._recorded = set(content.replies)
-
-    def begin(self, name: str, identity: Mapping[str, Any]) -> None:
-        """Record a judge, unless it is recorded already.
-
-        Raises:
-            DataError: if it is recorded with other settings, or the recording cannot be written.
-        """
-        if name not in self._judges:
-            self._judges[name] = dict(identity)
-            self._append({"judge": name, "identity": dict(identity)})
-        elif self._judges[name] != identity:
+        known = content.judges.get(self.name)
+        if known is None:
+            self._append({"judge": self.name, "identity": dict(self.identity)})
+        elif known != self.identity:
             raise DataError(
-                f"The recording {self._path} holds {name} at another address or with other settings: "
-                f"{self._judges[name]} there, {identity} here.",
+                f"The recording {path} holds {self.name} at another address or with other settings: "
+                f"{known} there, {self.identity} here.",
                 "Record to a new file.",
             )
+        self._recorded = set(content.replies)
 
-    def add(self, digest: str, template: str, reply: Mapping[str, Any]) -> None:
-        """Record a reply, unless one to the same request is recorded already."""
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply, once it is recorded."""
+        reply = await self.judge.reply(prompt)
+        digest = request_digest(self.identity, prompt)
         if digest not in self._recorded:
             self._recorded.add(digest)
-            self._append({"request": digest, "template": template, "reply": reply})
+            self._append({"request": digest, "template": prompt.name, "reply": dump_reply(reply)})
+        return reply
 
     def _append(self, row: Mapping[str, Any]) -> None:
         # Opened for each line, so that two judges of one command can share the file.
@@ -795,25 +773,6 @@ class RecordingFile:
             yield
         except OSError as error:
             raise DataError(f"The recording {self._path} cannot be written: {error.strerror}.") from None
-
-
-class Recording(JudgeWrapper):
-    """A judge whose replies are also recorded to a file as they arrive; see `RecordingFile`.
-
-    Raises:
-        DataError: if the file cannot be written, is another kind of file, or holds this judge with other settings.
-    """
-
-    def __init__(self, judge: Judge, path: Path) -> None:
-        super().__init__(judge)
-        self._file = RecordingFile(path)
-        self._file.begin(self.name, self.identity)
-
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, once it is recorded."""
-        reply = await self.judge.reply(prompt)
-        self._file.add(request_digest(self.judge.identity, prompt), prompt.name, dump_reply(reply))
-        return reply
 
 
 class Replay:
@@ -962,7 +921,7 @@ class Metered(JudgeWrapper):
 
     def __init__(self, judge: Judge, ledger: Ledger) -> None:
         super().__init__(judge)
-        self.ledger = ledger
+        self.ledger: Ledger = ledger
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply and count it."""
@@ -985,18 +944,11 @@ class Metered(JudgeWrapper):
             ledger.failed += 1
         return reply
 
-    def count_reading(self) -> None:
-        """Count a reply that was read by names or by order."""
-        self.ledger.by_name_or_order += 1
-
 
 def count_text(judge: Judge, outcome: str) -> None:
     """Count a text in the judge's ledger, if it has one, by what became of it; see `Ledger.texts`."""
-    while isinstance(judge, JudgeWrapper):
-        if isinstance(judge, Metered):
-            judge.ledger.texts[outcome] += 1
-            return
-        judge = judge.judge
+    if isinstance(judge, JudgeWrapper) and judge.ledger:
+        judge.ledger.texts[outcome] += 1
 
 
 NO_REPLY = "the judge gave no reply"

@@ -22,7 +22,7 @@ from rubriclab.errors import BudgetReached, JudgeError, ProviderDown, RubriclabE
 from rubriclab.judges.connect import local_breaker, makes_requests
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.stack import Caps, Ledger, LocalBudget, LocalLimits
+from rubriclab.judges.stack import Ledger, LocalBudget, LocalLimits
 from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
@@ -87,7 +87,7 @@ class RunState:
 
     def configure(self, options: JudgeOptions) -> None:
         """Set the caps and rates; what is spent stays spent."""
-        self._budget.caps = Caps(options.max_calls, options.max_cost)
+        self._budget.max_calls, self._budget.max_cost = options.max_calls, options.max_cost
         if self._rates != (rates := (options.requests_per_minute, options.tokens_per_minute)):
             self._rates = rates
             # How many requests are in flight is limited in each worker.

@@ -47,7 +47,6 @@ from rubriclab.judges.stack import (
     LocalLimits,
     Metered,
     Recording,
-    RecordingFile,
     Replay,
     Retried,
     open_replay,
@@ -832,7 +831,7 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(
     os.mkfifo("pipe")
     for use in (
         lambda: Replay(Path(place)),
-        lambda: RecordingFile(Path(place)),
+        lambda: Recording(ScriptedJudge(good), Path(place)),
         lambda: open_replay(f"recorded:{place}"),
     ):
         with pytest.raises(
