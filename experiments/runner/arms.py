@@ -35,7 +35,7 @@ from rubriclab import (
 )
 from rubriclab.errors import ChecklistError
 from rubriclab.judges.connect import connect
-from rubriclab.judges.stack import Ledger
+from rubriclab.judges.judge import Ledger
 from rubriclab.learning.candidates import Plan
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_stream

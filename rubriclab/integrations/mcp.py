@@ -13,7 +13,8 @@ from pydantic import ConfigDict, Field
 from rubriclab import __version__
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserError
 from rubriclab.integrations.evaluator import imported_from
-from rubriclab.judges.stack import Ledger, LocalBudget
+from rubriclab.judges.judge import Ledger
+from rubriclab.judges.stack import LocalBudget
 from rubriclab.models.characters import plain
 from rubriclab.models.version import Version
 from rubriclab.ops import explain as explaining, score as scoring, versions

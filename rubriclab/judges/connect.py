@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.batch import Batched, BatchModel, BatchScheduler, BatchStore
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, Ledger
 from rubriclab.judges.llm import LanguageModel, SchemaProbed
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
@@ -31,7 +31,6 @@ from rubriclab.judges.stack import (
     Budgeted,
     Cached,
     Interruptible,
-    Ledger,
     Limited,
     Limits,
     LocalBreaker,

@@ -11,20 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rubriclab.base_options import faults
 from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.models.base import cached_by_size, digest
+from rubriclab.models.version import Effort
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import REASONS, KeyedReply, Prompt, known_keys
 from rubriclab.prompts.render import Message, Turn, render_turns
-
-if TYPE_CHECKING:
-    from rubriclab.judges.stack import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +91,85 @@ class Reply:
     tokens: tuple[Token, ...] = ()
     filtered: bool = False
     fault: str = ""
+
+
+# What can become of a text, for `Ledger.texts`.
+SCORED, FAULTY_ROW, RATINGS_MISSING = "scored", "faulty_row", "ratings_missing"
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Running totals; several judges may share one.
+
+    Attributes:
+        calls: replies received from the provider.
+        cached: cached replies, and replies shared with an identical request in flight.
+        failed: prompts without a usable reply.
+        repaired: prompts that were repeated because the first reply was unusable.
+        by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
+        stages, stage_tokens: number of replies and of their tokens, cached ones included, by prompt template.
+        texts: number of texts by what became of them: `scored`, or why they have no score, `faulty_row` or
+            `ratings_missing`.
+        usage: tokens and cost of the replies from the provider; the cost is `None` once any price is unknown.
+        model_versions: model names that the provider reported.
+        damaged: digests of requests that were repeated because their cached answer is damaged.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    repaired: int = 0
+    by_name_or_order: int = 0
+    stages: Counter[str] = field(default_factory=Counter)
+    stage_tokens: Counter[str] = field(default_factory=Counter)
+    texts: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    model_versions: set[str] = field(default_factory=set)
+    damaged: set[str] = field(default_factory=set)
+
+    @property
+    def lacks_replies(self) -> bool:
+        """Whether there were requests, and none of them had a reply."""
+        return self.failed > 0 and not (self.calls or self.cached)
+
+    def add(self, other: Ledger) -> None:
+        """Add the totals of another ledger, such as that of another process."""
+        for each in fields(self):
+            own, more = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(own, set):
+                own |= more
+            else:
+                setattr(self, each.name, own + more)
+
+    def take(self) -> Ledger:
+        """Return the totals so far, and begin again from zero; judges keep this ledger and its sets."""
+        totals, empty = Ledger(), Ledger()
+        totals.add(self)
+        for each in fields(self):
+            own = getattr(self, each.name)
+            if isinstance(own, set):
+                own.clear()
+            else:
+                setattr(self, each.name, getattr(empty, each.name))
+        return totals
+
+    def effort(self, seconds: float) -> Effort:
+        """Return the totals, with the wall-clock time of the command in seconds."""
+        return Effort(
+            calls=self.calls,
+            cached=self.cached,
+            failed=self.failed,
+            repaired=self.repaired,
+            by_name_or_order=self.by_name_or_order,
+            prompt_tokens=self.usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens,
+            cost_usd=self.usage.cost_usd,
+            cached_prompt_tokens=self.usage.cached_tokens,
+            saved_usd=self.usage.saved_usd,
+            stages=dict(sorted(self.stages.items())),
+            stage_tokens=dict(sorted(self.stage_tokens.items())),
+            seconds=seconds,
+        )
 
 
 class Judge(Protocol):

@@ -13,8 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from rubriclab.errors import RubriclabError
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
-from rubriclab.judges.stack import SCORED, Ledger
+from rubriclab.judges.judge import SCORED, Judge, JudgeWrapper, Ledger, Reply
 from rubriclab.prompts.prompt import Prompt
 
 # Seconds: a short reply of a small model takes a few tenths, hidden reasoning minutes.

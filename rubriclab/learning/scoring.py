@@ -16,8 +16,8 @@ import numpy as np
 
 from rubriclab.data.rows import RowError
 from rubriclab.errors import SettingsError
-from rubriclab.judges.judge import Judge, UnusableReply, unusable_replies
-from rubriclab.judges.stack import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text
+from rubriclab.judges.judge import FAULTY_ROW, RATINGS_MISSING, SCORED, Judge, UnusableReply, unusable_replies
+from rubriclab.judges.stack import count_text
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import gather_in_order

@@ -16,8 +16,8 @@ from starlette.exceptions import HTTPException
 
 from rubriclab.data.readers import read
 from rubriclab.judges.connect import connect
+from rubriclab.judges.judge import Ledger
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.stack import Ledger
 from rubriclab.learning.scoring import score_text
 from rubriclab.models.aggregation import Aggregation, Calibration, Term
 from rubriclab.models.text import Example

@@ -45,10 +45,9 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FILTERED, Judge, ask
+from rubriclab.judges.judge import FILTERED, Judge, Ledger, ask
 from rubriclab.judges.llm import LanguageModel, close_connections
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.stack import Ledger
 from rubriclab.methods.prompting import Rating
 from rubriclab.prompts.prompt import Prompt
 

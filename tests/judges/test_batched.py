@@ -20,10 +20,9 @@ from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, Provid
 from rubriclab.judges import batch as batched
 from rubriclab.judges.batch import BatchModel
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import JudgeAnswer, ask
+from rubriclab.judges.judge import JudgeAnswer, Ledger, ask
 from rubriclab.judges.options import JudgeOptions, as_price
 from rubriclab.judges.providers import load_litellm
-from rubriclab.judges.stack import Ledger
 from rubriclab.ops.options import BatchesOptions
 from rubriclab.ops.versions import batches
 from rubriclab.ops.workspace import JudgeChoice, Workspace

@@ -11,9 +11,9 @@ from judge_questions import rate
 
 from rubriclab.errors import JudgeError, JudgeRefused
 from rubriclab.judges.connect import connect
+from rubriclab.judges.judge import Ledger
 from rubriclab.judges.llm import close_connections
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.stack import Ledger
 from rubriclab.store.store import open_store
 
 KEY = "live-0123456789abcdef"

@@ -19,7 +19,7 @@ from server import SNAPSHOT, RunningServer
 
 from rubriclab.cli.output import effort_row
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.judge import dump_reply, load_reply, request_digest
+from rubriclab.judges.judge import Ledger, dump_reply, load_reply, request_digest
 from rubriclab.judges.llm import (
     CacheMarks,
     LanguageModel,
@@ -30,7 +30,7 @@ from rubriclab.judges.llm import (
 )
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import price_of
-from rubriclab.judges.stack import Ledger, Metered
+from rubriclab.judges.stack import Metered
 from rubriclab.ops.workspace import spent
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
@@ -151,9 +151,9 @@ def test_identity_holds_the_address_without_its_query(monkeypatch: pytest.Monkey
 
 def test_litellm_is_not_imported_until_it_is_needed() -> None:
     program = (
-        "import sys; from rubriclab.judges import connect, llm, options, stack; "
+        "import sys; from rubriclab.judges import connect, judge, llm, options; "
         "llm.LanguageModel('gpt-4o-mini').identity; "
-        "connect.connect('gpt-4o-mini', options=options.JudgeOptions(), ledger=stack.Ledger()); "
+        "connect.connect('gpt-4o-mini', options=options.JudgeOptions(), ledger=judge.Ledger()); "
         "sys.exit('litellm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -13,9 +13,9 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PlugInError, PromptRejected, SettingsError
 from rubriclab.judges.connect import connect as connect_function
-from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.judge import Judge, Ledger, Reply
 from rubriclab.judges.options import JudgeOptions, Price
-from rubriclab.judges.stack import Ledger, Retried
+from rubriclab.judges.stack import Retried
 from rubriclab.prompts.prompt import Prompt
 
 MODULE = __name__

@@ -22,6 +22,7 @@ from server import RunningServer
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, SettingsError
 from rubriclab.judges.connect import connect
+from rubriclab.judges.judge import Ledger
 from rubriclab.judges.llm import LanguageModel, MendedSettings
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import (
@@ -36,7 +37,6 @@ from rubriclab.judges.providers import (
     retry_after,
     translated,
 )
-from rubriclab.judges.stack import Ledger
 
 ADDRESS = "http://127.0.0.1:9/v1"
 

@@ -12,10 +12,9 @@ from memory_answers import MemoryAnswers
 from server import RunningServer
 
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import Judge
+from rubriclab.judges.judge import Judge, Ledger
 from rubriclab.judges.llm import SchemaProbed
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.stack import Ledger
 from rubriclab.methods.prompting import score_entry
 from rubriclab.prompts.prompt import ExpectedEntry, Prompt, keyed_reply
 from rubriclab.prompts.render import FOLDER

@@ -31,7 +31,7 @@ from rubriclab.errors import (
     SettingsError,
 )
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FILTERED, FakeJudge, Reply, Usage, ask, dump_reply, request_digest
+from rubriclab.judges.judge import FILTERED, FakeJudge, Ledger, Reply, Usage, ask, dump_reply, request_digest
 from rubriclab.judges.llm import LanguageModel, close_connections
 from rubriclab.judges.options import JudgeOptions, Price, as_price
 from rubriclab.judges.stack import (
@@ -40,7 +40,6 @@ from rubriclab.judges.stack import (
     Budgeted,
     Cached,
     Interruptible,
-    Ledger,
     Limited,
     LocalBreaker,
     LocalBudget,

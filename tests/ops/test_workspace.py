@@ -13,7 +13,7 @@ import pytest
 from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab
-from rubriclab.judges.stack import Ledger
+from rubriclab.judges.judge import Ledger
 from rubriclab.ops import workspace
 from rubriclab.ops.workspace import AHEAD, INTERVAL, finish, iterate, logged, no_progress
 from rubriclab.store.store import Store

@@ -22,7 +22,8 @@ from starlette.routing import BaseRoute, Route
 
 from rubriclab.base_options import first_fault
 from rubriclab.errors import BudgetReached, NotInStore, SettingsError, StoreError
-from rubriclab.judges.stack import Ledger, LocalBudget
+from rubriclab.judges.judge import Ledger
+from rubriclab.judges.stack import LocalBudget
 from rubriclab.learning.estimate import DryRun
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count, plain

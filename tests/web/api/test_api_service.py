@@ -27,10 +27,9 @@ from waiting import PATIENCE, until
 
 from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
-from rubriclab.judges.judge import Usage
+from rubriclab.judges.judge import Ledger, Usage
 from rubriclab.judges.metrics import Metrics
 from rubriclab.judges.options import as_price
-from rubriclab.judges.stack import Ledger
 from rubriclab.ops.versions import RubricDescription
 from rubriclab.store.answers import AnswerTable
 from rubriclab.web.api import VARIABLE, log_access
