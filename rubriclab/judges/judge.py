@@ -296,24 +296,9 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
 
 
 def dump_reply(reply: Reply) -> dict[str, Any]:
-    """Return `reply` in JSON types, without `cached`."""
-    usage = reply.usage
-    tokens = [{"text": token.text, "alternatives": [*map(list, token.alternatives)]} for token in reply.tokens]
-    return {
-        "text": reply.text,
-        "model": reply.model,
-        "usage": {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cost_usd": usage.cost_usd,
-            **({"cached_tokens": usage.cached_tokens} if usage.cached_tokens else {}),
-            **({"saved_usd": usage.saved_usd} if usage.saved_usd else {}),
-        },
-        "truncated": reply.truncated,
-        **({"filtered": True} if reply.filtered else {}),
-        **({"fault": reply.fault} if reply.fault else {}),
-        **({"tokens": tokens} if tokens else {}),
-    }
+    """Return `reply` in JSON types, without defaults and `cached`."""
+    fields: dict[str, Any] = _reply().dump_python(reply, mode="json", exclude={"cached"}, exclude_defaults=True)
+    return fields
 
 
 def load_reply(answer: Any) -> Reply:
@@ -622,9 +607,15 @@ def json_objects(text: str) -> Iterator[FoundObject]:
             yield _decoded(text, opening.start(), at)
 
 
-def with_json_spaces(written: str) -> str:
-    """Return a complete JSON object, of the same length, whose tokens are separated by plain spaces only."""
-    return _STRING_OR_SPACE.sub(lambda match: match["string"] or " ", written)
+def place_of_value(text: str, found: FoundObject, key: str) -> tuple[int, int] | None:
+    """Return where the last value of `key` in an object of `text` begins and ends; only the brace of a nested one."""
+    place, depth = None, 0
+    tokens = list(_TOKEN.finditer(text, found.begin, found.end))
+    for token, colon, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token["mark"] or "", 0)
+        if depth == 1 and colon["mark"] == ":" and json.loads(token["string"], strict=False) == key:
+            place = value.span(value.lastgroup or 0)
+    return place
 
 
 def _scan(text: str, at: int) -> tuple[int, bool]:
@@ -676,7 +667,7 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
     decoder = json.JSONDecoder(
         parse_float=number, parse_int=whole_number, parse_constant=number, object_pairs_hook=members, strict=False
     )
-    value = decoder.decode(with_json_spaces(text[begin:end]))
+    value = decoder.decode(_STRING_OR_SPACE.sub(lambda match: match["string"] or " ", text[begin:end]))
     if "\\ud" in text[begin:end].lower():
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return FoundObject(begin, end, value, faults[0] if faults else "")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import codecs
 import itertools
-import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -15,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from rubriclab.errors import JudgeError, ReplyTooLarge
-from rubriclab.judges.judge import Reply, Token, json_objects, with_json_spaces
+from rubriclab.judges.judge import Reply, Token, json_objects, place_of_value
 from rubriclab.judges.options import DEFAULT_BYTES
 from rubriclab.judges.providers import without_keys
 from rubriclab.prompts.prompt import Prompt
@@ -179,9 +178,6 @@ VERY_UNLIKELY = -9999.0
 # With a smaller share on legal scores the judge was about to write something else, or the probabilities are cut off.
 MIN_SHARE = 0.5
 
-# Only locates values: the reply has been validated before.
-_PLACES = json.JSONDecoder(strict=False, parse_int=str)
-_GAP = re.compile(r" *")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # Characters that may surround a number within its token.
 _AROUND = " \t\n\r\"':,{}[]`"
@@ -278,40 +274,15 @@ def _run(texts: Sequence[str], text: str) -> slice | None:
 
 def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
     """Return where the number of `field` begins and ends; `None` unless exactly one object in `text` has it."""
-    try:
-        values = [members[field] for members in _objects(text) if field in members]
-    except RecursionError:  # nested thousands of levels deep
+    places = [place for found in json_objects(text) if (place := place_of_value(text, found, field))]
+    if len(places) != 1:
         return None
-    if len(values) != 1:
-        return None
-    begin, end = values[0]
+    begin, end = places[0]
     number = _NUMBER.fullmatch(text[begin:end].strip(' \t\n\r"'))
     if number is None:
         return None
     begin = text.index(number[0], begin)
     return begin, begin + len(number[0])
-
-
-def _objects(text: str) -> Iterator[dict[str, tuple[int, int]]]:
-    """Yield the position of each key's value, for every outermost JSON object in `text` from left to right."""
-    for found in json_objects(text):
-        written = " " * found.begin + with_json_spaces(text[found.begin : found.end])
-        yield dict(_members(written, found.begin)) if found.value else {}
-
-
-def _members(text: str, at: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the keys and the positions of the values of the valid, non-empty object that opens at `at`."""
-    while text[at] != "}":
-        key, at = _PLACES.raw_decode(text, _after_gap(text, at + 1))
-        begin = _after_gap(text, _after_gap(text, at) + 1)
-        _, end = _PLACES.raw_decode(text, begin)
-        yield key, (begin, end)
-        at = _after_gap(text, end)
-
-
-def _after_gap(text: str, at: int) -> int:
-    gap = _GAP.match(text, at)
-    return gap.end() if gap else at
 
 
 def _place(tokens: Sequence[Token], begin: int, end: int) -> tuple[Token, str, str] | None:
