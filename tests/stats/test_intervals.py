@@ -203,6 +203,14 @@ def test_a_hundred_looks_raise_a_false_alarm_in_at_most_5_percent(kind: str) -> 
     assert np.mean(alarms) <= RATE
 
 
+def test_intervals_of_each_look_alone_raise_false_alarms_in_most_runs() -> None:
+    """Shows that the simulation above can fail."""
+    rng = np.random.default_rng(1)
+    changes = np.stack([np.diff(noise("normal", rng), axis=0) for _ in range(100)])
+    outside = np.abs(changes.mean(axis=2)) > 2.26 * changes.std(axis=2, ddof=1) / np.sqrt(GROUPS)
+    assert outside.any(axis=1).mean() > 0.9
+
+
 def test_a_lasting_change_is_found_within_some_looks_and_stays_found() -> None:
     rng = np.random.default_rng(2)
     for _ in range(20):
