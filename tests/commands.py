@@ -190,6 +190,12 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    if "preloaded" not in sys.modules:
+        import preloaded  # noqa: F401  # raises the error that the fork server hides
+
+        raise ImportError(
+            "The fork server has not imported tests/preloaded.py, without which tests take ten times as long"
+        )
     if before:
         before()
     if arguments[:1] == ["-c"]:

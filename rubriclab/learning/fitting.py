@@ -51,6 +51,9 @@ from rubriclab.stats.intervals import CONFIDENCE, DIGITS, Interval, grouped_fold
 INTERVAL_CONFIDENCE = 0.9
 # Significant digits of stored centers and spreads, as a text feature's can be tiny or huge.
 SIGNIFICANT = DIGITS + 3
+# Of scores that are ranked: kernels of the linear algebra, which depend on the processor, differ by rounding errors,
+# and equal scores must stay equal.
+SCORE_DIGITS = 9
 # With more groups, this many bundles of groups are left out one by one: the delete-a-group jackknife.
 MAX_BUNDLES = 50
 
@@ -167,7 +170,9 @@ class Fit:
 
         NaN if the criteria with a score have half of the weight or less, and everywhere without any criterion.
         """
-        return _weighted_sums(values[:, list(self.columns)], self.weights, self.centers, self.spreads)
+        sums = _weighted_sums(values[:, list(self.columns)], self.weights, self.centers, self.spreads)
+        rounded: FloatArray = sums.round(SCORE_DIGITS)
+        return rounded
 
     def scores(self, values: FloatArray, scale: Scale) -> FloatArray:
         """Return each text's score, clipped to the scale, shape (n,), NaN where `raw` is NaN."""
@@ -337,10 +342,10 @@ def divisions(groups: Sequence[str], settings: JointSettings, seed: int) -> IntA
 
 
 def _column_means(table: FloatArray) -> FloatArray:
-    """Return the mean of each column, ignoring NaN; NaN if all are."""
+    """Return the mean of each column, ignoring NaN; NaN if all are; rounded."""
     there = ~np.isnan(table)
-    mean: FloatArray = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    return np.where(there.any(axis=0), mean, np.nan)
+    mean = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    return np.where(there.any(axis=0), mean.round(SCORE_DIGITS), np.nan)
 
 
 def _fit_rows(
@@ -523,10 +528,9 @@ def refitted_agreement(
     raw[bundle, np.arange(len(bundle))] = np.nan
     intervals = {}
     for name, rows in (("spearman", spearman_rows), ("pearson", pearson_rows)):
-        # Rounded, as equal up to rounding is a tie for Spearman.
         value, *without = (
             agreement_value(scores, table.labels, table.groups, level=level, coefficient=rows)
-            for scores in (nested.raw, *raw.round(9))
+            for scores in (nested.raw, *raw.round(SCORE_DIGITS))
         )
         intervals[name] = (
             Interval(None)

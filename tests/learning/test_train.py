@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from candidate_plans import TEXTS as PLANNED, plans
-from commands import LABELLED
+from commands import LABELLED, Commands
 from scipy.stats import kendalltau, pearsonr, spearmanr
 from scripted_judge import (
     ASPECT,
@@ -404,3 +404,17 @@ def test_other_seeds_and_ids_give_the_same_verdict_and_mostly_the_same_criteria(
     (_, first), *others = runs
     for _, criteria in others:
         assert len(first & criteria) > MOSTLY * len(first)
+
+
+def test_kernels_of_the_linear_algebra_change_no_figure(tmp_path):
+    """OpenBLAS chooses them by processor; their rounding errors differ, which must not break ties of ranks."""
+    found = []
+    for kernel in ("Haswell", "Nehalem"):
+        commands = Commands(tmp_path, RUBRICLAB_STORE=f"{kernel}.db", OPENBLAS_CORETYPE=kernel)
+        options = (
+            "--method hypoeval --method direct --set hypoeval.k=3 --set hypoeval.bank_size=6 --set joint.repeats=1"
+        )
+        task = "--task summarization --aspect coherence --scale 1:5 --judge embedded --name rubric --json"
+        done = commands.script("learn", LABELLED, *options.split(), *task.split())
+        found.append({name: value for name, value in done.json.items() if name not in ("seconds", "created")})
+    assert found[0] == found[1]
