@@ -280,14 +280,14 @@ def _improve(sides: Side) -> Pair:
 @parity("edit")
 def _edit(sides: Side) -> Pair:
     changes = ("--drop", "h03", "--pin", "direct=0.25", "--bound", "h05=0:0.1", "--add", "Is it long? (better: no)")
-    row = sides.json("edit", "news@1", *changes, "--by", "anna", "--because", "it repeats", "--name", "edited")
+    row = sides.json("edit", "news@1", *changes, "--author", "anna", "--because", "it repeats", "--name", "edited")
     result = sides.lab.edit(
         "news@1",
         drop="h03",
         pin={"direct": 0.25},
         bound={"h05": (0, 0.1)},
         add="Is it long? (better: no)",
-        by="anna",
+        author="anna",
         because="it repeats",
         name="edited",
     )

@@ -52,7 +52,12 @@ def serve(rubric: str, **values: Any) -> None:
 
 @command(None, "JudgeOption", "CallOptions")
 @click.argument("rubric", required=False)
-@option("--port", type=click.IntRange(1, 65535), help="The port to serve at.  [default: 8521, or any free port]")
+@option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    help="The port to serve at.  [default: 8521, or any free port]",
+)
 @option("--no-browser", from_found="always", is_flag=True, help="Only print the address.")
 @store_option
 @record_option

@@ -606,7 +606,7 @@ class EditOrigin(FrozenModel):
     """How a person made a version from its parent.
 
     Attributes:
-        by, because: who changed it, and why.
+        author, because: who changed it, and why.
         labels: number of labelled texts that the weights were fitted to; 0 if nothing was fitted or measured.
         folds: number of folds that the figures are held out in; 0 where nothing was fitted to the labels.
         statistic: what the next three are of: Pearson correlation, or balanced accuracy of verdicts.
@@ -614,7 +614,7 @@ class EditOrigin(FrozenModel):
         difference: after less before, paired, with its interval. The person may have known the labels.
     """
 
-    by: str
+    author: str
     because: str
     changes: tuple[EditChange, ...]
     labels: Count = 0

@@ -299,10 +299,10 @@ class _EditRun:
 
     async def run(self) -> EditResult:
         """Return the effect of the edit, and the child version unless this is a preview."""
-        if not self.options.preview and not (self.options.by and self.options.because):
+        if not self.options.preview and not (self.options.author and self.options.because):
             raise SettingsError(
                 "A version that a person makes records who made it and why.",
-                "Give `by=NAME` and `because=REASON`, or `preview` to save nothing.",
+                "Give `author=NAME` and `because=REASON`, or `preview` to save nothing.",
             )
         judge = self.workspace.judge(self.choice) if self.requests else None
         # The ratings by the parent's criteria, and those by new or newly defined ones.
@@ -385,7 +385,7 @@ class _EditRun:
             for recorded in (before.judge_from, before.generator_from)
         )
         edit = EditOrigin(
-            by=options.by or "",
+            author=options.author or "",
             because=options.because or "",
             changes=self.plan.changes,
             labels=len(examples),

@@ -403,7 +403,7 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
     labels: Annotated[Any, Flag(metavar="PATH", place="input", from_found="confirmed")] = None
     """Labelled texts. Default: those kept with the version."""
 
-    by: Annotated[str | None, Flag(metavar="NAME")] = None
+    author: Annotated[str | None, Flag(metavar="NAME")] = None
     """Who makes the changes; recorded with them. Needed unless `preview` is set."""
 
     because: Annotated[str | None, Flag(metavar="TEXT")] = None
@@ -418,7 +418,7 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
     @property
     def signature(self) -> str:
         """Who makes the changes and why, as reasons for dropped criteria say."""
-        return f"by {self.by or 'hand'}" + (f": {self.because}" if self.because else "")
+        return f"by {self.author or 'hand'}" + (f": {self.because}" if self.because else "")
 
 
 class PlanOptions(ReadingOptions, JudgeOption):
@@ -489,7 +489,7 @@ class CheckOptions(ReadingOptions):
 class SplitOptions(ReadingOptions):
     """How rows are split."""
 
-    by: Annotated[str, Flag(metavar="FIELD")] = "group"
+    by: Annotated[str, Flag(metavar="COLUMN")] = "group"
     """The field whose groups are never divided: `group`, `system` or a column."""
 
     train: Annotated[int, Flag(metavar="N")] = Field(default=30, ge=1)

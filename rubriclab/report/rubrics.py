@@ -291,7 +291,7 @@ def change_in_agreement(statistic: str, difference: Interval, folds: int, labels
 
 def edit_origin(edit: EditOrigin) -> Iterator[tuple[str, str]]:
     """Yield who made a version by hand, why, what was changed and what that did."""
-    yield "edited by", edit.by
+    yield "edited by", edit.author
     yield "because", edit.because
     for change in edit.changes:
         yield CHANGES[change.action], change_words(change)
@@ -309,10 +309,10 @@ def edited_sentence(version: Version) -> str:
         return ""
     parent = f" from {version.parent}" if version.parent else ""
     if edit.difference.value is None:
-        return f"Edited by {edit.by}{parent}; the effect on agreement is not known."
+        return f"Edited by {edit.author}{parent}; the effect on agreement is not known."
     held_out = "held-out " if edit.folds else ""
     return (
-        f"Edited by {edit.by}{parent}: {held_out}{edit.statistic} {figure(edit.before.value)} before, "
+        f"Edited by {edit.author}{parent}: {held_out}{edit.statistic} {figure(edit.before.value)} before, "
         f"{figure(edit.after.value)} after on the same {count(edit.labels, 'label')}, difference "
         f"{estimate(edit.difference)}. This is optimistic if the edit was made with these labels in view."
     )

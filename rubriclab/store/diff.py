@@ -159,7 +159,7 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
         "rubriclab": provenance.version,
     }
     if edit := provenance.edit:
-        fields |= {"edited by": edit.by, "because": edit.because}
+        fields |= {"edited by": edit.author, "because": edit.because}
     limited = bounds_of(rubric.aggregation)
     fields |= {f"limits of the weight of {name}": f"{low:g}:{high:g}" for name, (low, high) in limited.items()}
     for part in rubric.parts:

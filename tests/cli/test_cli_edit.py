@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from commands import Commands
 
-WHO = ("--by", "anna", "--because", "it repeats")
+WHO = ("--author", "anna", "--because", "it repeats")
 
 
 def test_an_edit_is_shown_saved_and_recorded_in_show_and_diff(planted: Commands) -> None:
@@ -30,7 +30,10 @@ def test_an_edit_is_shown_saved_and_recorded_in_show_and_diff(planted: Commands)
     ("options", "error"),
     [
         (("--drop", "link"), "planted@1 has no criterion 'link'. Did you mean 'links'?"),
-        (("--drop", "links", "--by", "anna"), "Give --by NAME and --because REASON, or --preview to save nothing."),
+        (
+            ("--drop", "links", "--author", "anna"),
+            "Give --author NAME and --because REASON, or --preview to save nothing.",
+        ),
         ((), "No change was asked for. Give at least one of --drop"),
         (("--bound", "links=0.4"), "links=0.4: expected LOW:HIGH, such as 0:0.2, or free"),
         (("--pin", "links"), "--pin: expected ID=VALUE, got 'links'"),

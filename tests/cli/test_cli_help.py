@@ -72,6 +72,14 @@ def test_every_option_has_an_environment_variable() -> None:
     }
 
 
+def test_one_environment_variable_takes_one_kind_of_value() -> None:
+    kinds: dict[str, set[str]] = {}
+    for option in OPTIONS.values():
+        if not option.is_flag:
+            kinds.setdefault(str(option.envvar), set()).add((option.metavar or option.type.name).upper())
+    assert {name: found for name, found in kinds.items() if len(found) > 1} == {"RUBRICLAB_OUTPUT": {"PATH", "PREFIX"}}
+
+
 @pytest.mark.parametrize("command", sorted(OPERATIONS))
 def test_a_command_takes_every_option_of_its_operation_with_the_values_of_its_type(command: str) -> None:
     name = command.replace("_", " ")

@@ -113,7 +113,7 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
         assert "Reliability curve" in words, page
         assert "balanced accuracy" in words, page
 
-    edited = asking("edit", "ok", "--threshold", 0.9, "--by", "anna", "--because", "faults cost more", "--json")
+    edited = asking("edit", "ok", "--threshold", 0.9, "--author", "anna", "--because", "faults cost more", "--json")
     assert edited.code == 0, edited.err
     assert (edited.json["saved"], edited.json["statistic"]) == ("ok@2", "balanced accuracy")
     again = asking("score", "heldout.jsonl", "--rubric", "ok").rows[1:]

@@ -33,7 +33,7 @@ FACTS = "--task summarization --aspect consistency --scale 1:5 --map scores.cons
 AS_RECORDED = "--criteria 6 --set hypoeval.bank_size=30 --set checkeval.most=35"
 RECORDED = "--judge recorded:recording.jsonl"
 LITTLE = "--set hypoeval.k=3 --set hypoeval.bank_size=6 --set joint.repeats=1"
-BY = "--by anna --because 'it counts length'"
+BY = "--author anna --because 'it counts length'"
 
 # One command a line.
 TOUR = f"""

@@ -20,7 +20,7 @@ from rubriclab.models.aggregation import bounds_of
 from rubriclab.ops.edit import EditResult
 
 TEXTS = len(examples())
-WHO = {"by": "anna", "because": "it counts links twice"}
+WHO = {"author": "anna", "because": "it counts links twice"}
 STATEMENT = "Each sentence follows from the one before it."
 QUESTION = "Does a sentence contradict another one? (better: no)"
 
@@ -85,7 +85,7 @@ def test_the_child_names_its_parent_who_changed_what_and_why_and_what_that_did(p
     child = planted_lab.load("planted")
     assert (child.ref, child.parent) == ("planted@2", "planted@1")
     edit = child.provenance.edit
-    assert (edit.by, edit.because, edit.labels, edit.folds) == ("anna", "it counts links twice", TEXTS, 3)
+    assert (edit.author, edit.because, edit.labels, edit.folds) == ("anna", "it counts links twice", TEXTS, 3)
     assert [(change.action, change.criteria, change.after) for change in edit.changes] == [
         ("drop", ("links",), None),
         ("pin", ("order",), "0.25"),
@@ -127,7 +127,18 @@ def _row(text: Any) -> dict[str, Any]:
 def test_an_edit_that_is_killed_continues_and_asks_nothing_twice(planted: Commands, server: RunningServer) -> None:
     server.brain, server.latency = hypoeval_brain.reply, 0.1
     environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    command = ("edit", "remote", "--add", STATEMENT, "--by", "anna", "--because", "it is missing", "--concurrency", 4)
+    command = (
+        "edit",
+        "remote",
+        "--add",
+        STATEMENT,
+        "--author",
+        "anna",
+        "--because",
+        "it is missing",
+        "--concurrency",
+        4,
+    )
     killed = planted.start(*command, **environment)
     until, kept = time.monotonic() + PATIENCE, 0
     while kept < 4 and time.monotonic() < until:
@@ -152,7 +163,7 @@ def _answers(command: Commands) -> int:
 def test_a_limit_on_cost_stops_the_edit_and_a_higher_one_continues_it(planted: Commands, server: RunningServer) -> None:
     server.brain = hypoeval_brain.reply
     environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    command = ("edit", "remote", "--add", STATEMENT, "--by", "anna", "--because", "it is missing", "--price", "1:1")
+    command = ("edit", "remote", "--add", STATEMENT, "--author", "anna", "--because", "it is missing", "--price", "1:1")
     stopped = planted(*command, "--max-cost", 0.01, **environment)
     assert stopped.code == 2, stopped.err
     assert "0.01" in stopped.error

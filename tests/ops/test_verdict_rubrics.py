@@ -96,7 +96,7 @@ def test_a_transfer_recalibrates_the_threshold_and_keeps_the_levels(lab: Lab, ru
 def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfers_until_it_is_lifted(
     lab: Lab, rubric: Version
 ) -> None:
-    result = lab.edit(rubric, threshold=0.8, by="anna", because="missed faults cost more", name="strict")
+    result = lab.edit(rubric, threshold=0.8, author="anna", because="missed faults cost more", name="strict")
     strict = result.saved
     assert strict is not None
     assert strict.rubric.threshold == 0.8

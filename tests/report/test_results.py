@@ -171,7 +171,7 @@ def test_a_change_of_white_space_alone_is_said_to_be_one() -> None:
 
 def test_both_verdicts_and_held_out_agreement_come_first_and_an_edit_with_its_paired_effect() -> None:
     edit = EditOrigin(
-        by="lead", because="order", changes=(), labels=30, folds=6, difference=interval(-0.1, -0.2, -0.05)
+        author="lead", because="order", changes=(), labels=30, folds=6, difference=interval(-0.1, -0.2, -0.05)
     )
     worse = joint_trust(verdicts=(GateVerdict(against="word count", outcome="not better", difference=interval(0.0)),))
     first = joint_version()

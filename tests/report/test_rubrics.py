@@ -173,7 +173,7 @@ def test_where_only_the_error_is_undecided_no_number_of_labels_is_promised() -> 
 def test_an_edited_version_says_who_edited_it_and_its_agreement_beside_its_parents() -> None:
     effect = Interval(-0.01, -0.03, 0.01)
     edit = EditOrigin(
-        by="lead",
+        author="lead",
         because="order",
         changes=(),
         labels=30,

@@ -80,7 +80,7 @@ def test_two_raters_rate_learn_edit_and_score_in_the_browser(browser: Chrome, ru
         browser.get(f"{address}/{NAME}@1/edit")
         wait_for(browser, f'[data-criterion="{first}"] input[name="drop"]').click()
         WebDriverWait(browser, WAIT).until(text_to_be_present_in_element((By.ID, "lead"), "Pearson"))
-        wait_for(browser, 'input[name="by"]').send_keys("anna")
+        wait_for(browser, 'input[name="author"]').send_keys("anna")
         wait_for(browser, 'textarea[name="because"]').send_keys("counts length twice")
         wait_for(browser, ".save button.main").click()
         WebDriverWait(browser, WAIT).until(url_contains(f"/{NAME}@2"))

@@ -17,7 +17,7 @@ const criteria = [...form.querySelectorAll('[data-criterion]')].map(element => (
   element,
   field: name => element.querySelector(`[name="${name}"]`),
 }))
-const NAMED = ['threshold', 'definition', 'by', 'because', 'name'].filter(name => form.elements[name])
+const NAMED = ['threshold', 'definition', 'author', 'because', 'name'].filter(name => form.elements[name])
 // Typing is a change only once it pauses.
 const PAUSE = { input: 700, change: 50 }
 
@@ -297,12 +297,12 @@ form.addEventListener('submit', async event => {
   }
   saving.hidden = true
   if (isEmpty(edit) || lacking.length) return refuse(lacking.length ? `Give ${lacking.join(', ')} first.` : 'Nothing has been changed yet.')
-  for (const [name, words] of [['by', 'Give your name: a version records who made it.'], ['because', 'Give a reason: a version records why it was made.']]) {
+  for (const [name, words] of [['author', 'Give your name: a version records who made it.'], ['because', 'Give a reason: a version records why it was made.']]) {
     if (!form.elements[name].value.trim()) return refuse(words, form.elements[name])
   }
   if (busy) return refuse('Wait until the effect is computed.')
-  const { by, because, name } = form.elements
-  const body = { ...edit, by: by.value, because: because.value, name: name.value, agreed: allowed(edit) }
+  const { author, because, name } = form.elements
+  const body = { ...edit, author: author.value, because: because.value, name: name.value, agreed: allowed(edit) }
   const button = event.submitter ?? form.querySelector('.actions button.main')
   button.disabled = true
   const answer = await during(() => saver.run(`/${ref}/edit/save`, body, 'Saving', agreeToSave))
@@ -316,7 +316,7 @@ form.addEventListener('submit', async event => {
 // Beginning
 
 let labels = ''
-rememberName(form.elements.by)
+rememberName(form.elements.author)
 const draft = read(key)
 if (draft) restore(draft)
 arrange(state())

@@ -212,7 +212,7 @@ def _origin(version: Version) -> str:
     made = version.provenance
     if made.edit:
         changes = "; ".join(_change(change) for change in made.edit.changes)
-        return f"{changes}: {made.edit.because} (edited by {made.edit.by})"
+        return f"{changes}: {made.edit.because} (edited by {made.edit.author})"
     if made.transfer:
         return f"transferred: {wording.carried_over(made)}"
     return f"imported from {version.imported_from}" if version.imported else ""
@@ -412,13 +412,13 @@ KEPT = 2
 class Draft(Allowance, Edit):
     """An edit as the page holds it."""
 
-    by: str = ""
+    author: str = ""
     because: str = ""
     name: str = ""
 
     def options(self, judge: str | None, *, preview: bool) -> EditOptions:
         """Return the options of the operation."""
-        signed = {name: getattr(self, name).strip() or None for name in ("by", "because", "name")}
+        signed = {name: getattr(self, name).strip() or None for name in ("author", "because", "name")}
         changes = {name: getattr(self, name) for name in Edit.model_fields}
         return EditOptions(**changes, **signed, preview=preview, judge=judge)
 

@@ -48,7 +48,7 @@ def make_store(path: Path) -> Path:
 
 def _save(store: Store, name: str, version: Version, record: TrainingRecord, *, because: str, **options: Any) -> None:
     change = EditChange(action="reword", criteria=("h01",), before="before", after=because)
-    made = version.provenance.model_copy(update={"edit": EditOrigin(by="anna", because=because, changes=(change,))})
+    made = version.provenance.model_copy(update={"edit": EditOrigin(author="anna", because=because, changes=(change,))})
     definition = version.rubric.aspect.model_copy(update={"definition": f"A definition. {because}"})
     rubric = version.rubric.model_copy(update={"aspect": definition})
     store.save(name, rubric, made, version.effort, training=record, **options)

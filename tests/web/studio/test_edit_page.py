@@ -18,7 +18,7 @@ from rubriclab.stats.intervals import Interval
 from rubriclab.web.studio.pages import effect_summary
 
 EFFECT, SAVE = f"/{REF}/edit/effect", f"/{REF}/edit/save"
-SIGNED = {"by": "anna", "because": "counts twice"}
+SIGNED = {"author": "anna", "because": "counts twice"}
 ADDED = {"add": ["Are the sentences connected?"]}
 
 
@@ -98,7 +98,7 @@ def test_an_edit_that_is_not_possible_is_refused_with_the_reason(
 
 def test_saving_needs_who_and_why_and_a_name_that_can_be_one(studio: Client, store: Path) -> None:
     edit = edits(Lab(store).load(REF))[0]
-    for unsigned in ({}, {"by": "anna"}, {"by": " ", "because": "why"}):
+    for unsigned in ({}, {"author": "anna"}, {"author": " ", "because": "why"}):
         answer = studio.post(SAVE, **edit, **unsigned)
         assert answer.status_code == 422
         assert "records who made it and why" in answer.json()["error"]

@@ -64,7 +64,7 @@ def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
         ("drop", (name,), None),
         ("add", (), TYPED),
     ]
-    assert (edit.by, edit.because) == ("anna", HOSTILE)
+    assert (edit.author, edit.because) == ("anna", HOSTILE)
     assert nothing_ran(browser)
 
 
