@@ -102,7 +102,11 @@ def _print(result: LearnResult) -> None:
     if provenance.agreement and not provenance.validation:
         click.echo(_agreement(version.rubric, provenance.agreement))
     correlations = [criterion.evidence.pearson or 0 for criterion in criteria]
-    if provenance.agreement and max(correlations, default=0) <= 0 and (provenance.agreement.spearman.value or 0) <= 0:
+    if (
+        provenance.agreement
+        and max(correlations, default=0) <= 0
+        and (provenance.agreement.order.value or 0) <= (0.5 if provenance.agreement.auroc else 0)
+    ):
         nothing = "none of the criteria tracks" if len(criteria) > 1 else "it does not track"
         note(f"warning: {nothing} the labels; the scores of this rubric mean nothing")
     if result.effort.failed:
@@ -117,13 +121,13 @@ def _print(result: LearnResult) -> None:
 def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
     from rubriclab.report.wording import estimate, labels_proposed
 
-    spearman = f"Spearman {estimate(agreement.spearman)} on the {agreement.n} training texts"
+    order = f"{agreement.measure} {estimate(agreement.order)} on the {agreement.n} training texts"
     if not agreement.optimistic:
-        return f"{spearman}, whose labels were not used"
+        return f"{order}, whose labels were not used"
     held_out = f"{estimate(agreement.reselected)} cross-validated over groups"
     if labels_proposed(rubric):
-        return f"{spearman}, {held_out}; both are optimistic, as the criteria were proposed from these labels"
-    return f"{spearman} (optimistic, as it was fitted to them), {held_out}"
+        return f"{order}, {held_out}; both are optimistic, as the criteria were proposed from these labels"
+    return f"{order} (optimistic, as it was fitted to them), {held_out}"
 
 
 @command(None, "PlanOptions", "CallOptions")

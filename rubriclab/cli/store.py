@@ -481,7 +481,7 @@ def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *
     elif not output:
         from rubriclab.report.rubrics import matrix_view
 
-        print_view(matrix_view(record))
+        print_view(matrix_view(version, record))
 
 
 def _write(record: TrainingRecord, output: str) -> None:

@@ -49,7 +49,14 @@ from rubriclab.learning.fitting import (
 )
 from rubriclab.learning.gate import raters, validation
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.verdicts import held_out_verdicts, raters_verdicts, threshold_of, verdict_agreement, verdicts_of
+from rubriclab.learning.verdicts import (
+    held_out_verdicts,
+    raters_verdicts,
+    threshold_of,
+    verdict_agreement,
+    verdict_statistic,
+    verdicts_of,
+)
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
@@ -58,6 +65,7 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Assignment,
     Example,
+    Scale,
     common_fields,
     data_digest,
     named_annotations,
@@ -127,7 +135,11 @@ async def train_method(
         settings={method.name: settings.model_dump(mode="json")},
         prompts=prompts_digest(method.prompts),
         seed=seed,
-        agreement=training_agreement(*scores, labels, groups, optimistic=learned.optimistic) if ordered else None,
+        agreement=(
+            training_agreement(*scores, labels, groups, assignment.scale, optimistic=learned.optimistic)
+            if ordered
+            else None
+        ),
         baseline=best_feature(ordered, aspect) if ordered else None,
     )
     return Trained(rubric, provenance, learned.notes)
@@ -159,6 +171,7 @@ def training_agreement(
     reselected: FloatArray,
     labels: FloatArray,
     groups: Sequence[str],
+    scale: Scale,
     *,
     optimistic: bool = True,
 ) -> TrainingAgreement:
@@ -169,14 +182,18 @@ def training_agreement(
         reselected: the same, with the criteria for each group selected by the labels of the other groups only.
     """
     fitted = agreement(scores, labels, groups, level="dataset")
-    left_out = agreement(reselected, labels, groups, level="dataset")
+    left_out = agreement(reselected, labels, groups, level="dataset").spearman.rounded()
+    auroc = None
+    if scale.names:
+        auroc, left_out = (verdict_statistic("AUROC", [each], labels, groups) for each in (scores, reselected))
     return TrainingAgreement(
         n=fitted.n,
         optimistic=optimistic,
         spearman=fitted.spearman.rounded(),
         pearson=fitted.pearson.rounded(),
         kendall=fitted.kendall.rounded(),
-        reselected=left_out.spearman.rounded(),
+        reselected=left_out,
+        auroc=auroc,
     )
 
 
@@ -439,9 +456,13 @@ class Study:
     def agreement(self) -> TrainingAgreement:
         """Agreement with the labels that the rubric was fitted to, and held-out agreement."""
         table, fitted = self.table, self.fit.scores(self.table.values, self.assignment.scale)
-        result = training_agreement(fitted, self.selected.held_out.raw, table.labels, table.groups)
+        held_out, scale = self.selected.held_out.raw, self.assignment.scale
+        result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
+        own = self.validation.evaluators[0]
+        if own.auroc:
+            return result.model_copy(update={"reselected": own.auroc})
         # Over all texts this is the gate's correlation, with the gate's interval.
-        same = {"reselected": self.validation.evaluators[0].spearman} if self.validation.level == "dataset" else {}
+        same = {"reselected": own.spearman} if self.validation.level == "dataset" else {}
         return result.model_copy(update=same)
 
     def record(self, rubric: Rubric) -> TrainingRecord:

@@ -539,8 +539,9 @@ class TrainingAgreement(FrozenModel):
         n: number of training texts with a score.
         optimistic: whether the rubric was learned from these labels; false for a method that uses no labels.
         spearman, pearson, kendall: the correlations.
-        reselected: cross-validated Spearman: label-based selection is repeated for each group without its labels.
+        reselected: `order`, cross-validated: label-based selection is repeated for each group without its labels.
             Still optimistic, though less so, if labels also helped to propose the criteria.
+        auroc: for labels of two levels.
     """
 
     level: Literal["dataset"] = "dataset"
@@ -550,6 +551,17 @@ class TrainingAgreement(FrozenModel):
     pearson: Interval
     kendall: Interval
     reselected: Interval
+    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
+
+    @property
+    def order(self) -> Interval:
+        """Agreement in order: AUROC for labels of two levels, else Spearman correlation."""
+        return self.auroc or self.spearman
+
+    @property
+    def measure(self) -> str:
+        """The name of `order`."""
+        return "AUROC" if self.auroc else "Spearman"
 
 
 class Baseline(FrozenModel):

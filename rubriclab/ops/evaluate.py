@@ -69,15 +69,22 @@ class Evaluation(Answered, Displayed):
     unanswered: str | None = None
 
     def to_row(self) -> dict[str, Any]:
-        """Return all figures, and the paired comparisons with the best free baseline and with each other."""
+        """Return the figures that the page shows: for labels of two levels those of verdicts.
+
+        For other labels also the paired comparisons with the best free baseline and with each other, and the errors.
+        """
         from rubriclab.report.evaluation import error_rows, evaluation_summaries, verdict_rows
 
-        verdicts = {"verdicts": rows} if (rows := verdict_rows(self.versions, self.scores, self.examples)) else {}
-        summaries = evaluation_summaries(self.versions, self.results, self.scores, self.examples).values()
-        comparisons = [row for summary in summaries if summary for row in summary.to_rows()]
-        errors = {"errors": rows} if (rows := error_rows(self.versions, self.scores, self.examples)) else {}
-        results = [result.to_row() for result in self.results]
-        return {"results": results, "comparisons": comparisons, **errors, **verdicts}
+        given = self.scores, self.examples
+        graded = [version for version in self.versions if not version.rubric.scores_on.names]
+        aspects = {version.rubric.aspect.name for version in graded}
+        results = [result.to_row() for result in self.results if result.aspect in aspects]
+        row: dict[str, Any] = {"results": [*results, *verdict_rows(self.versions, *given)]}
+        if graded:
+            summaries = evaluation_summaries(graded, self.results, *given).values()
+            row["comparisons"] = [each for summary in summaries if summary for each in summary.to_rows()]
+            row["errors"] = error_rows(graded, *given)
+        return row
 
 
 def evaluate(

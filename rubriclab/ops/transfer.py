@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
+from pydantic import Field
 
 from rubriclab.data.check import MIN_LABELS
 from rubriclab.display import Displayed
@@ -40,7 +41,7 @@ from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.gate import GateLevel, gate_level, validation
 from rubriclab.learning.train import Trained, origins, recorded_texts, training_agreement
-from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement
+from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement, verdict_statistic
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import Progress, TrainingInput, ignore_progress
 from rubriclab.methods.sources import load_findings, seed_questions
@@ -301,6 +302,7 @@ class ActionEvaluation(FrozenModel):
         level: of the correlations.
         n, groups: texts with a score, and their groups.
         spearman, pearson: correlations with the labels.
+        auroc: over all texts, for labels of two levels.
         error: mean absolute error, in points of the labels' scale.
         gain: error of the rubric as it is less this one's, on the texts that all ways scored.
         skipped: why it could not be measured.
@@ -313,6 +315,7 @@ class ActionEvaluation(FrozenModel):
     groups: int = 0
     spearman: Interval = Interval(None)
     pearson: Interval = Interval(None)
+    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
     error: Interval = Interval(None)
     gain: Interval = Interval(None)
     skipped: str | None = None
@@ -510,6 +513,7 @@ async def measure_transfer(
                 groups=len(set(unit.tolist())),
                 spearman=found.spearman.rounded(),
                 pearson=found.pearson.rounded(),
+                auroc=verdict_statistic("AUROC", [adapted[action].raw], labels, groups) if scale.names else None,
                 error=paired_mean(point * np.abs(scores[action] - labels)[scored], unit).interval.rounded(),
                 gain=gains[action],
             )
@@ -620,7 +624,9 @@ def _provenance(
         settings=before.settings,
         prompts=before.prompts,
         seed=labelled.seed,
-        agreement=training_agreement(scores, adapted.raw, table.labels, table.groups, optimistic=not reused),
+        agreement=training_agreement(
+            scores, adapted.raw, table.labels, table.groups, table.scale, optimistic=not reused
+        ),
         baseline=best_feature(examples, labelled.aspect),
         validation=found.model_copy(update={"verdict_agreements": verdicts}),
     )

@@ -503,7 +503,7 @@ def verdict_rows(
     """Return how the verdicts on each aspect agree with people's as JSON; arguments as for `evaluation_view`."""
     rows: list[dict[str, Any]] = []
     for each in _verdicts(versions, scored, examples):
-        start = {"aspect": each.aspect, "levels": each.names}
+        start = {"levels": each.names, **{name: each.basis[name] for name in ("aspect", "level", "groups")}}
         for found in each.found:
             rows.append({**start, "evaluator": found.name, **found.model_dump(mode="json", exclude={"name"})})
             if gain := each.gains.get(found.name):
@@ -515,11 +515,11 @@ def verdict_rows(
 def error_rows(
     versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
 ) -> list[dict[str, Any]]:
-    """Return the errors of graded rubrics in points of their scales; arguments as for `evaluation_view`."""
+    """Return the errors of rubrics in points of their scales; arguments as for `evaluation_view`."""
     return [
         {"evaluator": version.ref, "aspect": version.rubric.aspect.name, **asdict(errors)}
         for version in versions
-        if not version.rubric.scores_on.names and (errors := errors_of(version, _texts(version, scored, examples)))
+        if (errors := errors_of(version, _texts(version, scored, examples)))
     ]
 
 
@@ -603,12 +603,6 @@ def _notes(results: Sequence[Result]) -> Iterator[str]:
     if ceiling and ceiling.value is not None:
         reached = wording.estimate(ceiling)
         yield f"As the raters differ, a perfect judge would reach a Pearson correlation of {reached}."
-    found = [result for result in results if result.soft_pairwise is not None]
-    shown_pairs = [
-        f"{wording.evaluator_parts(each.evaluator)[0]} {wording.figure(each.soft_pairwise)}" for each in found
-    ]
-    if shown_pairs:
-        yield f"Soft pairwise accuracy: {listed(shown_pairs)}."
     yield from (*wording.bases(results), *wording.remarks(results))
 
 

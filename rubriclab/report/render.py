@@ -260,9 +260,10 @@ def signed(value: float | None) -> str:
     return "" if value is None else f"{value:+.2f}"
 
 
-def p_value(value: float | None) -> str:
-    """Return a p value; empty for none."""
-    return "" if value is None else f"{value:.3g}"
+def p_value(value: float | None) -> Markup:
+    """Return a p value to three digits, in files in full; empty for none."""
+    form = Markup('<data value="{},,"><span class="value">{:.3g}</span></data>')
+    return Markup() if value is None else form.format(repr(float(value)), value)
 
 
 def badge(words: str, tone: str, remark: str = "") -> Markup:

@@ -652,9 +652,9 @@ STATISTICS = {
     "spearman": "Spearman",
     "pearson": "Pearson",
     "kendall": "Kendall",
-    "reselected": "Spearman, cross-validated",
+    "auroc": "AUROC",
 }
-FITTED = ("spearman", "pearson", "kendall")
+FITTED = ("spearman", "pearson", "kendall", "auroc")
 # Lines shown around those of a text that changed, and characters of a text that has no other side.
 CONTEXT, EXCERPT = 1, 300
 
@@ -667,8 +667,10 @@ def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> Vie
     """
     marks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}
     marks |= dict.fromkeys(FITTED, ", fitted" if difference.optimistic else "")
+    verdicts = any(change.statistic == "auroc" for change in difference.agreement)
+    titles = {**STATISTICS, "reselected": f"{'AUROC' if verdicts else 'Spearman'}, cross-validated"}
     agreement = [
-        (STATISTICS[change.statistic] + marks.get(change.statistic, ""), change)
+        (titles[change.statistic] + marks.get(change.statistic, ""), change)
         for change in difference.agreement
         if change.before != change.after or change.statistic.startswith("heldout")
     ]

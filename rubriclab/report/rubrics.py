@@ -428,16 +428,18 @@ def agreement_facts(version: Version) -> Iterator[tuple[str, str]]:
         return
     optimistic = ", optimistic" if agreement.optimistic else ""
     because = ": the same labels selected the criteria" if agreement.optimistic else ""
-    yield "Spearman", f"{estimate(agreement.spearman)}{optimistic}{because}"
-    yield "Pearson", f"{estimate(agreement.pearson)}{optimistic}"
-    yield "Kendall", f"{estimate(agreement.kendall)}{optimistic}"
+    yield agreement.measure, f"{estimate(agreement.order)}{optimistic}{because}"
+    if not agreement.auroc:
+        yield "Pearson", f"{estimate(agreement.pearson)}{optimistic}"
+        yield "Kendall", f"{estimate(agreement.kendall)}{optimistic}"
     if agreement.optimistic:
         proposed = wording.labels_proposed(version.rubric)
         still = "; still optimistic, as labels of all groups helped to propose the criteria" if proposed else ""
-        yield "cross-validated", f"Spearman {estimate(agreement.reselected)} over groups{still}"
+        yield "cross-validated", f"{agreement.measure} {estimate(agreement.reselected)} over groups{still}"
     free = "no text feature varies with the labels"
     if baseline:
-        free = f"{wording.baseline_feature(baseline)}: Pearson {figure(baseline.pearson)} with the same labels"
+        correlation = wording.correlation_name(version.rubric)
+        free = f"{wording.baseline_feature(baseline)}: {correlation} {figure(baseline.pearson)} with the same labels"
     yield "free baseline", free
 
 
@@ -701,10 +703,10 @@ def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axi
     return charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
 
 
-def matrix_view(record: TrainingRecord) -> View:
+def matrix_view(version: Version, record: TrainingRecord) -> View:
     """Return the matrix, the criteria that the rubric kept first, and below it what each criterion is."""
     kept = sum(candidate.kept for candidate in record.candidates)
-    return view("matrix", record=record, places=ranked(record), kept=kept)
+    return view("matrix", record=record, scale=version.rubric.scores_on, places=ranked(record), kept=kept)
 
 
 def ids_of(record: TrainingRecord, places: Sequence[int]) -> list[str]:

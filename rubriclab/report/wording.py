@@ -579,10 +579,10 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
         return None
     if made.agreement.optimistic:
         still = OPTIMISTIC if labels_proposed(version.rubric) else ""
-        name = f"Spearman, {LEVELS['dataset']}, cross-validated{still}"
+        name = f"{made.agreement.measure}, {LEVELS['dataset']}, cross-validated{still}"
         return RecordedAgreement(name, made.agreement.reselected, made.agreement.n)
-    name = f"Spearman, {LEVELS['dataset']}, on labels not learned from"
-    return RecordedAgreement(name, made.agreement.spearman, made.agreement.n)
+    name = f"{made.agreement.measure}, {LEVELS['dataset']}, on labels not learned from"
+    return RecordedAgreement(name, made.agreement.order, made.agreement.n)
 
 
 def errors_words(errors: ScoreErrors) -> str:

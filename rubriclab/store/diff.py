@@ -15,7 +15,7 @@ from rubriclab.models.version import EditOrigin, HeldOutBy, Outcome, Provenance,
 from rubriclab.stats.intervals import Interval
 
 HELD_OUT, FITTED = ("heldout_pearson", "heldout_spearman"), ("spearman", "pearson", "kendall")
-HELD_OUT_VERDICTS = ("heldout_auroc", "heldout_brier")
+HELD_OUT_VERDICTS, FITTED_VERDICTS = ("heldout_auroc", "heldout_brier"), ("auroc",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class AgreementChange:
 
     Attributes:
         statistic: `heldout_pearson` and `heldout_spearman` by the gate's cross-validation, or for labels of two levels
-            `heldout_auroc` and `heldout_brier`; `pearson`, `spearman` and
-            `kendall` with the labels that the rubric was fitted to, if it was fitted; `reselected`, the cross-validated
-            Spearman correlation of a version without a gate.
+            `heldout_auroc` and `heldout_brier`; `pearson`, `spearman` and `kendall`, or `auroc`, with the labels that
+            the rubric was fitted to, if it was fitted; `reselected`, the cross-validated Spearman correlation or AUROC
+            of a version without a gate.
     """
 
     statistic: str
@@ -180,9 +180,10 @@ def _without(criteria: Sequence[Criterion], matched: Sequence[Criterion]) -> tup
 def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     if not (a.agreement or b.agreement):
         return ()
-    if any(made.validation and made.validation.evaluators[0].auroc for made in (a, b)):
-        return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name)) for name in HELD_OUT_VERDICTS)
-    names = [*(HELD_OUT if a.validation or b.validation else ()), *FITTED]
+    # Versions with labels of different kinds are compared by what both have.
+    verdicts = all(made.agreement is None or made.agreement.auroc for made in (a, b))
+    held_out, fitted = (HELD_OUT_VERDICTS, FITTED_VERDICTS) if verdicts else (HELD_OUT, FITTED)
+    names = [*(held_out if a.validation or b.validation else ()), *fitted]
     # Without label-based selection this figure equals Spearman's; with a gate it is the gate's own.
     names += ["reselected"] if _optimistic(a, b) and not (a.validation and b.validation) else []
     return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name)) for name in names)
@@ -193,7 +194,7 @@ def _statistic(made: Provenance, name: str) -> Any:
     validation = made.validation
     if name in (*HELD_OUT, *HELD_OUT_VERDICTS):
         return getattr(validation.evaluators[0], name.removeprefix("heldout_")) if validation else None
-    if validation and name in ("pearson", "spearman"):
+    if validation and name in ("pearson", "spearman", "auroc"):
         return getattr(validation.training, name)
     return getattr(made.agreement, name, None)
 

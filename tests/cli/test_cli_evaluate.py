@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 from typing import Any
@@ -49,6 +50,23 @@ def test_a_learned_rubric_beats_the_word_count_on_the_sample(results: list[dict[
     words = of(results, WORDS, "group")["spearman"]["value"]
     assert of(results, "news@1", "group")["spearman"]["value"] > words
     assert of(results, "news@2", "group")["spearman"]["value"] > words
+
+
+def test_csv_has_the_permutation_test_and_the_accuracies_of_pairs_with_every_digit(learned: Commands) -> None:
+    done = learned("evaluate", HELDOUT, "--rubric", "news@1", "--rubric", "news@2", "--json", "--csv", "all.csv")
+    with (learned.folder / "all.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+
+    def figures(column: str, table: str) -> list[float]:
+        return [float(row["value"]) for row in rows if row["column"] == column and table in row["table"]]
+
+    assert figures("permutation p", "Paired") == [row["permutation_p"] for row in done.json["comparisons"]]
+    assert figures("accuracy", "Soft pairwise accuracy") == [
+        row["soft_pairwise_accuracy"] for row in done.json["results"] if row["level"] == "system"
+    ]
+    pairs = [row["pairwise_accuracy"] for row in done.json["results"] if row["level"] == "group"]
+    assert figures("optimistic", "Pairwise accuracy") == [each["optimistic"] for each in pairs]
+    assert figures("tie up to", "Pairwise accuracy") == [each["threshold"] for each in pairs]
 
 
 def test_the_table_shows_the_same_figures(learned: Commands, results: list[dict[str, Any]]) -> None:

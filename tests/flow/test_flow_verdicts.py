@@ -93,7 +93,7 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
     evaluated = asking("evaluate", "heldout.jsonl", "--rubric", "ok", "--json", *files)
     assert evaluated.code == 0, evaluated.err
     assert "1 text left out of all figures" in evaluated.err
-    rubric, raters, _baseline = evaluated.json["verdicts"]
+    rubric, raters, _baseline = evaluated.json["results"]
     assert (rubric["evaluator"], raters["evaluator"]) == ("ok@1", "raters among themselves")
     # Two raters of three texts disagree, and the third cannot assess them.
     assert sum(rubric["cells"]) == len(others) - 3

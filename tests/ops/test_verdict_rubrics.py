@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +18,8 @@ from rubriclab.integrations.pytest.tally import Tallies
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.report.evaluation import evaluation_view
+from rubriclab.report.results import names_view
+from rubriclab.report.rubrics import matrix_view
 from rubriclab.web.api_models import ScoreResult, score_row
 from rubriclab.web.studio.pages import Draft
 
@@ -225,10 +228,40 @@ def test_every_view_of_the_rubric_shows_the_verdicts_held_out_beside_the_judge_a
         assert absent not in text
 
 
+@pytest.mark.parametrize("method", ["direct", "hypoeval"])
+def test_a_rubric_of_one_method_has_an_auroc_instead_of_correlations(lab: Lab, rubric: Version, method: str) -> None:
+    made = lab.learn(as_verdicts(LABELLED), **LEARN, methods=method, name=f"only-{method}")
+    agreement = made.provenance.agreement
+    assert agreement is not None
+    assert agreement.auroc is not None
+    names = str(names_view([made]))
+    shown = agreement.reselected if agreement.optimistic else agreement.auroc
+    assert f"{shown.value:.2f} [{shown.low:.2f}, {shown.high:.2f}]" in names
+    diff = lab.diff(rubric, made)
+    assert {"auroc", "reselected"} <= {each.statistic for each in diff.agreement}
+    for words in (str(made), str(diff).partition("How it was learned")[0], names):
+        assert "AUROC" in words
+        assert not {"Pearson", "Spearman", "Kendall"} & set(re.findall(r"\w+", words))
+
+
+def test_the_matrix_names_the_levels_of_labels(lab: Lab, rubric: Version) -> None:
+    shown = str(matrix_view(rubric, lab.training_record(rubric)))
+    assert {"'fail'", "'pass'"} <= set(shown.split())
+
+
+def test_a_transfer_states_auroc_instead_of_correlations(lab: Lab, rubric: Version) -> None:
+    result = lab.transfer(rubric, as_verdicts(HELDOUT), no_relearn=True)
+    assert all(each.auroc.value > 0.5 for each in result.transfer.actions if not each.skipped)
+    assert "AUROC" in str(result)
+    assert not {"Pearson", "Spearman"} & set(str(result).split())
+
+
 def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Version) -> None:
     direct = lab.learn(as_verdicts(LABELLED), **LEARN, methods="direct", name="asked")
     found = lab.evaluate(as_verdicts(HELDOUT), [rubric, direct])
-    shown, rows = str(found), {row["evaluator"]: row for row in found.to_row()["verdicts"]}
+    shown, rows = str(found), {row["evaluator"]: row for row in found.to_row()["results"]}
+    assert set(found.to_row()) == {"results"}
+    assert not {"pearson", "spearman", "kendall"} & {name for row in rows.values() for name in row}
     assert "balanced accuracy" in shown
     assert "people 'pass', verdict 'fail'" in shown
     assert "The best free baseline" in shown

@@ -576,7 +576,7 @@ def test_texts_without_held_out_scores_are_neither_drawn_nor_compared() -> None:
 
 
 def test_the_matrix_has_kept_criteria_first_and_says_what_is_missing() -> None:
-    text = printed(matrix_view(joint_record()), 200)
+    text = printed(matrix_view(joint_version(), joint_record()), 200)
     headers = [line.split() for line in text.splitlines() if line.startswith("text")]
     assert headers[0] == ["text", "label", "rubric", "h01", "h02", "h03", "q01", "q02", "q03"]
     assert headers[1][3] == "e1"
@@ -587,7 +587,7 @@ def test_the_matrix_has_kept_criteria_first_and_says_what_is_missing() -> None:
         candidates=(Candidate(method="checkeval", criterion=QUESTIONS[0], kept=False),),
         cells=((Cell(score=None, reason="Cut off."),),),
     )
-    assert re.search(r"a +2 +none +none", printed(matrix_view(record)))
+    assert re.search(r"a +2 +none +none", printed(matrix_view(joint_version(), record)))
 
 
 def test_there_is_a_row_for_each_text_and_criterion() -> None:
