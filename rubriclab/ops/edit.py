@@ -16,9 +16,10 @@ from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.fitting import SelectedRubric
 from rubriclab.learning.train import Study
+from rubriclab.models.aggregation import bounds_of, threshold_by_hand
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, Scale, data_digest, labelled, named_annotations, text_digest
+from rubriclab.models.text import Example, data_digest, labelled, named_annotations, text_digest
 from rubriclab.models.version import (
     Candidate,
     Cell,
@@ -35,11 +36,10 @@ from rubriclab.ops.edits import (
     FoldSelection,
     RatedRubric,
     check_kept,
-    edited_parts,
     edited_rubric,
     effect_of,
+    parts_to_rate,
     plan_edits,
-    rated_rubric,
     refitted,
     repeating,
     select_in_folds,
@@ -87,27 +87,20 @@ class EditableVersion:
     """A version with its labelled texts and their ratings.
 
     Attributes:
-        texts: with labels on their own scale.
+        examples: sorted by id, with labels on the raters' scale.
         cells: the ratings that the version keeps, by text and criterion.
     """
 
     version: Version
     record: TrainingRecord | None
-    texts: LabelledTexts
+    examples: tuple[Example, ...]
     cells: Cells
-
-    @property
-    def rubric(self) -> Rubric:
-        """The version's rubric."""
-        return self.version.rubric
 
     @property
     def unknown(self) -> tuple[Example, ...]:
         """The texts without ratings by all of the rubric's criteria."""
-        ids = [criterion.id for criterion in self.rubric.criteria]
-        return tuple(
-            text for text in self.texts.examples if any(name not in self.cells.get(text.id, {}) for name in ids)
-        )
+        ids = {criterion.id for criterion in self.version.rubric.criteria}
+        return tuple(text for text in self.examples if not ids <= self.cells.get(text.id, {}).keys())
 
     @cached_property
     def rated(self) -> RatedRubric:
@@ -115,22 +108,31 @@ class EditableVersion:
 
         There are no unknown texts.
         """
+        rubric, provenance = self.version.rubric, self.version.provenance
         recorded = self.record.candidates if self.record else ()
         known = {each.criterion.id for each in recorded}
         own = [
             Candidate(method=part.method, criterion=criterion, kept=True, made_from=criterion.evidence.examples)
-            for part in self.rubric.parts
+            for part in rubric.parts
             for criterion in part.criteria
             if criterion.id not in known
         ]
-        rows = [self.cells.get(text.id, {}) for text in self.texts.examples]
-        candidates = [
+        rows = [self.cells.get(text.id, {}) for text in self.examples]
+        candidates = tuple(
             each.model_copy(update={"made_from": self._present(each.made_from)})
             for each in (*recorded, *own)
             if all(each.criterion.id in row for row in rows)
-        ]
-        matrix = [[row[each.criterion.id] for each in candidates] for row in rows]
-        return rated_rubric(self.rubric, self.version.provenance, self.texts.moved, candidates, matrix)
+        )
+        return RatedRubric(
+            rubric=rubric,
+            examples=tuple(map(self._rescaled, self.examples)),
+            candidates=candidates,
+            cells=tuple(tuple(row[each.criterion.id] for each in candidates) for row in rows),
+            settings=provenance.settings,
+            seed=provenance.seed,
+            bounds=bounds_of(rubric.aggregation),
+            threshold=threshold_by_hand(rubric.aggregation),
+        )
 
     @cached_property
     def selection(self) -> FoldSelection:
@@ -142,11 +144,37 @@ class EditableVersion:
         """The rubric refitted without an edit."""
         return refitted(self.rated, self.selection)
 
+    def on_label_scale(self, record: TrainingRecord) -> TrainingRecord:
+        """Return a record of these texts with labels, scores and intervals on the scale of the labels."""
+        by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
+
+        def rescaled(text: RecordedText) -> RecordedText:
+            example, ends = by_id[text.id], {"predicted": text.predicted, "low": text.low, "high": text.high}
+            scores: Mapping[str, object] = {
+                name: None if value is None else round(rubric.scale.moved_to(rubric.scores_on, value), DIGITS)
+                for name, value in ends.items()
+            }
+            aspect = rubric.aspect.name
+            labels = {"label": float(example.scores[aspect]), "raters": named_annotations(example, aspect)}
+            return text.model_copy(update={**scores, **labels})
+
+        return record.model_copy(update={"texts": tuple(map(rescaled, record.texts))})
+
+    def _rescaled(self, example: Example) -> Example:
+        """Return a text with labels on the scale that criteria are rated on."""
+        rubric = self.version.rubric
+        aspect, scale, onto = rubric.aspect.name, rubric.scores_on, rubric.scale
+        return replace(
+            example,
+            scores={aspect: scale.moved_to(onto, example.scores[aspect])},
+            annotations={aspect: tuple(scale.moved_to(onto, each) for each in example.annotations.get(aspect, ()))},
+        )
+
     def _present(self, made_from: Sequence[str]) -> tuple[str, ...]:
         """Return these texts under the ids that they have here; for one that is absent, another of its group."""
-        id_of = {text_digest(text): text.id for text in self.texts.examples}
-        first = {text.group: text.id for text in reversed(self.texts.examples)}
-        here = {text.id: text.id for text in self.texts.examples}
+        id_of = {text_digest(text): text.id for text in self.examples}
+        first = {text.group: text.id for text in reversed(self.examples)}
+        here = {text.id: text.id for text in self.examples}
         for text in self.record.texts if self.record else ():
             if found := id_of.get(text_digest(text.example)) or first.get(text.group):
                 here[text.id] = found
@@ -154,83 +182,44 @@ class EditableVersion:
 
 
 def editable_version(workspace: Workspace, rubric: str | Version, options: EditOptions) -> EditableVersion:
-    """Return a version with the labelled texts that an edit is measured on.
-
-    Raises:
-        NotInStore: if there is no such version.
-        DataError: if there are no labelled texts, neither with the version nor in `labels`.
-    """
-    version = version_of(workspace, rubric)
-    record = workspace.store.training(version.ref)
-    texts = labelled_texts(workspace, version, record, options)
-    return EditableVersion(version, record, texts, _recorded_cells(record, texts))
-
-
-def _recorded_cells(record: TrainingRecord | None, texts: LabelledTexts) -> Cells:
-    if record is None:
-        return {}
-    row_of = {text_digest(text.example): row for row, text in enumerate(record.texts)}
-    ids = [each.criterion.id for each in record.candidates]
-    rows = {text.id: row_of.get(text_digest(text)) for text in texts.examples}
-    return {name: dict(zip(ids, record.cells[row], strict=True)) for name, row in rows.items() if row is not None}
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledTexts:
-    """Labelled texts of a rubric's aspect.
-
-    Attributes:
-        examples: sorted by id.
-        scale, onto: the scale of the labels, and the one that criteria are rated on.
-    """
-
-    examples: tuple[Example, ...]
-    aspect: str
-    scale: Scale
-    onto: Scale
-
-    @cached_property
-    def moved(self) -> tuple[Example, ...]:
-        """The texts with labels on the scale that criteria are rated on."""
-        return tuple(map(self._moved, self.examples))
-
-    def _moved(self, example: Example) -> Example:
-        annotations = example.annotations.get(self.aspect, ())
-        return replace(
-            example,
-            scores={self.aspect: self.scale.moved_to(self.onto, example.scores[self.aspect])},
-            annotations={self.aspect: tuple(self.scale.moved_to(self.onto, score) for score in annotations)},
-        )
-
-
-def labelled_texts(
-    workspace: Workspace, version: Version, record: TrainingRecord | None, options: EditOptions
-) -> LabelledTexts:
-    """Return the labelled texts of a version, or those of `options.labels`.
+    """Return a version with the labelled texts that an edit is measured on: its own, or those of `options.labels`.
 
     Raises:
         DataError: if there are none, or some share an id.
     """
-    rubric = version.rubric
-    aspect, scale = rubric.aspect.name, rubric.scores_on
+    version = version_of(workspace, rubric)
+    record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, Cell]]()
     if options.labels is not None:
-        examples = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
-        rated = _on_scale(labelled(examples, aspect), aspect, scale, workspace)
-        if not rated:
-            raise DataError(
-                f"{describe(options.labels)} has no text with a label for {aspect!r} from {scale.describe()}.",
-                "Give labelled texts.",
-            )
-        if len({text.id for text in rated}) < len(rated):
-            raise DataError(f"{describe(options.labels)}: some labelled texts share an id.", "Give each its own id.")
+        texts = _given_texts(workspace, version, options)
     elif record is None:
         raise DataError(
             f"{version.ref} keeps no labelled texts: it was learned by one method, or imported.",
             "Give them: `labels=FILE`.",
         )
     else:
-        rated = tuple(_labelled_example(text, aspect) for text in record.texts)
-    return LabelledTexts(tuple(sorted(rated, key=lambda text: text.id)), aspect, scale, rubric.scale)
+        texts = [_labelled_example(text, version.rubric.aspect.name) for text in record.texts]
+    if record:
+        row_of = {text_digest(text.example): row for text, row in zip(record.texts, record.cells, strict=True)}
+        ids = [each.criterion.id for each in record.candidates]
+        for text in texts:
+            if row := row_of.get(text_digest(text)):
+                cells[text.id] = dict(zip(ids, row, strict=True))
+    return EditableVersion(version, record, tuple(sorted(texts, key=lambda text: text.id)), cells)
+
+
+def _given_texts(workspace: Workspace, version: Version, options: EditOptions) -> list[Example]:
+    aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
+    texts = labelled(usable_texts(options.labels, options, [(aspect, scale)], workspace.notify), aspect)
+    usable = [text for text in texts if scale.contains(text.scores[aspect])]
+    if len(usable) < len(texts):
+        workspace.notify(f"left out: {count(len(texts) - len(usable), 'label')} outside of {scale.describe()}")
+    if not usable:
+        raise DataError(
+            f"{name} has no text with a label for {aspect!r} from {scale.describe()}.", "Give labelled texts."
+        )
+    if len({text.id for text in usable}) < len(usable):
+        raise DataError(f"{name}: some labelled texts share an id.", "Give each its own id.")
+    return usable
 
 
 def _labelled_example(text: RecordedText, aspect: str) -> Example:
@@ -243,53 +232,28 @@ def _labelled_example(text: RecordedText, aspect: str) -> Example:
     return replace(example, annotations=annotations, raters=raters)
 
 
-def on_label_scale(record: TrainingRecord, rubric: Rubric, texts: LabelledTexts) -> TrainingRecord:
-    """Return a record with labels, scores and intervals on the scale of the labels."""
-    by_id = {text.id: text for text in texts.examples}
-
-    def moved(text: RecordedText) -> RecordedText:
-        example, ends = by_id[text.id], {"predicted": text.predicted, "low": text.low, "high": text.high}
-        scores: Mapping[str, object] = {
-            name: None if value is None else round(rubric.scale.moved_to(texts.scale, value), DIGITS)
-            for name, value in ends.items()
-        }
-        label, raters = float(example.scores[texts.aspect]), named_annotations(example, texts.aspect)
-        return text.model_copy(update={**scores, "label": label, "raters": raters})
-
-    return record.model_copy(update={"texts": tuple(map(moved, record.texts))})
-
-
-def _on_scale(texts: tuple[Example, ...], aspect: str, scale: Scale, workspace: Workspace) -> tuple[Example, ...]:
-    usable = tuple(text for text in texts if scale.contains(text.scores[aspect]))
-    if len(usable) < len(texts):
-        workspace.notify(f"left out: {count(len(texts) - len(usable), 'label')} outside of {scale.describe()}")
-    return usable
-
-
 @dataclass(frozen=True, eq=False)
 class _EditRun:
     """An edit of a version and the labelled texts that it is measured on, before anything is asked."""
 
     workspace: Workspace
     options: EditOptions
-    version: Version
-    texts: LabelledTexts
     plan: EditPlan
     choice: JudgeChoice
     editable: EditableVersion
 
+    @property
+    def version(self) -> Version:
+        """The edited version."""
+        return self.editable.version
+
     @cached_property
     def requests(self) -> tuple[tuple[Rubric, tuple[Example, ...]], ...]:
         """What has to be asked: new criteria about all texts, and the others where their ratings are not kept."""
-        rubric, plan, editable = self.version.rubric, self.plan, self.editable
-        parts = (
-            part.model_copy(
-                update={"criteria": tuple(each for each in part.criteria if plan.redefined or each.id in plan.added)}
-            )
-            for part in edited_parts(rubric, plan, self.version.provenance.settings, self.options.signature)
-        )
-        new = rubric.model_copy(update={"aspect": plan.aspect, "parts": tuple(part for part in parts if part.criteria)})
-        requests = ((rubric, editable.unknown), (new, self.texts.examples))
+        rubric, editable = self.version.rubric, self.editable
+        parts = parts_to_rate(rubric, self.plan, self.version.provenance.settings)
+        new = rubric.model_copy(update={"aspect": self.plan.aspect, "parts": parts})
+        requests = ((rubric, editable.unknown), (new, editable.examples))
         return tuple((asked, texts) for asked, texts in requests if asked.parts and texts)
 
     def estimate(self) -> DryRun:
@@ -379,7 +343,7 @@ class _EditRun:
         workspace, options, before = self.workspace, self.options, self.version.provenance
         if options.preview:
             return EditResult(self.version.ref, rubric, effect, None, workspace.effort(), notes)
-        examples, aspect = self.texts.examples, self.texts.aspect
+        examples, aspect = self.editable.examples, self.version.rubric.aspect.name
         judge, generator = (
             imported_source(self.version, recorded, workspace.store)
             for recorded in (before.judge_from, before.generator_from)
@@ -416,7 +380,7 @@ class _EditRun:
             before.model_copy(update=update),
             workspace.effort(),
             self.version.ref,
-            training=on_label_scale(study.record(rubric), rubric, self.texts),
+            training=self.editable.on_label_scale(study.record(rubric)),
         )
         return EditResult(self.version.ref, rubric, effect, saved, workspace.effort(), notes)
 
@@ -452,7 +416,7 @@ def edit(
     plan = plan_edits(version.rubric, version.ref, options)
     editable = editable or editable_version(workspace, version, options)
     choice = JudgeChoice(version.provenance.judge, version.provenance.judge_address)
-    prepared = _EditRun(workspace, options, version, editable.texts, plan, choice, editable)
+    prepared = _EditRun(workspace, options, plan, choice, editable)
     if prepared.requests:
         _check_judge(version, options)
         prepared = replace(prepared, choice=judge_of(version, options.judge, workspace.store, workspace.notify))

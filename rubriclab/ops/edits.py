@@ -32,7 +32,7 @@ from rubriclab.learning.weighting import REDUNDANT, design
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
 from rubriclab.models.characters import did_you_mean, is_blank
-from rubriclab.models.rubric import Criterion, CriterionKind, DroppedCriterion, Evidence, Level, Part, Question, Rubric
+from rubriclab.models.rubric import Criterion, CriterionKind, Evidence, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
 from rubriclab.models.version import (
     Candidate,
@@ -41,7 +41,6 @@ from rubriclab.models.version import (
     EditChange,
     EditStatistic,
     HeldOutBy,
-    Provenance,
     VerdictAgreement,
 )
 from rubriclab.ops.options import Edit, Threshold
@@ -585,33 +584,10 @@ class RatedRubric:
 
     def _part(self, method: str) -> Part:
         criteria = [each.criterion for each in self.candidates if each.method == method]
-        for part in self.rubric.parts:
-            if part.method == method:
-                known = {criterion.id for criterion in all_criteria(part)}
-                new = (criterion for criterion in criteria if criterion.id not in known)
-                return part.model_copy(update={"criteria": (*part.criteria, *new)})
-        return Part(method=method, settings=part_settings(method, self.settings), criteria=tuple(criteria))
-
-
-def rated_rubric(
-    rubric: Rubric,
-    provenance: Provenance,
-    examples: Sequence[Example],
-    candidates: Sequence[Candidate],
-    cells: Sequence[Sequence[Cell]],
-) -> RatedRubric:
-    """Return a version's rubric with its ratings of labelled texts, which come in any order."""
-    order = sorted(range(len(examples)), key=lambda row: examples[row].id)
-    return RatedRubric(
-        rubric=rubric,
-        examples=tuple(examples[row] for row in order),
-        candidates=tuple(candidates),
-        cells=tuple(tuple(cells[row]) for row in order),
-        settings=provenance.settings,
-        seed=provenance.seed,
-        bounds=bounds_of(rubric.aggregation),
-        threshold=threshold_by_hand(rubric.aggregation),
-    )
+        own = next((part for part in self.rubric.parts if part.method == method), None)
+        known = {criterion.id for criterion in all_criteria(own)} if own else set()
+        new = [criterion for criterion in criteria if criterion.id not in known]
+        return part_with(self.rubric, method, self.settings, [*(own.criteria if own else ()), *new])
 
 
 def edited_rubric(parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[Cell]], who: str) -> RatedRubric:
@@ -738,39 +714,24 @@ def repeating(rated: RatedRubric, refit: SelectedRubric) -> tuple[tuple[str, str
     return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REDUNDANT)
 
 
-def part_settings(method: str, recorded: Mapping[str, Mapping[str, JsonValue]]) -> Mapping[str, JsonValue]:
-    """Return the settings of a method as a version records them, or else those of joint learning."""
-    values = recorded.get(method) or METHODS[method].joint_settings
-    settings: Mapping[str, JsonValue] = METHODS[method].settings.model_validate(dict(values)).model_dump(mode="json")
-    return settings
-
-
-def edited_parts(
-    rubric: Rubric, plan: EditPlan, recorded: Mapping[str, Mapping[str, JsonValue]], who: str
-) -> tuple[Part, ...]:
-    """Return the rubric's parts without the removed criteria and with the new ones.
-
-    Args:
-        recorded: settings of the methods, for parts that the rubric does not have.
-        who: added to the reason why criteria were removed.
-    """
-    new = {
-        method: [each.criterion for each in plan.new if each.method == method]
-        for method in dict.fromkeys(each.method for each in plan.new)
-    }
-    parts = []
+def part_with(
+    rubric: Rubric, method: str, recorded: Mapping[str, Mapping[str, JsonValue]], criteria: Sequence[Criterion]
+) -> Part:
+    """Return the rubric's part of a method with these criteria; or a new one, with the settings of its learning."""
     for part in rubric.parts:
-        kept = [criterion for criterion in part.criteria if criterion.id not in plan.removed]
-        dropped = (
-            DroppedCriterion(criterion=criterion, reason=f"{plan.removed[criterion.id]} {who}")
-            for criterion in part.criteria
-            if criterion.id in plan.removed
-        )
-        criteria = (*kept, *new.pop(part.method, ()))
-        if criteria:
-            parts.append(part.model_copy(update={"criteria": criteria, "dropped": (*part.dropped, *dropped)}))
-    parts += [
-        Part(method=method, settings=part_settings(method, recorded), criteria=tuple(criteria))
-        for method, criteria in new.items()
-    ]
-    return tuple(parts)
+        if part.method == method:
+            return part.model_copy(update={"criteria": tuple(criteria)})
+    values = recorded.get(method) or METHODS[method].joint_settings
+    settings = METHODS[method].settings.model_validate(dict(values)).model_dump(mode="json")
+    return Part(method=method, settings=settings, criteria=tuple(criteria))
+
+
+def parts_to_rate(rubric: Rubric, plan: EditPlan, recorded: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Part, ...]:
+    """Return the new criteria as parts, and by a new definition also those that stay."""
+    criteria: dict[str, list[Criterion]] = {part.method: [] for part in rubric.parts}
+    if plan.redefined:
+        for part in rubric.parts:
+            criteria[part.method] += [each for each in part.criteria if each.id not in plan.removed]
+    for new in plan.new:
+        criteria.setdefault(new.method, []).append(new.criterion)
+    return tuple(part_with(rubric, method, recorded, each) for method, each in criteria.items() if each)

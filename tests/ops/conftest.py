@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from edit_samples import examples
 
-from rubriclab.ops.edits import FoldSelection, RatedRubric, rated_rubric, select_in_folds
-from rubriclab.store.store import open_store
+from rubriclab.ops.edit import editable_version
+from rubriclab.ops.edits import FoldSelection, RatedRubric, select_in_folds
+from rubriclab.ops.options import EditOptions
+from rubriclab.ops.workspace import Workspace
 
 
 @pytest.fixture(scope="session")
 def rated(planted_store: Path) -> RatedRubric:
     """The rubric of `planted@1` with its ratings."""
-    with open_store(planted_store) as store:
-        version, record = store.load("planted"), store.training("planted@1")
-    assert record
-    return rated_rubric(version.rubric, version.provenance, examples(), record.candidates, record.cells)
+    with Workspace(planted_store) as workspace:
+        return editable_version(workspace, "planted", EditOptions()).rated
 
 
 @pytest.fixture(scope="session")

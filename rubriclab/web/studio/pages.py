@@ -474,7 +474,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         started = time.monotonic()
         found = await run_in_threadpool(versions.get, request.path_params["ref"])
         seconds = round(time.monotonic() - started, 1)
-        return JSONResponse({"labels": f"{count(len(found.texts.examples), 'labelled text')}", "seconds": seconds})
+        return JSONResponse({"labels": f"{count(len(found.examples), 'labelled text')}", "seconds": seconds})
 
     async def effect(request: Request) -> Response:
         return await edited(request, preview=True)
