@@ -172,7 +172,7 @@ def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, 
     earlier = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
     replies = writing_rows(keep_replies, always=True, after=earlier) if keep_replies else nullcontext(None)
     legend = criteria_rows(scoring.rubric)
-    end = _keep(scoring, texts, output) if resume else 0
+    end = _keep(scoring, output) if resume else 0
     scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
     with scores as write, replies as write_replies:
 
@@ -194,13 +194,13 @@ def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, 
             record_of(output).unlink(missing_ok=True)
 
 
-def _keep(scoring: Scoring, texts: str, output: str) -> int:
+def _keep(scoring: Scoring, output: str) -> int:
     """Keep the complete rows of the output file, and return where they end, in bytes."""
     from rubriclab.ops.score import keep_scores, prepare_resuming
 
     end = prepare_resuming(scoring, output)
     if end:
-        keep_scores(scoring, texts, output, end)
+        keep_scores(scoring, output, end)
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
     return end
 

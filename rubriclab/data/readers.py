@@ -511,16 +511,11 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
     return _parse(raw_table(rows, where, options), options)
 
 
-def read_rest(raw: RawRows, options: ReadingOptions) -> Rows:
-    """Return what is left of raw rows of which the first have been read; it may be nothing."""
-    return _parse(raw, options, begun=True)
-
-
-def _parse(raw: RawRows, options: ReadingOptions, *, begun: bool = False) -> Rows:
+def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     where, mapping, rules = raw.source.where, options.mapping, raw.rules
 
     def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
-        is_checked, is_empty = not raw.table, not begun
+        is_checked, is_empty = not raw.table, True
         for line, row in raw.numbered:
             # All rows of a table have the same columns: one error for the table instead of one for each row.
             if not is_checked and isinstance(row, Mapping):

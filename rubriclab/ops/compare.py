@@ -6,14 +6,13 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
@@ -59,7 +58,7 @@ from rubriclab.ops.inputs import (
     without_fields,
 )
 from rubriclab.ops.options import CompareOptions, DriftOptions
-from rubriclab.ops.scores import ColumnScorer, ColumnScoring, held_out_scores
+from rubriclab.ops.scores import ColumnScorer, ColumnScoring, held_out_scores, score_of
 from rubriclab.ops.workspace import Answered, Job, Workspace, judge_of, ref_of, version_of
 from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import FloatArray, IntArray
@@ -687,7 +686,7 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
     if recorded_name(str(row.get("judge"))) != recorded_name(judge):
         return None
     try:
-        score = _scores().validate_python({name: row[name] for name in Score.__slots__ if name in row})
+        score = score_of(row)
     except ValidationError:
         return None
     return score if score.id == example.id and _by_rubric(score, version.rubric) else None
@@ -699,12 +698,6 @@ def _by_rubric(score: Score, rubric: Rubric) -> bool:
     numbers = [number for part in score.criteria for number in (part.score, part.contribution) if number is not None]
     same_criteria = {part.id for part in score.criteria} == {criterion.id for criterion in rubric.criteria}
     return same_criteria and rubric.scores_on.contains(score.score) and all(map(math.isfinite, numbers))
-
-
-@cache
-def _scores() -> TypeAdapter[Score]:
-    """Return what validates a score: built once, and only where it is needed."""
-    return TypeAdapter(Score)
 
 
 def drift(

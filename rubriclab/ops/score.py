@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import dropwhile, islice
+from mmap import ACCESS_READ, mmap
 from numbers import Real
 from pathlib import Path
 from reprlib import repr as short
@@ -17,7 +18,7 @@ from typing import Any, Literal, Self
 import orjson
 
 from rubriclab.data.mapping import FIELDS, NATIVE, ReadingOptions
-from rubriclab.data.readers import RawRows, Rows, parse_row, raw_rows, read_rest
+from rubriclab.data.readers import Rows
 from rubriclab.data.rows import FieldError, Fields, RowError
 from rubriclab.data.write import json_line, table_kind
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
@@ -31,6 +32,7 @@ from rubriclab.learning.scoring import (
     RivalCounts,
     Score,
     addresses_judge,
+    fault_id,
     rival_limits,
     score_stream,
     without_rivals,
@@ -57,7 +59,15 @@ from rubriclab.ops.inputs import (
 )
 from rubriclab.ops.options import CompareOptions, RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
-from rubriclab.ops.scores import ScoreCounts, ScoreDistribution, ScoredRow, Scores, held_out_scores, same_name
+from rubriclab.ops.scores import (
+    ScoreCounts,
+    ScoreDistribution,
+    ScoredRow,
+    Scores,
+    held_out_scores,
+    score_of,
+    with_columns,
+)
 from rubriclab.ops.workspace import (
     BackgroundLoop,
     JudgeChoice,
@@ -401,8 +411,6 @@ def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspa
     return rivals
 
 
-# Bytes read at once from the end of a file.
-BLOCK = 2**16
 _RESUME = "`resume`"
 _ANEW = "Leave `resume` out to begin again, or give another `output`."
 
@@ -445,7 +453,7 @@ def prepare_resuming(scoring: Scoring, output: str) -> int:
         DataError: if there are rows, and the record says that they are not scored as `scoring` does.
     """
     path, record = Path(output), record_of(output)
-    end = _end_of_rows(path) if path.exists() else 0
+    end = _end_of_rows(path) if path.exists() and path.stat().st_size else 0
     if not end:
         write_record(scoring, output)
         return 0
@@ -469,12 +477,7 @@ def prepare_resuming(scoring: Scoring, output: str) -> int:
 def _record(scoring: Scoring) -> dict[str, Any]:
     assert scoring.version
     options = scoring.options.model_dump(mode="json", include=set(ReadingOptions.model_fields))
-    return {
-        "rubric": scoring.name,
-        "digest": scoring.version.digest,
-        "judge": scoring.choice.spec,
-        **options,
-    }
+    return {"rubric": scoring.name, "digest": scoring.version.digest, "judge": scoring.choice.spec, **options}
 
 
 def record_of(output: str) -> Path:
@@ -486,7 +489,7 @@ def _unknown(output: str) -> DataError:
     return DataError(f"{record_of(output)} does not say by what the rows of {output} are scored.", _ANEW)
 
 
-def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> None:
+def keep_scores(scoring: Scoring, output: str, end: int) -> None:
     """Count the rows of a file of scores up to `end` bytes, and let `scoring` continue after the last.
 
     Raises:
@@ -494,32 +497,42 @@ def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> None:
             another rubric or judge or a text has none.
     """
     is_finished = not record_of(output).exists()
-    raw = raw_rows(texts, scoring.options)
+    scoring.rest = rows = rows_of(scoring.data, scoring.options, scoring.workspace.notify)
     with Path(output).open("rb") as file:
         for number, line in enumerate(file, start=1):
             if end <= 0:
                 break
             end -= len(line)
-            place = f"{output}:{number}"
-            try:
-                written = orjson.loads(line)
-                scored = _scored(written, _next_example(written, raw, scoring, place))
-                answers, missing = _answers(written["criteria"])
-            except DataError:
-                raise
-            except (ValueError, KeyError, TypeError, AttributeError):
-                got = preview(line.decode(errors="replace"))
-                raise DataError(f"{place}: got {got}, expected a row of scores.", _ANEW) from None
+            scored = _kept_score(line, rows, f"{output}:{number}")
             if is_finished and not _is_by(scored.score, scoring):
                 raise _unknown(output)
             scoring.count(scored)
-            scoring.counts.answers += answers
-            scoring.counts.answers_missing += missing
-    scoring.rest = read_rest(raw, scoring.options)
-    if is_finished and any(True for _ in scoring.rest):
+    if is_finished and any(True for _ in rows):
         raise _unknown(output)
-    if note := raw.source.note():
-        scoring.workspace.notify(note)
+
+
+def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
+    """Return a written score with the next row of the texts, which has to be the one that it is of."""
+    try:
+        written = orjson.loads(line)
+        # The columns of the text's row come before the score, and may have the names of what this score lacks.
+        found = dict(dropwhile(lambda cell: cell[0] != "id", written.items()))
+        score, addresses_judge = score_of(found), found["addresses_judge"]
+    except (ValueError, KeyError, AttributeError):
+        got = preview(line.decode(errors="replace"))
+        raise DataError(f"{place}: got {got}, expected a row of scores.", _ANEW) from None
+    row = next(rows, None)
+    if row is None:
+        raise DataError(f"{place}: there are more scores than rows in {rows.where}: the texts have changed.", _ANEW)
+    scored = ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
+    cells = orjson.loads(json_line(with_columns(rows.row, found)))
+    if score.id != (row.id if isinstance(row, Example) else fault_id(row)) or cells != written:
+        raise DataError(
+            f"{place}: this score, of the text {preview(score.id)}, is not of the row in the same place, "
+            f"{rows.where}:{rows.line}: the texts have changed.",
+            _ANEW,
+        )
+    return scored
 
 
 def _is_by(score: Score, scoring: Scoring) -> bool:
@@ -528,68 +541,8 @@ def _is_by(score: Score, scoring: Scoring) -> bool:
 
 def _end_of_rows(path: Path) -> int:
     """Return where the last complete row of a file ends, in bytes: an interrupted write may leave half a row."""
-    with path.open("rb") as file:
-        end = file.seek(0, 2)
-        while end:
-            begin = max(end - BLOCK, 0)
-            file.seek(begin)
-            last = file.read(end - begin).rfind(b"\n")
-            if last >= 0:
-                return begin + last + 1
-            end = begin
-    return 0
-
-
-def _scored(written: Mapping[str, Any], example: Example | None) -> ScoredRow:
-    names = ("id", "aspect", "score", "unscored", "rubric", "judge")
-    score = Score(**{name: written[name] for name in names}, criteria=())
-    return ScoredRow(score, written, example, written["addresses_judge"])
-
-
-def _answers(criteria: list[dict[str, Any]]) -> tuple[int, int]:
-    """Return how many answers a complete score would rest on, and how many are missing; see `Score.answers`."""
-    answers = missing = 0
-    for criterion in criteria:
-        if units := criterion.get("units"):
-            answers += len(units)
-            missing += sum(unit["value"] is None for unit in units)
-        elif criterion["applies"]:
-            answers += 1
-            missing += criterion["score"] is None
-    return answers, missing
-
-
-def _next_example(written: Mapping[str, Any], raw: RawRows, scoring: Scoring, place: str) -> Example | None:
-    """Take the next row of the texts that is scored, which has to be the one that `written` is of; return its text."""
-    where, options = raw.source.where, scoring.options
-    for line, row in raw.numbered:
-        parsed = parse_row(row, where, line, options.mapping, raw.rules)
-        if _is_of(written, row, line):
-            return parsed if isinstance(parsed, Example) else None
-        left_out = isinstance(parsed, RowError) and options.skip_faulty and parsed.usable is None
-        if not left_out and not isinstance(parsed, tuple):
-            raise DataError(
-                f"{place}: this score, of the text {preview(str(written.get('id')))}, is not of the row in the same "
-                f"place, {where}:{line}: the texts have changed.",
-                _ANEW,
-            )
-    raise DataError(f"{place}: there are more scores than rows in {where}: the texts have changed.", _ANEW)
-
-
-def _is_of(written: Mapping[str, Any], row: Any, line: int) -> bool:
-    """Return whether a row of scores begins with the columns of a row of the texts, as `with_columns` writes them."""
-    if not isinstance(row, Mapping):
-        return str(written.get("id")).endswith(f":{line}")
-    cells = iter(written.items())
-    for name, cell in row.items():
-        if name == "id" and same_name(cell, written.get("id")):
-            continue
-        key, found = next(cells, (None, None))
-        if key not in (str(name), f"input.{name}"):
-            return False
-        if found != cell and found != orjson.loads(json_line({"cell": cell}))["cell"]:
-            return False
-    return True
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        return content.rfind(b"\n") + 1
 
 
 def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:

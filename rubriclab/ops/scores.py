@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter
 
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.write import data_frame
@@ -206,6 +208,21 @@ def _flat(scored: ScoredRow) -> dict[str, Any]:
         row["rivals"] = score.rivals
     criteria: Mapping[str, float | None] = {criterion.id: criterion.score for criterion in score.criteria}
     return {**row, **criteria}
+
+
+@cache
+def _scores() -> TypeAdapter[Score]:
+    """Return what validates a score: built once, and only where it is needed."""
+    return TypeAdapter(Score)
+
+
+def score_of(row: Mapping[str, Any]) -> Score:
+    """Return the score in a row that `ScoredRow.to_row` made.
+
+    Raises:
+        ValidationError: if it has none.
+    """
+    return _scores().validate_python({name: row[name] for name in Score.__slots__ if name in row})
 
 
 class ColumnScorer(NamedTuple):

@@ -69,7 +69,7 @@ def scoring(learned: Commands, monkeypatch: pytest.MonkeyPatch, folder: Path) ->
         )
 
 
-def continued(scoring: Scoring, texts: str, kept: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+def continued(scoring: Scoring, kept: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
     """Return the rows of scores that are kept and those that follow."""
     output = folder / "kept.jsonl"
     output.write_bytes(b"")
@@ -80,7 +80,7 @@ def continued(scoring: Scoring, texts: str, kept: list[dict[str, Any]], folder: 
         return [scored.to_row() async for scored in scoring.stream()]
 
     end = prepare_resuming(scoring, str(output))
-    keep_scores(scoring, texts, str(output), end)
+    keep_scores(scoring, str(output), end)
     assert scoring.counts.rows == len(kept)
     return kept + finish(rest)
 
@@ -200,18 +200,23 @@ def test_a_full_disk_leaves_whole_rows(commands: Commands, folder: Path) -> None
 def test_kept_rows_are_not_scored_again(scoring: Callable[..., Scoring], folder: Path, kept: int) -> None:
     complete = [json.loads(line) for line in (folder / "scores.jsonl").read_bytes().splitlines()]
     marked = [{**row, "score": None, "unscored": "marked"} for row in complete[:kept]]
-    assert continued(scoring("texts.jsonl"), "texts.jsonl", marked, folder) == marked + complete[kept:]
+    assert continued(scoring("texts.jsonl"), marked, folder) == marked + complete[kept:]
 
 
 def test_faulty_rows_may_be_left_out(scoring: Callable[..., Scoring], folder: Path) -> None:
-    complete = continued(scoring("texts.jsonl", skip_faulty=True), "texts.jsonl", [], folder)
+    complete = continued(scoring("texts.jsonl", skip_faulty=True), [], folder)
     assert len(complete) == 10
-    assert continued(scoring("texts.jsonl", skip_faulty=True), "texts.jsonl", complete[:6], folder) == complete
+    assert continued(scoring("texts.jsonl", skip_faulty=True), complete[:6], folder) == complete
 
 
 def test_rows_of_tables_are_recognized(scoring: Callable[..., Scoring], learned: Commands, folder: Path) -> None:
     columns = {name: [row[name] for row in ROWS] for name in ("source", "output")}
-    own = {"score": [0.5, None] * 5, "input.x": ["a"] * 10, "day": pa.array(range(10), pa.date32())}
+    own = {
+        "score": [0.5, None] * 5,
+        "verdict": ["a", None] * 5,
+        "input.x": ["a"] * 10,
+        "day": pa.array(range(10), pa.date32()),
+    }
     parquet.write_table(pa.table({"id": range(10), **columns, **own}), folder / "t.parquet")
     (folder / "t.csv").write_text(
         "id,output,source,judge\n" + "".join(f"{n},Text {n}.,About {n // 2}.,\n" for n in range(10))
@@ -219,7 +224,7 @@ def test_rows_of_tables_are_recognized(scoring: Callable[..., Scoring], learned:
     for name in ("t.parquet", "t.csv"):
         write_rows(Lab(learned.folder / "store.db").score(name, "news@1").to_rows(), folder / "complete.jsonl")
         complete = [json.loads(line) for line in (folder / "complete.jsonl").read_bytes().splitlines()]
-        found = continued(scoring(name), name, complete[:5], folder)
+        found = continued(scoring(name), complete[:5], folder)
         write_rows(found, folder / "found.jsonl")
         assert (folder / "found.jsonl").read_bytes() == (folder / "complete.jsonl").read_bytes()
 
@@ -238,7 +243,7 @@ def test_every_kept_row_is_checked(
     kept = [json.loads(line) for line in (folder / "scores.jsonl").read_bytes().splitlines()[:3]]
     kept[1] |= change
     with pytest.raises(DataError, match=message):
-        continued(scoring("texts.jsonl"), "texts.jsonl", kept, folder)
+        continued(scoring("texts.jsonl"), kept, folder)
 
 
 @pytest.mark.parametrize(
@@ -294,14 +299,14 @@ def test_more_scores_than_texts_are_refused(scoring: Callable[..., Scoring], fol
     (folder / "few.jsonl").write_bytes(b"".join(LINES[:2]))
     kept = [json.loads(line) for line in (folder / "scores.jsonl").read_bytes().splitlines()[:3]]
     with pytest.raises(DataError, match=r"kept.jsonl:3: there are more scores than rows in few.jsonl"):
-        continued(scoring("few.jsonl"), "few.jsonl", kept, folder)
+        continued(scoring("few.jsonl"), kept, folder)
 
 
 @pytest.mark.parametrize("content", [b"[]\n", b"\x00\x00\n", b"no\n", b"\n"])
 def test_what_is_no_row_of_scores_is_refused(scoring: Callable[..., Scoring], folder: Path, content: bytes) -> None:
     (folder / "kept.jsonl").write_bytes(content)
     with pytest.raises(DataError, match=r"kept.jsonl:1: got .*, expected a row of scores"):
-        keep_scores(scoring("texts.jsonl"), "texts.jsonl", str(folder / "kept.jsonl"), len(content))
+        keep_scores(scoring("texts.jsonl"), str(folder / "kept.jsonl"), len(content))
 
 
 def test_a_rubric_that_is_no_version_cannot_be_continued(scoring: Callable[..., Scoring], learned: Commands) -> None:
