@@ -21,7 +21,7 @@ from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rati
 from rubriclab.learning.candidates import cell_of
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, round_significant
 from rubriclab.learning.matrix import RatingMatrix, candidate_table, centers_and_spreads
-from rubriclab.learning.scoring import assignment_of, ratings_of_texts, score_stream, stream_groups
+from rubriclab.learning.scoring import assignment_of, ratings_of_texts, row_key, score_stream, stream
 from rubriclab.learning.train import Trained
 from rubriclab.learning.verdicts import threshold_of
 from rubriclab.methods.method import Progress, ignore_progress
@@ -119,7 +119,7 @@ async def rate_parts(
         by_criterion = [{rating.criterion: cell_of(rating) for rating in ratings} for ratings in rated]
         return [tuple(cells[each.criterion.id] for each in candidates) for cells in by_criterion]
 
-    async for row in stream_groups(examples, rate_group, under_way, together=rivals is not None):
+    async for row in stream(examples, rate_group, under_way, key=row_key if rivals else None):
         rows.append(row)
         on_progress(f"{len(rows)} of {len(examples)} texts rated", len(rows) / len(examples))
     return RatedTexts(tuple(examples), candidates, tuple(rows), np.full(len(examples), np.nan))

@@ -27,7 +27,6 @@ from rubriclab.judges.options import JudgeOptions, Price
 from rubriclab.judges.providers import FREE, estimated_tokens
 from rubriclab.judges.stack import PREFIX
 from rubriclab.learning.scoring import (
-    OrderCheck,
     assignment_of,
     groups_of,
     ratings_of,
@@ -91,18 +90,16 @@ def estimate_scoring(
     rubric: Rubric,
     rows: Iterable[Example | RowError],
     rivals: RivalLimits | Literal["apart"] | None = None,
-    repeated: int = 0,
 ) -> CallEstimate:
     """Return an estimate for scoring `rows` by `rubric`; faulty rows take no call.
 
     Args:
         rivals: as for `score_stream`.
-        repeated: number of calls about several texts that are repeated in the reverse order.
 
     Raises:
         SettingsError: as `score_stream` does.
     """
-    units = _calls_about(rubric, rows, rivals, repeated)
+    units = _calls_about(rubric, rows, rivals)
     sample = list(islice(units, SAMPLE))
     if not sample:
         return CallEstimate()
@@ -119,18 +116,17 @@ def estimate_scoring(
 
 
 def _calls_about(
-    rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None, repeated: int
+    rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None
 ) -> Iterator[Sequence[Example]]:
     """Yield the texts that are rated together, which is one text unless calls are about several."""
-    limits, orders = rival_limits(rubric, rivals), OrderCheck(repeated)
+    limits = rival_limits(rubric, rivals)
     if limits is None:
         yield from ([row] for row in rows if isinstance(row, Example))
         return
     for group in groups_of(rows, row_key):
         examples = [row for row in group if isinstance(row, Example)]
         for places in group_calls(examples, rubric.parts, assignment_of(rubric), limits):
-            texts = [examples[place] for place in places]
-            yield from [texts] * (2 if orders.begin(len(texts)) else 1)
+            yield [examples[place] for place in places]
 
 
 def calls_per_text(

@@ -18,9 +18,10 @@ from rubriclab.learning.scoring import (
     RivalCounts,
     Score,
     rival_limits,
+    row_key,
     score_group,
     score_text,
-    stream_groups,
+    stream,
 )
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Rubric, matched_criteria
@@ -129,7 +130,7 @@ def score_columns(
         return list(zip(group, rows, strict=True))
 
     together = any(rival_limits(version.rubric, None) for version, _ in columns)
-    return stream_groups(texts, score, under_way, together=together)
+    return stream(texts, score, under_way, key=row_key if together else None)
 
 
 class CriterionPair(NamedTuple):

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import logging
 import re
-import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
-
-import numpy as np
 
 from rubriclab.data.rows import RowError
 from rubriclab.errors import SettingsError
@@ -24,10 +20,8 @@ from rubriclab.methods.prompting import gather_in_order
 from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, shared_input
 from rubriclab.models.aggregation import Ask, CallForm, RivalLimits, combine
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import Aspect, Assignment, Example, Scale, format_score, task_words
+from rubriclab.models.text import Aspect, Assignment, Example, Scale, task_words
 from rubriclab.prompts.render import inert
-from rubriclab.stats.correlation import FloatArray, floats, spearman
-from rubriclab.stats.intervals import rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +325,6 @@ def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionScore]) -> str:
 
 
 R = TypeVar("R")
-E = TypeVar("E", bound=Example | RowError)
 T = TypeVar("T")
 
 
@@ -347,13 +340,12 @@ def score_stream(
 ) -> AsyncGenerator[Score]:
     """Yield one score a row, in order; a faulty row is unscored with the fault as its reason.
 
-    At most `under_way` texts are held at a time, however long the stream is, or as in `grouped_stream` if texts are
-    rated together.
+    Memory is limited as in `stream`, however long the stream is.
 
     Args:
         rivals: the size of calls in which texts of one group are rated together, or `apart` for calls about one text;
             `None` for what the rubric was learned with.
-        counts: filled with what was rated together; its `orders` says how many calls to repeat in the reverse order.
+        counts: filled with what was rated together.
 
     Raises:
         SettingsError: if not even one text may be under way, or the rubric cannot rate texts together.
@@ -375,62 +367,7 @@ def score_stream(
     def count_continued() -> None:
         counts.continued += 1
 
-    return stream_groups(rows, score, under_way, together=limits is not None, on_continued=count_continued)
-
-
-def stream_groups(
-    rows: Iterable[E],
-    work: Callable[[Sequence[E]], Coroutine[Any, Any, Sequence[T]]],
-    under_way: int,
-    *,
-    together: bool,
-    on_continued: Callable[[], None] = lambda: None,
-) -> AsyncGenerator[T]:
-    """Yield what `work` makes of each row: of the texts that may share a call if `together`, else of one at a time.
-
-    Arguments and errors as for `grouped_stream` and `stream`.
-    """
-    if together:
-        return grouped_stream(rows, row_key, work, under_way, on_continued=on_continued)
-
-    async def work_on_one(row: E) -> T:
-        (result,) = await work([row])
-        return result
-
-    return stream(rows, work_on_one, under_way)
-
-
-async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]], under_way: int) -> AsyncGenerator[T]:
-    """Yield what `work` makes of each row, in order.
-
-    At most `under_way` rows are held at a time. If one of them ends the run (a refused key, a cap reached), the others
-    under way are waited for, so that answers already paid for are kept.
-
-    Raises:
-        SettingsError: if not even one row may be under way.
-    """
-    if under_way < 1:
-        raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
-    source = iter(rows)
-    tasks: deque[asyncio.Task[T]] = deque()
-    rate = Rate()
-    try:
-        while True:
-            while len(tasks) < under_way and (row := next(source, None)) is not None:
-                tasks.append(asyncio.ensure_future(work(row)))
-            if not tasks:
-                rate.log()
-                return
-            result = await tasks.popleft()
-            rate.count()
-            yield result
-    except Exception:
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
-    finally:
-        for task in tasks:
-            if not task.cancelling():  # a second cancellation would not wait for a reply that arrives soon
-                task.cancel()
+    return stream(rows, score, under_way, key=row_key if limits else None, on_continued=count_continued)
 
 
 @dataclass(slots=True)
@@ -438,29 +375,25 @@ class RivalCounts:
     """What was rated together in one run.
 
     Attributes:
-        calls: number of calls about texts, without repetitions in another order.
+        calls: number of calls about texts.
         texts: number of texts in them.
         without_rivals: number of texts that were alone in their call.
         continued: number of groups whose texts were too far apart and were rated in separate calls; a lower bound if
             there are very many groups.
-        orders: scores of some texts in two orders.
     """
 
     calls: int = 0
     texts: int = 0
     without_rivals: int = 0
     continued: int = 0
-    orders: OrderCheck = field(default_factory=lambda: OrderCheck(0))
 
-    def to_row(self) -> dict[str, Any]:
-        """Return the counts as one JSON object, with the agreement of two orders if it was measured."""
-        orders = self.orders.agreement()
+    def to_row(self) -> dict[str, int]:
+        """Return the counts as one JSON object."""
         return {
             "calls": self.calls,
             "texts": self.texts,
             "without_rivals": self.without_rivals,
             "continued_groups": self.continued,
-            "orders": asdict(orders) if orders else None,
         }
 
 
@@ -488,11 +421,7 @@ async def score_group(
         counts.calls += 1
         counts.texts += len(texts)
         counts.without_rivals += len(texts) == 1
-        repeated = counts.orders.begin(len(texts))
         scores = await score_rivals(rubric, texts, judge, name)
-        if repeated:
-            reverse = await score_rivals(rubric, texts[::-1], judge, name)
-            counts.orders.add([score.score for score in scores], [score.score for score in reverse])
         for each in scores:
             count_text(judge, RATINGS_MISSING if each.score is None else SCORED)
         return scores
@@ -509,87 +438,6 @@ async def score_group(
     return [by_place[place] for place in range(len(examples))]
 
 
-@dataclass(frozen=True, slots=True)
-class OrderAgreement:
-    """Agreement of the scores of the same texts, shown in one order and in the reverse one.
-
-    Attributes:
-        calls: number of calls that were repeated in the reverse order.
-        texts: number of their texts with a score in both orders.
-        spearman: mean over calls of Spearman's correlation between the two scores; `None` if undefined in every call.
-        difference: mean absolute difference of the two scores, in points.
-        first_over_last: how many points higher a text scores as the first of a call than as its last, by least squares;
-            `None` without scores.
-    """
-
-    calls: int
-    texts: int
-    spearman: float | None
-    difference: float | None
-    first_over_last: float | None
-
-    def describe(self) -> str:
-        """Return the agreement in a sentence."""
-        if self.difference is None:
-            return "two orders of the texts in a call: no text has a score in both"
-        about = f"{self.calls} calls with {self.texts} texts" if self.calls > 1 else f"1 call with {self.texts} texts"
-        parts = [f"the scores differ by {format_score(self.difference)} points on average"]
-        if self.spearman is not None:
-            parts.insert(0, f"Spearman {self.spearman:.2f} within calls")
-        if self.first_over_last is not None:
-            parts.append(f"the first place of a call adds {self.first_over_last:+.2f} points compared with the last")
-        return f"two orders of the texts in {about}: {', '.join(parts)}"
-
-
-@dataclass(slots=True)
-class OrderCheck:
-    """The scores of texts in two orders, one call after the other.
-
-    Attributes:
-        wanted: number of calls to repeat in the reverse order: the first ones with at least two texts.
-        begun: number of those that were begun.
-        pairs: for each repeated call the scores in both orders, shape (2, texts), texts in the first order; NaN if
-            missing.
-    """
-
-    wanted: int
-    begun: int = 0
-    pairs: list[FloatArray] = field(default_factory=list)
-
-    def begin(self, texts: int) -> bool:
-        """Return whether a call about so many texts is to be repeated, and count it."""
-        repeat = texts > 1 and self.begun < self.wanted
-        self.begun += repeat
-        return repeat
-
-    def add(self, first: Sequence[float | None], reverse: Sequence[float | None]) -> None:
-        """Add the scores of a call's texts, each in the order in which its call showed them."""
-        self.pairs.append(np.stack([floats(first), floats(reversed(reverse))]))
-
-    def agreement(self) -> OrderAgreement | None:
-        """Return the agreement of the two orders, `None` if no call was repeated."""
-        if not self.pairs:
-            return None
-        correlations, differences, distances = list[float](), list[FloatArray](), list[FloatArray]()
-        for pair in self.pairs:
-            scored, places = ~np.isnan(pair).any(axis=0), np.arange(pair.shape[1])
-            if scored.sum() > 1:
-                correlations.append(spearman(*pair[:, scored]))
-            differences.append((pair[0] - pair[1])[scored])
-            # How much earlier each text stands in the first order; from the last place to the first it is 1.
-            distances.append(((places[::-1] - places) / (pair.shape[1] - 1))[scored])
-        difference, distance = np.concatenate(differences), np.concatenate(distances)
-        defined = [value for value in correlations if not np.isnan(value)]
-        squares = float((distance**2).sum())
-        return OrderAgreement(
-            calls=len(self.pairs),
-            texts=len(difference),
-            spearman=rounded(float(np.mean(defined))) if defined else None,
-            difference=rounded(float(np.abs(difference).mean())) if len(difference) else None,
-            first_over_last=rounded(float((difference * distance).sum()) / squares) if squares else None,
-        )
-
-
 # Rows that are read before a group is processed: rows of a group that are further apart are processed separately.
 WINDOW = 4096
 # Groups that are remembered, so that later rows of theirs are noticed.
@@ -597,31 +445,31 @@ MAX_REMEMBERED = 100_000
 
 
 def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None]) -> Iterator[list[R]]:
-    """Yield the rows of each group that `grouped_stream` processes together, as soon as it is complete."""
+    """Yield the rows of each group that `stream` processes together, as soon as it is complete."""
     waiting = _Window[R](WINDOW, lambda: None)
     for number, row in enumerate(rows):
         yield from waiting.add(number, row, key(row))
     yield from waiting.rest()
 
 
-async def grouped_stream(
+async def stream(
     rows: Iterable[R],
-    key: Callable[[R], Hashable | None],
     work: Callable[[list[R]], Coroutine[Any, Any, Sequence[T]]],
     under_way: int,
     *,
+    key: Callable[[R], Hashable | None] | None = None,
     window: int = WINDOW,
     on_continued: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[T]:
     """Yield what `work` makes of each row, in the order of the rows.
 
-    At most `under_way` groups are processed at a time, and at most twice `window` rows are held. If one of the groups
-    ends the run (a refused key, a cap reached), the others under way are waited for, so that answers already paid for
-    are kept.
+    At most `under_way` groups are processed at a time, and at most twice `window` rows are held, or `under_way` without
+    a key. If a group ends the run (a refused key, a cap reached), the others under way are waited for, so that answers
+    already paid for are kept.
 
     Args:
-        key: the group of a row; `None` for a row of its own.
         work: returns one result for each row of a group, in their order.
+        key: the group of a row; `None` for a row of its own. Without a key each row is its own group.
         on_continued: called for each group that is begun again, since rows of it were too far apart.
 
     Raises:
@@ -631,12 +479,15 @@ async def grouped_stream(
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
     source, exhausted, groups = enumerate(rows), False, _Window[_Slot[R, T]](window, on_continued)
     slots, ready, running = deque[_Slot[R, T]](), deque[list[_Slot[R, T]]](), set[asyncio.Task[None]]()
-    failure: BaseException | None = None
-    rate = Rate()
+    most, failure = 2 * window if key else under_way, None
 
     async def process(group: Sequence[_Slot[R, T]]) -> None:
-        for slot, result in zip(group, await work([slot.row for slot in group]), strict=True):
-            slot.results.append(result)
+        nonlocal failure
+        try:
+            for slot, result in zip(group, await work([slot.row for slot in group]), strict=True):
+                slot.results.append(result)
+        except Exception as error:
+            failure = group[0].failure = error
 
     def start_groups() -> None:
         """Begin the work on groups, the first ones first, reading as many rows as that takes."""
@@ -644,35 +495,33 @@ async def grouped_stream(
         while failure is None and len(running) < under_way:
             if ready:
                 running.add(asyncio.ensure_future(process(ready.popleft())))
-            elif exhausted or len(slots) >= 2 * window:
+            elif exhausted or len(slots) >= most:
                 return
             elif (numbered := next(source, None)) is None:
                 exhausted = True
                 ready.extend(groups.rest())
             else:
                 slots.append(_Slot(numbered[1]))
-                ready.extend(groups.add(numbered[0], slots[-1], key(numbered[1])))
+                ready.extend(groups.add(numbered[0], slots[-1], key(numbered[1]) if key else None))
 
     try:
         while True:
             start_groups()
             while slots and slots[0].results:
-                rate.count()
                 yield slots.popleft().results[0]
+            if error := (slots[0].failure if slots else None) or (None if running else failure):
+                raise error
             if running:
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                failure = failure or next((error for task in done if (error := task.exception())), None)
-            elif failure:
-                raise failure
+                _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             elif exhausted and not slots:
-                rate.log()
                 return
     except Exception:
         await asyncio.gather(*running, return_exceptions=True)
         raise
     finally:
         for task in running:
-            task.cancel()
+            if not task.cancelling():  # a second cancellation would not wait for a reply that arrives soon
+                task.cancel()
 
 
 class _Window(Generic[R]):
@@ -716,36 +565,11 @@ class _Window(Generic[R]):
 
 @dataclass(slots=True, eq=False)
 class _Slot(Generic[R, T]):
-    """A row, and its result in a list, empty until it is known."""
+    """A row, and its result in a list, empty until it is known, or the error that ended the work on its group."""
 
     row: R
     results: list[T] = field(default_factory=list)
-
-
-# Seconds between two log messages.
-LOG_INTERVAL = 60.0
-
-_log = logging.getLogger(__name__)
-
-
-class Rate:
-    """Logs the number of rows done and the rate, once a minute."""
-
-    def __init__(self) -> None:
-        self._rows = 0
-        self._started = self._logged = time.monotonic()
-
-    def count(self) -> None:
-        """Count a row."""
-        self._rows += 1
-        if time.monotonic() - self._logged >= LOG_INTERVAL:
-            self.log()
-
-    def log(self) -> None:
-        """Log the figures."""
-        self._logged = time.monotonic()
-        minutes = (self._logged - self._started) / 60
-        _log.info("%d rows done, %.1f per minute", self._rows, self._rows / minutes if minutes else 0.0)
+    failure: Exception | None = None
 
 
 _JUDGE = r"(?:(?:ai|automatic|automated) )?(?:grader|evaluator|rater|assessor|judge|llm|language model|ai model|ai)s?"

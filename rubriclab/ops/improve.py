@@ -335,10 +335,11 @@ def improve_stream(
     require_reasons(rubric, ref)
     setup = _Setup(rubric, ref, judge, writer or judge, settings or ImproveSettings())
 
-    async def improve(row: Example | RowError) -> Improvement:
+    async def improve(rows: Sequence[Example | RowError]) -> list[Improvement]:
+        (row,) = rows
         if isinstance(row, RowError):
-            return replace(setup.start(fault_id(row), None), unscored=str(row))
-        return await _improve(row, setup)
+            return [replace(setup.start(fault_id(row), None), unscored=str(row))]
+        return [await _improve(row, setup)]
 
     return stream(rows, improve, under_way)
 

@@ -187,9 +187,6 @@ class ScoreOptions(ReadingOptions, RivalOptions, JudgeOption):
     max_unscored: Annotated[float | None, Flag(metavar="SHARE")] = Field(default=None, ge=0, le=1)
     """Fail, with exit code 1, if more than this share of the texts, from 0 to 1, has no score."""
 
-    rivals_check: Annotated[int | None, Flag(metavar="N", section=JUDGING)] = Field(default=None, ge=1, le=10_000)
-    """Repeat N calls of `rivals=together` with their texts in the reverse order, and report the agreement."""
-
 
 class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
     """How rubrics are evaluated."""

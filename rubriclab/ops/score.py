@@ -130,8 +130,6 @@ def rival_notes(counts: RivalCounts) -> Iterator[str]:
             f"{count(counts.continued, 'group')} in several calls, as their texts are more than {WINDOW:,} rows apart; "
             "sort the rows by group"
         )
-    if orders := counts.orders.agreement():
-        yield orders.describe()
 
 
 # What scores without a learned rubric name as theirs.
@@ -167,7 +165,7 @@ class Scoring:
 
     def estimate(self) -> DryRun:
         """Return an estimate of what it asks of the judge."""
-        calls = estimate_scoring(self.rubric, self._rows(), self.rivals, self.options.rivals_check or 0)
+        calls = estimate_scoring(self.rubric, self._rows(), self.rivals)
         return dry_run({"judge": (self.choice.spec, calls)}, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
@@ -264,9 +262,8 @@ class Scoring:
             return score_on_ray(
                 work, without_rivals(self.rubric), rows, self.choice, self.name, workers=workers, cluster=cluster
             )
-        judge, together = self.judge or work.judge(self.choice), self.counts.rivals
-        together.orders.wanted = options.rivals_check or 0
-        return score_stream(self.rubric, rows, judge, self.name, work.under_way, rivals=self.rivals, counts=together)
+        judge, counts = self.judge or work.judge(self.choice), self.counts.rivals
+        return score_stream(self.rubric, rows, judge, self.name, work.under_way, rivals=self.rivals, counts=counts)
 
     @property
     def _on_ray(self) -> bool:
@@ -397,11 +394,6 @@ def _measured(workspace: Workspace, data: Data, assignment: Assignment, options:
 
 def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspace) -> Rivals:
     rivals = rivals_of(options, rubric, name, workspace.notify)
-    if options.rivals_check and rival_limits(rubric, rivals) is None:
-        raise SettingsError(
-            "`rivals_check`: each text is rated in a call of its own, which has no order;",
-            "give `rivals=together`, too.",
-        )
     several = "workers" if options.workers > 1 else "ray_address" if options.ray_address is not None else None
     if several and rival_limits(rubric, rivals):
         raise SettingsError(

@@ -41,14 +41,13 @@ from rubriclab.learning.estimate import estimate_scoring
 from rubriclab.learning.scoring import (
     CANNOT_ASSESS,
     CriterionScore,
-    OrderCheck,
     RivalCounts,
     Score,
     addresses_judge,
     assignment_of,
-    grouped_stream,
     score_stream,
     score_text,
+    stream,
 )
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
@@ -494,11 +493,10 @@ async def test_a_failure_that_concerns_every_text_ends_the_run_after_the_calls_u
     assert len(ended) <= 4
 
 
-async def test_an_estimate_is_one_call_for_each_group_and_the_repeated_ones() -> None:
+async def test_an_estimate_is_one_call_for_each_group() -> None:
     rows = mixed(5, 4)
     most = estimate_scoring(JOINT_RUBRIC, rows, LIMITS)
-    repeated = estimate_scoring(JOINT_RUBRIC, rows, LIMITS, repeated=2)
-    assert (most.calls, repeated.calls, estimate_scoring(JOINT_RUBRIC, rows).calls) == (5, 7, 20)
+    assert (most.calls, estimate_scoring(JOINT_RUBRIC, rows).calls) == (5, 20)
     judge = judging()
     await scores_of_rivals(rows, judge)
     assert most.completion_tokens == sum(prompt.max_tokens for prompt in judge.prompts)
@@ -528,8 +526,8 @@ async def processed(
         return [row.upper() for row in group]
 
     results = list[str]()
-    stream = grouped_stream(reading(), lambda row: row[0], work, under_way, window=window, on_continued=count)
-    async for result in stream:
+    found = stream(reading(), work, under_way, key=lambda row: row[0], window=window, on_continued=count)
+    async for result in found:
         most = max(most, read - len(results))
         results.append(result)
     return results, groups, again, most
@@ -549,49 +547,6 @@ async def test_what_is_processed_together_does_not_depend_on_how_many_are_under_
     rows = [f"{chr(97 + number * 11 % 17)}{number}" for number in range(300)]
     found = [sorted((await processed(rows, 30, under_way))[1]) for under_way in (1, 7)]
     assert found[0] == found[1]
-
-
-# Two orders
-
-
-async def test_a_judge_that_looks_at_texts_alone_agrees_with_itself_in_the_reverse_order() -> None:
-    counts = RivalCounts(orders=OrderCheck(2))
-    judge = judging()
-    await scores_of_rivals(mixed(4, 5), judge, counts=counts)
-    agreement = counts.orders.agreement()
-    assert agreement is not None
-    assert (agreement.calls, agreement.texts, len(judge.prompts)) == (2, 10, 6)
-    assert (agreement.spearman, agreement.difference, agreement.first_over_last) == (1, 0, 0)
-    orders = [tuple(shown(prompt)) for prompt in judge.prompts]
-    assert sum(order[::-1] in orders for order in orders) == 4
-
-
-async def test_a_judge_that_prefers_the_first_text_is_found_out() -> None:
-    def script(prompt: Any) -> Any:
-        entries = about_each(prompt, lambda _: 3)
-        for number, entry in enumerate(entries.values(), 1):
-            for name in entry:
-                entry[name] = {"reason": "Shown early.", "score": 6 - number}
-        return entries
-
-    counts = RivalCounts(orders=OrderCheck(3))
-    await scores_of_rivals(mixed(3, 5), FakeJudge(script), counts=counts)
-    agreement = counts.orders.agreement()
-    assert agreement is not None
-    assert agreement.spearman == -1
-    assert agreement.first_over_last == pytest.approx(4)
-    assert "+4.00 points" in agreement.describe()
-
-
-def test_texts_without_a_score_in_one_order_do_not_count() -> None:
-    check = OrderCheck(1)
-    assert check.agreement() is None
-    assert check.begin(1) is False
-    assert (check.begin(3), check.begin(3)) == (True, False)
-    check.add([1, None, 3], [3, 2, 2])
-    agreement = check.agreement()
-    assert agreement is not None
-    assert (agreement.texts, agreement.difference) == (2, 0.5)
 
 
 ADDRESSED = [
