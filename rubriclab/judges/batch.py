@@ -109,16 +109,6 @@ class BatchModel(LanguageModel):
                 "Leave `batch` out, or name a model of one of these.",
             )
 
-    @property
-    def api_base(self) -> str | None:
-        """The server's address, if one was given."""
-        return self._api_base
-
-    @property
-    def key_from(self) -> str | None:
-        """The environment variable with the server's key, if it is not the provider's."""
-        return self._key_from
-
     @cached_property
     def batch_price(self) -> Price | None:
         """The price of requests in a batch; `None` if no price is known."""
@@ -308,36 +298,15 @@ def _status(batch: Any) -> BatchStatus:
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchAnswer:
-    """What a batch's files say about one request.
+def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tuple[int | None, Any]]:
+    """Return the HTTP status and body of the responses to the requests of these names, by name.
 
     A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`; a request that was not
-    processed has no response but an error with a code, such as `batch_expired`.
-
-    Attributes:
-        status: the HTTP status of the response; `None` if the request was not processed.
-        body: the body of the response.
-        reason: why the request was not processed.
-    """
-
-    status: int | None
-    body: Any
-    reason: str = ""
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether the body is a completion."""
-        return self.status == 200 and isinstance(self.body, Mapping)
-
-
-def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, BatchAnswer]:
-    """Return what files say about the requests of these names, by name.
-
-    Lines that are damaged or name no such request are left out, and logged; so are repeated names, of which a
+    processed has no response but an error with a code, such as `batch_expired`. The result is then no status and the
+    reason. Lines that are damaged or name no such request are left out, and logged; so are repeated names, of which a
     completion comes first, and otherwise the first line.
     """
-    found: dict[str, BatchAnswer] = {}
+    found: dict[str, tuple[int | None, Any]] = {}
     ignored = Counter[str]()
     for line in (line for file in files for line in file.split(b"\n") if line.strip()):
         try:
@@ -345,9 +314,9 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, Batc
             name, response, error = row["custom_id"], row.get("response"), row.get("error")
             if isinstance(response, dict) and type(response.get("status_code")) is int:
                 status, body = response["status_code"], response.get("body")
-                answer = BatchAnswer(stated_status(body) or status if status == 200 else status, body)
+                answer = (stated_status(body) or status if status == 200 else status, body)
             else:
-                answer = BatchAnswer(None, None, str(error.get("message") or error.get("code"))[:500])
+                answer = (None, str(error.get("message") or error.get("code"))[:500])
             is_known = name in names
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
             ignored["damaged"] += 1
@@ -358,7 +327,7 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, Batc
             found[name] = answer
         else:
             ignored["repeated"] += 1
-            if answer.succeeded and not found[name].succeeded:
+            if _is_completion(*answer) and not _is_completion(*found[name]):
                 found[name] = answer
     if ignored:
         _log.warning(
@@ -366,6 +335,10 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, Batc
             *(ignored[kind] for kind in ("damaged", "unknown", "repeated")),
         )
     return found
+
+
+def _is_completion(status: int | None, body: Any) -> bool:
+    return status == 200 and isinstance(body, Mapping)
 
 
 T = TypeVar("T")
@@ -692,9 +665,7 @@ class BatchScheduler(JudgeWrapper):
             await call_storage(self._batches, self._batches.remove, batch.key)
             fault = f"batch {batch_id} failed: {status.fault or 'the provider does not say why.'}"
             if status.queue_full:
-                full = JudgeUnavailable(fault, retry_after=QUEUE_PAUSE)
-                full.may_be_billed = False
-                raise full
+                raise JudgeUnavailable(fault, retry_after=QUEUE_PAUSE, may_be_billed=False)
             raise JudgeRefused(fault, "If the file is too large, give a smaller `batch_size`.")
         if status.state == "cancelled" and (checks or not resumed):
             return status, BatchCancelled(
@@ -708,10 +679,10 @@ class BatchScheduler(JudgeWrapper):
         names = {key.removeprefix(PREFIX): key for key in batch.requests}
         files = [await self._persistently(partial(self._model.content, file, len(names))) for file in status.files]
         outcomes: dict[str, Reply | Exception] = {}
-        for name, answer in answers_in(files, names).items():
+        for name, (response_status, body) in answers_in(files, names).items():
             key = names[name]
             request = self._followed.get(batch.key, {}).get(key)
-            outcome = self._outcome(answer, request.prompt if request else None)
+            outcome = self._outcome(response_status, body, request.prompt if request else None)
             if isinstance(outcome, Reply):
                 await call_storage(self._answers, self._answers.put, key, dump_reply(outcome))
             if outcome is not None:
@@ -726,17 +697,15 @@ class BatchScheduler(JudgeWrapper):
                     _log.info("the file %s could not be deleted: %s", file, error.message)
         return outcomes
 
-    def _outcome(self, answer: BatchAnswer, prompt: Prompt[Any] | None) -> Reply | Exception | None:
+    def _outcome(self, status: int | None, body: Any, prompt: Prompt[Any] | None) -> Reply | Exception | None:
         try:
-            if answer.succeeded:
-                return self._model.reply_in(answer.body, prompt)
+            if _is_completion(status, body):
+                return self._model.reply_in(body, prompt)
         except JudgeError as error:
             return error
-        if answer.status is None:
-            unprocessed = JudgeUnavailable(f"{self.name}: the request was not processed: {answer.reason}")
-            unprocessed.may_be_billed = False
-            return unprocessed
-        return self._model.error_in(answer.status, answer.body, prompt) if prompt else None
+        if status is None:
+            return JudgeUnavailable(f"{self.name}: the request was not processed: {body}", may_be_billed=False)
+        return self._model.error_in(status, body, prompt) if prompt else None
 
     async def _persistently(self, request: Callable[[], Awaitable[T]]) -> T:
         """Return the result of a request about a batch, repeated while a retry can help."""

@@ -244,14 +244,6 @@ class CachePrices:
         return read * (self.prompt - self.read) - written * (self.write - self.prompt)
 
 
-def cache_prices(model: str) -> CachePrices:
-    """Return the prices of a model in litellm's table; without a price for the cache, that of a prompt token."""
-    info = model_info(model)
-    prompt = info.get("input_cost_per_token") or 0.0
-    read, write = info.get("cache_read_input_token_cost"), info.get("cache_creation_input_token_cost")
-    return CachePrices(prompt, prompt if read is None else read, prompt if write is None else write)
-
-
 def needs_marks(model: str, provider: str) -> bool:
     """Return whether litellm knows that the model caches prompts, but only up to a mark."""
     info = {} if provider in AUTOMATIC else model_info(model, provider)
@@ -299,11 +291,6 @@ class CacheMarks:
         if len(self._sent) > MAX_BEGINNINGS:
             self._sent.popitem(last=False)
         return known
-
-
-def least_cached_tokens(model: str) -> int:
-    """Return the tokens that a beginning must have for the provider to cache it."""
-    return int(load_litellm().utils.get_prompt_cache_min_tokens(model))
 
 
 def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
@@ -383,10 +370,10 @@ class LanguageModel:
         self._timeout = timeout
         self._structured = structured
         self._price = price
-        self._api_base = check_address(api_base, "The API base") if api_base else None
-        if self._api_base is None:
+        self.api_base = check_address(api_base, "The API base") if api_base else None
+        if self.api_base is None:
             check_environment(provider_of(model))
-        self._key_from = key_from
+        self.key_from = key_from
         self._reasoning_tokens = reasoning_tokens
         self._raised_tokens: int | None = None
         self._max_reply_bytes = max_reply_bytes
@@ -395,7 +382,6 @@ class LanguageModel:
 
     @property
     def name(self) -> str:
-        """The litellm model string."""
         return self.model
 
     @functools.cached_property
@@ -403,7 +389,7 @@ class LanguageModel:
         """Model, address and the settings that shape a reply; known without importing litellm."""
         return {
             "model": self.model,
-            "address": server_address(self.model, self._api_base),
+            "address": server_address(self.model, self.api_base),
             "structured": self._structured,
             "reasoning_tokens": self._reasoning_tokens,
         }
@@ -460,7 +446,7 @@ class LanguageModel:
 
         load_litellm()  # before the time starts, since the import takes seconds
         # litellm's own client would send the request without a key.
-        if self._key_from is None and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
+        if self.key_from is None and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
             hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
             raise JudgeRefused(f"{self.model}: the API key is missing.", hint)
         started = time.monotonic()
@@ -501,15 +487,15 @@ class LanguageModel:
         return reply
 
     def _translated(self, error: Exception) -> JudgeError:
-        return translated(error, self.model, self._key_from)
+        return translated(error, self.model, self.key_from)
 
     @property
     def _place_and_key(self) -> dict[str, str]:
         """The server's address and key, as litellm takes them, where they are not those of the provider."""
-        place = {"api_base": self._api_base} if self._api_base else {}
-        if self._key_from is None and not falls_back_to_openai(self.model):
+        place = {"api_base": self.api_base} if self.api_base else {}
+        if self.key_from is None and not falls_back_to_openai(self.model):
             return place
-        return {**place, "api_key": os.environ.get(self._key_from or key_variable(self.model)) or NO_KEY}
+        return {**place, "api_key": os.environ.get(self.key_from or key_variable(self.model)) or NO_KEY}
 
     async def _respond(self, prompt: Prompt[Any], reception: Reception, spare: int) -> Any:
         from openai import OpenAIError
@@ -615,7 +601,10 @@ class LanguageModel:
 
     @functools.cached_property
     def _cache_prices(self) -> CachePrices:
-        return cache_prices(self.model)
+        info = model_info(self.model)
+        prompt = info.get("input_cost_per_token") or 0.0
+        read, write = info.get("cache_read_input_token_cost"), info.get("cache_creation_input_token_cost")
+        return CachePrices(prompt, prompt if read is None else read, prompt if write is None else write)
 
     @property
     def _marks(self) -> CacheMarks | None:
@@ -623,13 +612,15 @@ class LanguageModel:
 
     @functools.cached_property
     def _cache_marks(self) -> CacheMarks | None:
-        return CacheMarks(least_cached_tokens(self.model)) if needs_marks(*self._place) else None
+        if not needs_marks(*self._place):
+            return None
+        return CacheMarks(int(load_litellm().utils.get_prompt_cache_min_tokens(self.model)))
 
     @functools.cached_property
     def _place(self) -> tuple[str, str]:
         litellm = load_litellm()
         try:
-            model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self._api_base)
+            model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self.api_base)
         except litellm.BadRequestError:
             _, colon, rest = self.model.partition(":")
             others = [f"{name}{colon}{rest}" for name in self._other_judges]
@@ -639,7 +630,7 @@ class LanguageModel:
                 f"{did_you_mean(self.model, others)}Write {installed}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
                 "openai/MODEL for a server of your own.",
             ) from None
-        if self._api_base is None:
+        if self.api_base is None:
             check_environment(provider)  # only litellm knows the provider of a bare name
         return model, provider
 
@@ -666,7 +657,7 @@ class LanguageModel:
         model, provider = self._place
         if load_litellm().supports_response_schema(model, custom_llm_provider=provider):
             return True
-        is_own = provider in OWN_SERVERS or server_address(self.model, self._api_base) is not None
+        is_own = provider in OWN_SERVERS or server_address(self.model, self.api_base) is not None
         return None if is_own else False
 
 
@@ -719,7 +710,6 @@ class SchemaProbed(JudgeWrapper):
         self.send: Callable[[Prompt[Any]], Awaitable[Reply]] = probed.reply
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply to `prompt`."""
         if prompt.reply is OddWord:
             return await self._probed.reply(prompt)
         if self._model.takes_schema is None:

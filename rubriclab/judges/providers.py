@@ -538,10 +538,8 @@ def provider_fault(error: Exception, who: str) -> JudgeError | None:
         return None
     message = f"{who}: {type(error).__name__}: {provider_message(error).rstrip('.')}."
     if status is None or status in TRANSIENT_STATUSES or status >= 500:
-        fault = JudgeUnavailable(message, retry_after=retry_after(_headers(error)))
-        refused = isinstance(_first_cause(error), ConnectionRefusedError)
-        fault.may_be_billed = not refused if status is None else may_be_billed(status)
-        return fault
+        billed = may_be_billed(status) if status else not isinstance(_first_cause(error), ConnectionRefusedError)
+        return JudgeUnavailable(message, retry_after=retry_after(_headers(error)), may_be_billed=billed)
     if status == 413:
         return PromptRejected(message)
     return JudgeRefused(message, "The provider does not accept the request; no retry can help.")

@@ -86,9 +86,7 @@ async def test_failed_requests_count_unless_they_are_certainly_not_billed(may_be
         await asyncio.sleep(0)
         failures -= 1
         if failures >= 0:
-            error = JudgeUnavailable("busy.")
-            error.may_be_billed = may_be_billed
-            raise error
+            raise JudgeUnavailable("busy.", may_be_billed=may_be_billed)
         return GOOD
 
     async def instantly(seconds: float) -> None:
