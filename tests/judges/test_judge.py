@@ -67,12 +67,6 @@ def test_any_space_of_unicode_may_stand_between_the_tokens_of_a_reply(space: str
     assert score_distribution(Reply(reply, "m", tokens=tokens), range(1, 6)) == {1: 0, 2: 0, 3: 0, 4: 1, 5: 0}
 
 
-def test_fields_of_the_question_are_there_for_the_check() -> None:
-    prompt = rate()
-    strict = type(prompt)(prompt.name, {**prompt.fields, "high": 3}, prompt.reply)
-    assert read(Reply(GOOD, "m"), strict)[0] is None
-
-
 async def test_repair_is_asked_once_with_the_reply_and_the_complaint() -> None:
     judge = FakeJudge(lambda prompt: GOOD if prompt.repair else "none")
     assert (await ask(judge, rate())).value == Rating(reasoning="fine", score=4)
@@ -82,37 +76,10 @@ async def test_repair_is_asked_once_with_the_reply_and_the_complaint() -> None:
     assert "JSON object" in repair.complaint
 
 
-async def test_after_the_repair_the_answer_is_missing_with_its_reason() -> None:
-    judge = FakeJudge(lambda _: '{"reasoning": "fine", "score": 9}')
-    answer = await ask(judge, rate())
-    assert answer.value is None
-    assert "9 is not between 1 and 5" in (answer.missing)
-    assert "Value error" not in (answer.missing)
-    assert len(judge.prompts) == 2
-
-
-@pytest.mark.parametrize("error", [JudgeUnavailable("down."), PromptRejected("too long.")])
-async def test_answer_that_never_came_is_missing(error: Exception) -> None:
-    assert (await ask(FakeJudge(raising(error)), rate())).missing == str(error)
-
-
 @pytest.mark.parametrize("error", [JudgeRefused("no."), ProviderDown("off."), BudgetReached("no."), ReplayMiss("no.")])
 async def test_what_ends_a_command_is_not_swallowed(error: Exception) -> None:
     with pytest.raises(type(error)):
-        await ask(FakeJudge(raising(error)), rate())
-
-
-def raising(error: Exception) -> Any:
-    def script(prompt: Any) -> str:
-        raise error
-
-    return script
-
-
-def test_half_a_character_in_a_reply_breaks_no_file() -> None:
-    value, _ = read(Reply('{"reasoning": "so \\ud83d and \\ud83d\\ude00", "score": 3}', "m"), rate())
-    assert value is not None
-    assert value.reasoning == "so ? and 😀"
+        await ask(replies(error), rate())
 
 
 class Numbers(BaseModel):
@@ -137,74 +104,60 @@ class SoundNumbers(Numbers):
         return [number for number in numbers if 1 <= number <= info.context["high"]]
 
 
-PROMPT = Prompt("questions/numbers", {"high": 5}, Numbers)
+PROMPT = Prompt("questions/rate", {"output": "A text.", "high": 5}, Numbers)
 
 
-class Replies:
-    """Answers with one reply after the other; errors are raised. `asked` holds the prompts."""
+def replies(*scripted: Any) -> FakeJudge:
+    """Return a judge that answers with one list of numbers, text or reply after the other; errors are raised."""
+    left = list(scripted)
 
-    name = "replies"
-
-    def __init__(self, *replies: Any) -> None:
-        self.identity = {"model": "replies"}
-        self._replies = list(replies)
-        self.prompts: list[Prompt[Any]] = []
-
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        self.prompts.append(prompt)
-        answer = self._replies.pop(0)
+    def script(_prompt: Prompt[Any]) -> Any:
+        answer = left.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return answer if isinstance(answer, Reply) else Reply(answer, "m")
+        return {"numbers": answer} if isinstance(answer, list) else answer
+
+    return FakeJudge(script)
 
 
-def listed(*numbers: int) -> str:
-    return json.dumps({"numbers": numbers})
-
-
-async def test_a_sound_reply_is_taken_whole_and_nothing_is_salvaged():
-    judge = Replies(listed(1, 5))
+@pytest.mark.parametrize(
+    ("scripted", "kind", "numbers"),
+    [
+        (([1, 5],), Numbers, [1, 5]),
+        (([1, 9], [1, 3]), Numbers, [1, 3]),
+        (([1, 9], [4, 9]), SoundNumbers, [4]),
+        (([1, 9], "I am sorry."), SoundNumbers, [1]),
+        (("Well.", ""), None, None),
+        (("Well.", Reply('{"numbers": [4, 9]', "m", truncated=True)), None, None),
+    ],
+    ids=str,
+)
+async def test_the_sound_entries_of_the_later_usable_reply_are_kept_where_a_repair_was_in_vain(
+    scripted: tuple[Any, ...], kind: type[Numbers] | None, numbers: list[int] | None
+) -> None:
+    judge = replies(*scripted)
     answer = await ask(judge, PROMPT, salvage=SoundNumbers)
-    assert (type(answer.value), answer.value.numbers, len(judge.prompts)) == (Numbers, [1, 5], 1)
-
-
-async def test_a_repair_comes_before_salvage():
-    judge = Replies(listed(1, 9), listed(1, 3))
-    answer = await ask(judge, PROMPT, salvage=SoundNumbers)
-    assert (type(answer.value), answer.value.numbers) == (Numbers, [1, 3])
-    assert [prompt.repair is not None for prompt in judge.prompts] == [False, True]
-
-
-async def test_after_a_repair_in_vain_the_sound_answers_of_the_later_reply_are_kept():
-    second = Reply(listed(4, 9), "m")
-    answer = await ask(Replies(listed(1, 9), second), PROMPT, salvage=SoundNumbers)
-    assert (answer.value.numbers, answer.missing, answer.reply) == ([4], "", second)
-
-
-async def test_the_earlier_reply_is_salvaged_where_the_later_one_holds_nothing():
-    first = Reply(listed(1, 9), "m")
-    answer = await ask(Replies(first, "I am sorry."), PROMPT, salvage=SoundNumbers)
-    assert (answer.value.numbers, answer.reply) == ([1], first)
-
-
-@pytest.mark.parametrize("second", ["I am sorry.", "", Reply(listed(4, 9)[:-1], "m", truncated=True)], ids=str)
-async def test_where_neither_holds_anything_the_answer_is_missing_with_the_last_complaint(second):
-    answer = await ask(Replies("Well.", second), PROMPT, salvage=SoundNumbers)
-    assert answer.value is None
-    assert answer.missing.startswith("unusable reply, also after one repair: it ")
+    assert len(judge.prompts) == len(scripted)
     assert answer.replied
+    if kind is None or answer.value is None:
+        assert (kind, answer.value) == (None, None)
+        assert answer.missing.startswith("unusable reply, also after one repair: it ")
+    else:
+        assert (type(answer.value), answer.value.numbers, answer.missing) == (kind, numbers, "")
 
 
+@pytest.mark.parametrize("before", [(), ([1, 9],)])
 @pytest.mark.parametrize("error", [JudgeUnavailable("busy."), PromptRejected("too long.")])
-async def test_a_repair_that_never_came_leaves_the_answer_missing(error):
-    answer = await ask(Replies(listed(1, 9), error), PROMPT, salvage=SoundNumbers)
+async def test_an_answer_whose_reply_or_repair_never_came_is_missing(before: tuple[Any, ...], error: Exception) -> None:
+    answer = await ask(replies(*before, error), PROMPT, salvage=SoundNumbers)
     assert (answer.value, answer.missing, answer.replied) == (None, str(error), False)
 
 
 @settings(deadline=None, max_examples=60)
 @given(numbers=st.lists(st.integers(-3, 9), max_size=8))
-def test_the_check_against_the_question_holds_for_what_is_salvaged(numbers):
-    answer = asyncio.run(ask(Replies(listed(*numbers), listed(*numbers)), PROMPT, salvage=SoundNumbers))
+def test_the_check_against_the_question_holds_for_what_is_salvaged(numbers: list[int]) -> None:
+    answer = asyncio.run(ask(replies(numbers, numbers), PROMPT, salvage=SoundNumbers))
+    assert answer.value is not None
     assert answer.value.numbers == [number for number in numbers if 1 <= number <= 5]
 
 

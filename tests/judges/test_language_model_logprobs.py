@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from judge_questions import Clock, rate
 from reply_tokens import ABOVE, BELOW, CHOSEN, entry, log_probabilities
-from server import ERRORS, RunningServer
+from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.llm import LanguageModel
@@ -46,19 +46,16 @@ def _at_every_address(server: RunningServer, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("name", MODELS)
-async def test_alternatives_come_with_the_reply(server: RunningServer, name: str) -> None:
+async def test_alternatives_come_with_the_reply_if_the_prompt_asks_for_them(
+    server: RunningServer, name: str
+) -> None:
     reply = await model(name).reply(rate(alternatives=20))
-    assert sent(server) == [(True, 20)]
+    assert (await model(name).reply(rate())).tokens == ()
+    assert sent(server) == [(True, 20), (None, None)]
     assert "".join(token.text for token in reply.tokens) == reply.text
     (score,) = (token for token in reply.tokens if token.text == "4")
     shares = {text: math.exp(logprob) for text, logprob in score.alternatives}
     assert shares == pytest.approx({"4": CHOSEN, "5": ABOVE, "3": BELOW, " perhaps": 0.03})
-
-
-async def test_nothing_is_asked_for_where_the_prompt_asks_for_nothing(server: RunningServer) -> None:
-    assert (await model().reply(rate())).tokens == ()
-    assert "logprobs" not in server.bodies[0]
-    assert "top_logprobs" not in server.bodies[0]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -74,24 +71,6 @@ async def test_refused_log_probabilities_are_left_out_from_then_on(
         assert reply.tokens == ()
     assert sent(server) == [(True, 20), (None, None), (None, None)]
     assert judge.dropped == ("logprobs",)
-
-
-async def test_refusal_by_a_server_error_is_learnt_from_too(
-    server: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = "logprobs is not supported for models created with `logits_all=False`"
-    monkeypatch.setitem(ERRORS, "no_logits", (500, said))
-    server.script.append("no_logits")
-    assert (await Retried(model(), sleep=Clock().sleep).reply(rate(alternatives=20))).text
-    assert sent(server) == [(True, 20), (None, None)]
-
-
-async def test_schema_and_log_probabilities_are_refused_one_by_one(server: RunningServer) -> None:
-    server.refuses = {"response_format", "logprobs"}
-    judge = LanguageModel("gpt-4o-mini", timeout=60)
-    assert (await judge.reply(rate(alternatives=20))).text
-    assert judge.dropped == ("logprobs", "response_format")
-    assert len(server.bodies) == 3
 
 
 async def test_requests_in_flight_learn_of_the_refusal_each(server: RunningServer) -> None:
@@ -131,24 +110,7 @@ async def test_server_that_ignores_the_wish_leaves_no_tokens(server: RunningServ
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize(
-    "report",
-    [
-        "none",
-        [],
-        {},
-        {"content": []},
-        {"content": {"token": "4"}},
-        {"content": "4"},
-        {"content": [4]},
-        {"content": [{"token": "4"}]},
-        {"content": [place("4", logprob="high")]},
-        {"content": [place("4", top_logprobs=[{"token": "5", "logprob": None}])]},
-        {"content": [{**place("4"), "token": 4}]},
-        {"tokens": ["4"], "token_logprobs": [-0.1], "top_logprobs": [{"4": -0.1}]},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("report", ["none", [], {"content": "4"}, {"content": [{"token": "4"}]}], ids=str)
 async def test_damaged_report_leaves_the_reply_without_tokens(server: RunningServer, name: str, report: Any) -> None:
     server.logprobs = lambda *_: report
     reply = await Retried(model(name), sleep=Clock().sleep).reply(rate(alternatives=20))
@@ -171,29 +133,37 @@ def texts(report: list[dict[str, Any]], text: str) -> list[str]:
     return [token.text for token in reported_tokens({"content": report}, text)]
 
 
-def test_thinking_before_and_end_mark_behind_are_left_out() -> None:
-    report = [place("4"), place("?"), place("</think>"), place("a"), place(" 4"), place("<|eot_id|>")]
-    assert texts(report, "a 4") == ["a", " 4"]
-    assert texts(report, "4") == []
-    assert texts(report, "a 5") == []
-    assert texts(report, "") == []
+FOX = list("🦊".encode())
 
 
-def test_character_in_several_tokens_is_put_together_from_their_bytes() -> None:
-    fox, tail = list("🦊".encode()), [place(" 4"), place("")]
-    report = [place("\\xf0\\x9f", bytes=fox[:2]), place("\\xa6", bytes=fox[2:3]), place("\\x8a", bytes=fox[3:]), *tail]
-    assert texts(report, "🦊 4") == ["", "", "🦊", " 4"]
+@pytest.mark.parametrize(
+    ("report", "text", "tokens"),
+    [
+        # Hidden reasoning before the reply and an end mark after it are left out.
+        (("4", "?", "</think>", "a", " 4", "<|eot_id|>"), "a 4", ["a", " 4"]),
+        (("4", "?", "</think>", "a", " 4", "<|eot_id|>"), "4", []),
+        (("a", " 4"), "a 5", []),
+        (("a", " 4"), "", []),
+        # A character in several tokens is put together from their bytes.
+        (
+            (("\\xf0\\x9f", FOX[:2]), ("\\xa6", FOX[2:3]), ("\\x8a", FOX[3:]), " 4", ""),
+            "🦊 4",
+            ["", "", "🦊", " 4"],
+        ),
+    ],
+    ids=str,
+)
+def test_the_tokens_of_a_reply_are_those_that_join_to_its_text(
+    report: tuple[Any, ...], text: str, tokens: list[str]
+) -> None:
+    places = [place(each) if isinstance(each, str) else place(each[0], bytes=each[1]) for each in report]
+    assert texts(places, text) == tokens
 
 
-def test_chosen_token_is_among_its_alternatives() -> None:
-    (token,) = reported_tokens({"content": [place("7", ("4", 0.5), logprob=-6.0)]}, "7")
-    assert token.alternatives == (("4", math.log(0.5)), ("7", -6.0))
-
-
-def test_probability_of_nothing_is_finite_and_rounding_above_one_is_one() -> None:
+def test_probabilities_are_finite_and_at_most_one_and_the_chosen_token_is_among_them() -> None:
     likely = [{"token": "4", "logprob": 1e-6}, {"token": "5", "logprob": -math.inf}]
-    (token,) = reported_tokens({"content": [place("4", top_logprobs=likely)]}, "4")
-    assert token.alternatives == (("4", 0.0), ("5", VERY_UNLIKELY))
+    (token,) = reported_tokens({"content": [place("7", logprob=-6.0, top_logprobs=likely)]}, "7")
+    assert token.alternatives == (("4", 0.0), ("5", VERY_UNLIKELY), ("7", -6.0))
 
 
 @pytest.mark.parametrize(
