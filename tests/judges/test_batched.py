@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -134,11 +134,11 @@ async def test_a_wave_reserves_its_cost_before_it_is_sent(
     assert (max(sizes), sum(sizes)) == (5, N)
 
 
-async def test_requests_of_an_expired_batch_that_were_not_processed_are_sent_again(
+async def test_requests_of_an_expired_batch_that_were_not_processed_are_sent_again_and_do_not_count_twice(
     batch_server: BatchServer, store: Store
 ) -> None:
     batch_server.ends = ["expired"]
-    answers = await asked(store, range(24))
+    answers = await asked(store, range(24), max_calls=24)
     assert None not in values(answers)
     assert [batch["request_counts"]["total"] for batch in batch_server.batches.values()] == [24, 12]
     assert set(batch_server.processed.values()) == {1}
@@ -156,97 +156,68 @@ async def test_a_prompt_is_sent_in_no_more_batches_than_attempts(
     assert missing[0].missing.startswith("no reply in 2 batches: openai/fake: the request was not processed: ")
 
 
-async def test_requests_that_were_not_processed_do_not_count_towards_the_cap(
-    batch_server: BatchServer, store: Store
-) -> None:
-    batch_server.ends = ["expired"]
-    assert None not in values(await asked(store, range(24), max_calls=24))
-    assert batch_server.processed.total() == 24
-
-
-async def test_requests_with_damaged_replies_count_towards_the_cap(batch_server: BatchServer, store: Store) -> None:
-    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-        damaged = [json.loads(line) | {"response": {"status_code": 200, "body": {"choices": 7}}} for line in answers]
-        return [json.dumps(row).encode() for row in damaged], errors
-
-    batch_server.spoil = spoil
-    answers = await asked(store, max_calls=N)
-    assert all(isinstance(answer, BudgetReached) for answer in answers)
-    assert batch_server.processed.total() + len(batch_server.bodies) == N
-
-
-@pytest.mark.parametrize("code", [502, "word", ["list"], None, {"nested": 1}])
-async def test_a_reply_that_states_an_error_is_asked_for_again(
-    batch_server: BatchServer, store: Store, code: Any
-) -> None:
-    body = {"error": {"message": "overloaded", "code": code}}
+def responses(status: int, body: Any, count: int = 1) -> Callable[..., Any]:
+    """Return what replaces the responses to the first requests of a batch."""
 
     def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-        row = json.loads(answers[0]) | {"response": {"status_code": 200, "body": body}}
-        return [json.dumps(row).encode(), *answers[1:]], errors
-
-    batch_server.spoil = spoil
-    assert None not in values(await asked(store))
-    assert len(batch_server.bodies) == 1
-
-
-@pytest.mark.parametrize("usage", [{"prompt_tokens": "100", "completion_tokens": 5.5}, {"prompt_tokens": [1]}, [1], 3])
-async def test_odd_usage_leaves_a_reply_good(batch_server: BatchServer, store: Store, usage: Any) -> None:
-    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-        rows = [json.loads(line) for line in answers]
-        for row in rows:
-            row["response"]["body"]["usage"] = usage
-        return [json.dumps(row).encode() for row in rows], errors
-
-    batch_server.spoil = spoil
-    assert None not in values(await asked(store))
-    assert not batch_server.bodies
-
-
-def failed_with(status: int, message: str) -> Any:
-    """Return what makes the first request of a batch fail with this status."""
-
-    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-        row = json.loads(answers[0])
-        row["response"] = {"status_code": status, "body": {"error": {"message": message, "type": "x", "code": None}}}
-        return answers[1:], [*errors, json.dumps(row).encode()]
+        rows = [json.loads(line) | {"response": {"status_code": status, "body": body}} for line in answers[:count]]
+        return [*(json.dumps(row).encode() for row in rows), *answers[count:]], errors
 
     return spoil
 
 
-async def test_a_request_that_failed_for_the_moment_is_sent_again(batch_server: BatchServer, store: Store) -> None:
-    batch_server.spoil = failed_with(500, "something broke")
+def error(message: str, code: Any = None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "x", "code": code}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        *((200, error("overloaded", code)) for code in (502, "word", ["list"], None, {"nested": 1})),
+        (200, {"choices": 7}),
+        (500, error("something broke")),
+    ],
+    ids=str,
+)
+async def test_a_request_that_failed_for_the_moment_is_sent_again_if_the_cap_allows(
+    batch_server: BatchServer, store: Store, status: int, body: Any
+) -> None:
+    batch_server.spoil = responses(status, body)
+    assert [type(answer) for answer in await asked(store, max_calls=N)].count(BudgetReached) == 1
+    assert not batch_server.bodies
     assert None not in values(await asked(store))
     assert len(batch_server.bodies) == 1, "one prompt alone is sent without a batch"
+
+
+async def test_odd_usage_leaves_a_reply_good_and_a_filtered_one_alone_is_missing(
+    batch_server: BatchServer, store: Store
+) -> None:
+    odd = [{"prompt_tokens": "100", "completion_tokens": 5.5}, {"prompt_tokens": [1]}, [1], 3]
+
+    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        rows = [json.loads(line) for line in answers]
+        for row, usage in zip(rows, odd, strict=False):
+            row["response"]["body"]["usage"] = usage
+        rows[-1]["response"]["body"]["choices"][0]["finish_reason"] = "content_filter"
+        return [json.dumps(row).encode() for row in rows], errors
+
+    batch_server.spoil = spoil
+    assert values(await asked(store)).count(None) == 1
+    assert (len(batch_server.batches), batch_server.bodies) == (1, [])
 
 
 async def test_a_request_that_is_refused_ends_the_run_and_keeps_the_other_answers(
     batch_server: BatchServer, store: Store
 ) -> None:
-    batch_server.spoil = failed_with(404, "there is no such model")
+    batch_server.spoil = responses(404, error("there is no such model"))
     answers = await asked(store)
     assert [type(answer) for answer in answers].count(JudgeRefused) == 1
     assert store.answers.count() == N - 1
 
 
-async def test_a_filtered_prompt_alone_is_missing(batch_server: BatchServer, store: Store) -> None:
-    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-        return [answers[0].replace(b'"finish_reason": "stop"', b'"finish_reason": "content_filter"'), *answers[1:]], []
-
-    batch_server.spoil = spoil
-    answers = values(await asked(store))
-    assert answers.count(None) == 1
-    assert len(batch_server.batches) == 1
-
-
 async def test_a_refused_setting_is_left_out_of_the_next_batch(batch_server: BatchServer, store: Store) -> None:
-    def spoil(answers: list[bytes], _errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-        message = "Unsupported value: 'temperature' does not support 0 with this model."
-        body = {"error": {"message": message, "type": "invalid_request_error", "code": None}}
-        rows = [json.loads(line) | {"response": {"status_code": 400, "body": body}} for line in answers]
-        return [], [json.dumps(row).encode() for row in rows]
-
-    batch_server.spoil = spoil
+    refusal = error("Unsupported value: 'temperature' does not support 0 with this model.")
+    batch_server.spoil = responses(400, refusal, N)
     assert None not in values(await asked(store))
     sent = [json.loads(body) for body in batch_server.processed]
     assert sum("temperature" in body for body in sent) == sum("temperature" not in body for body in sent) == N

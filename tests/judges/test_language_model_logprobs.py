@@ -46,9 +46,7 @@ def _at_every_address(server: RunningServer, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("name", MODELS)
-async def test_alternatives_come_with_the_reply_if_the_prompt_asks_for_them(
-    server: RunningServer, name: str
-) -> None:
+async def test_alternatives_come_with_the_reply_if_the_prompt_asks_for_them(server: RunningServer, name: str) -> None:
     reply = await model(name).reply(rate(alternatives=20))
     assert (await model(name).reply(rate())).tokens == ()
     assert sent(server) == [(True, 20), (None, None)]
