@@ -65,25 +65,17 @@ def test_an_address_is_for_the_first_judge_and_the_others_of_its_provider(
     assert address.for_judge(judges[-1]) == (ADDRESS if given[-1] else None), "it stays so"
 
 
+@pytest.mark.parametrize("are_versions", [False, True])
 async def test_each_server_gets_the_key_of_its_provider_only(
-    server: RunningServer, theirs: RunningServer, keys: dict[str, str]
+    server: RunningServer, theirs: RunningServer, keys: dict[str, str], are_versions: bool
 ) -> None:
+    # The address of a version holds for a model that the given one is not for.
+    own, other = (ADDRESS, theirs.url) if are_versions else (None, None)
     with Workspace(":memory:", JudgeOptions(api_base=server.url, attempts=1)) as workspace:
         workspace.open_store(create=True)
-        await workspace.judge(JudgeChoice("openai/x")).reply(rate())
+        await workspace.judge(JudgeChoice("openai/x", own)).reply(rate())
         with pytest.raises(JudgeError):
-            await workspace.judge(JudgeChoice("anthropic/y")).reply(rate())
-    assert (server.keys, theirs.keys) == ({OPENAI}, {ANTHROPIC})
-
-
-async def test_a_version_s_own_address_holds_for_a_model_that_the_given_one_is_not_for(
-    server: RunningServer, theirs: RunningServer, keys: dict[str, str]
-) -> None:
-    with Workspace(":memory:", JudgeOptions(api_base=server.url, attempts=1)) as workspace:
-        workspace.open_store(create=True)
-        await workspace.judge(JudgeChoice("openai/x", ADDRESS)).reply(rate())
-        with pytest.raises(JudgeError):
-            await workspace.judge(JudgeChoice("anthropic/y", theirs.url)).reply(rate())
+            await workspace.judge(JudgeChoice("anthropic/y", other)).reply(rate())
     assert (server.keys, theirs.keys) == ({OPENAI}, {ANTHROPIC})
 
 

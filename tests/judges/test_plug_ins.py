@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from judge_questions import GOOD, rate
+from judge_questions import GOOD, Clock, rate
 from memory_answers import MemoryAnswers
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PlugInError, PromptRejected, SettingsError
@@ -23,42 +23,19 @@ RETRIES = Retried.__init__.__kwdefaults__
 
 
 class Toy:
-    """A judge as another package may add it; it fails twice before it answers."""
+    """A judge as another package may add it; it fails twice before it answers, as `FAULTS` says for the name's rest."""
 
     def __init__(self, rest: str, options: JudgeOptions) -> None:
+        fault = FAULTS.get(rest)
+        if isinstance(fault, ArithmeticError):
+            raise fault
         self.name = f"toy:{rest}" if rest else "toy"
         self.identity = {"model": rest, "timeout": options.timeout}
-        self.failures = 2
-
-    async def reply(self, _prompt: Prompt[Any]) -> Reply:
-        """Return the same reply to every prompt."""
-        if self.failures:
-            self.failures -= 1
-            error = JudgeUnavailable("busy.", retry_after=0.01)
-            error.may_be_billed = False
-            raise error
-        return Reply(GOOD, self.name)
-
-
-def refusing(rest: str, _options: JudgeOptions) -> Judge:
-    """Refuse to be made."""
-    raise JudgeRefused(f"no key for {rest}.")
-
-
-def broken(_rest: str, _options: JudgeOptions) -> Judge:
-    """Fail by a bug."""
-    raise ZeroDivisionError("division by zero")
-
-
-class Faulty(Toy):
-    """A judge that fails as `FAULTS` says."""
+        self.faults = [fault or JudgeUnavailable("busy.", retry_after=0.01, may_be_billed=False)] * 2
 
     async def reply(self, _prompt: Prompt[Any]) -> Reply:
         """Raise an exception, or return what is no reply, the first two times."""
-        if not self.failures:
-            return Reply(GOOD, self.name)
-        self.failures -= 1
-        fault = FAULTS[self.name.partition(":")[2]]
+        fault = self.faults.pop() if self.faults else Reply(GOOD, self.name)
         if isinstance(fault, BaseException):
             raise fault
         return fault  # type: ignore[return-value]
@@ -79,7 +56,8 @@ class StatusError(Exception):
 
 
 FAULTS: dict[str, object] = {
-    "bug": ZeroDivisionError("division by zero"),
+    "broken": ZeroDivisionError("division by zero"),
+    "bug": KeyError("score"),
     "exit": SystemExit(3),
     "text": GOOD,
     "lost": ConnectionResetError("reset by peer"),
@@ -88,6 +66,7 @@ FAULTS: dict[str, object] = {
     "busy": StatusError(503),
     "key": StatusError(401),
     "long": StatusError(413),
+    "own": JudgeRefused("no key."),
     "group": ExceptionGroup("tasks", [JudgeRefused("no key.")]),
 }
 
@@ -141,76 +120,43 @@ def test_a_plug_in_replaces_no_built_in_judge(installed: list[EntryPoint]) -> No
         connected("recorded:nowhere.jsonl")
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        (
-            "broken",
-            r"cannot be loaded: ZeroDivisionError: division by zero",
-        ),
-        ("nowhere", r"cannot be loaded: AttributeError: "),
-    ],
-)
-def test_a_plug_in_that_fails_is_named_with_its_package(installed: list[EntryPoint], target: str, message: str) -> None:
-    installed.append(point("toy", target))
-    with pytest.raises(PlugInError, match=rf"^The judge 'toy' of the package toy-judge 1\.2 {message}"):
-        connected("toy")
-
-
-def test_a_plug_in_s_own_error_is_shown_as_it_is(installed: list[EntryPoint]) -> None:
-    installed.append(point("toy", "refusing"))
-    with pytest.raises(JudgeRefused, match=r"^no key for large\.$"):
-        connected("toy:large")
-
-
 def test_a_name_that_two_packages_add_is_refused(installed: list[EntryPoint]) -> None:
     installed += [point("toy", "Toy"), point("toy", "Toy", "other")]
     with pytest.raises(PlugInError, match=r"is added by the package other 1\.2 and the package toy-judge 1\.2\."):
         connected("toy")
 
 
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        ("bug", r"raised ZeroDivisionError: division by zero\."),
-        ("exit", r"raised SystemExit: 3\."),
-        ("text", r"gave '.*, expected a Reply\."),
-    ],
-)
-async def test_what_a_plug_in_does_wrong_is_an_error_that_names_its_package(
-    installed: list[EntryPoint], fault: str, message: str
-) -> None:
-    installed.append(point("toy", "Faulty"))
-    with pytest.raises(PlugInError, match=rf"^The judge 'toy' of the package toy-judge 1\.2 {message}"):
-        await connected(f"toy:{fault}").reply(rate())
-
-
 @pytest.mark.parametrize("fault", ["lost", "late", "httpx", "busy"])
 async def test_a_lost_connection_of_a_plug_in_is_retried(
     installed: list[EntryPoint], fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pauses: list[float] = []
-
-    async def pause(seconds: float) -> None:
-        pauses.append(seconds)
-
-    monkeypatch.setattr(Retried.__init__, "__kwdefaults__", {**RETRIES, "sleep": pause})
-    installed.append(point("toy", "Faulty"))
+    clock = Clock()
+    monkeypatch.setattr(Retried.__init__, "__kwdefaults__", {**RETRIES, "sleep": clock.sleep})
+    installed.append(point("toy", "Toy"))
     assert (await connected(f"toy:{fault}").reply(rate())).text == GOOD
-    assert len(pauses) == 2
+    assert len(clock.slept) == 2
+
+
+NAMED = r"^The judge 'toy' of the package toy-judge 1\.2"
 
 
 @pytest.mark.parametrize(
-    ("fault", "error", "message"),
+    ("target", "fault", "error", "message"),
     [
-        ("key", JudgeRefused, r"toy-judge 1\.2: StatusError: status 401\."),
-        ("long", PromptRejected, r"toy-judge 1\.2: StatusError: status 413\."),
-        ("group", JudgeRefused, r"^no key\.$"),
+        ("nowhere", "", PlugInError, rf"{NAMED} cannot be loaded: AttributeError: "),
+        ("Toy", "broken", PlugInError, rf"{NAMED} cannot be loaded: ZeroDivisionError: division by zero"),
+        ("Toy", "bug", PlugInError, rf"{NAMED} raised KeyError: 'score'\."),
+        ("Toy", "exit", PlugInError, rf"{NAMED} raised SystemExit: 3\."),
+        ("Toy", "text", PlugInError, rf"{NAMED} gave '.*, expected a Reply\."),
+        ("Toy", "key", JudgeRefused, r"toy-judge 1\.2: StatusError: status 401\."),
+        ("Toy", "long", PromptRejected, r"toy-judge 1\.2: StatusError: status 413\."),
+        ("Toy", "own", JudgeRefused, r"^no key\.$"),
+        ("Toy", "group", JudgeRefused, r"^no key\.$"),
     ],
 )
-async def test_a_refusal_of_a_plug_in_s_server_is_the_provider_s(
-    installed: list[EntryPoint], fault: str, error: type[Exception], message: str
+async def test_what_a_plug_in_does_wrong_names_its_package_and_what_its_server_refuses_is_the_provider_s(
+    installed: list[EntryPoint], target: str, fault: str, error: type[Exception], message: str
 ) -> None:
-    installed.append(point("toy", "Faulty"))
+    installed.append(point("toy", target))
     with pytest.raises(error, match=message):
         await connected(f"toy:{fault}").reply(rate())

@@ -250,27 +250,6 @@ async def test_an_unclear_answer_is_repaired_once_and_then_missing(case: Callabl
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (message(content="", reasoning=f"Hard. {GOOD}"), "hidden reasoning"),
-        (
-            message(content="", reasoning_content="Hm. " * 99, finish_reason="length"),
-            "hidden reasoning reached the limit",
-        ),
-        (message(content="", finish_reason="error"), "reported an error"),
-        (message(content='{"reasoning": "The', finish_reason="length"), "cut off after 512 tokens"),
-        (message(content=f'Draft: {WEAK} Final: {{"rea', finish_reason="length"), "cut off after 512 tokens"),
-    ],
-)
-async def test_a_reply_without_an_answer_says_why(case: Callable[[Answer], Case], answer: Answer, reason: str) -> None:
-    asked = case(answer)
-    score, missing = await asked.ask()
-    assert score is None
-    assert reason in missing
-    assert asked.server.requests["v1"] == 2
-
-
-@pytest.mark.parametrize(
     "answer",
     [
         message(content=[{"type": "text", "text": GOOD[:9]}, {"type": "text", "text": GOOD[9:]}]),
@@ -290,15 +269,29 @@ async def test_an_odd_response_with_a_whole_answer_is_read(case: Callable[[Answe
     ("answer", "reason"),
     [
         (message(refusal="I cannot rate this."), "the model refused: 'I cannot rate this'."),
-        (message(reasoning_content=GOOD), "there was hidden reasoning, and no text after it."),
-        (message(reasoning=GOOD), "there was hidden reasoning, and no text after it."),
-        (
-            message(tool_calls=[{"id": "c", "type": "function", "function": {"name": "grade", "arguments": GOOD}}]),
-            "the answer was in a call of a tool instead of the text.",
+        *(
+            (message(content=content, **thinking), "there was hidden reasoning, and no text after it.")
+            for content, thinking in (
+                (None, {"reasoning_content": GOOD}),
+                (None, {"reasoning": GOOD}),
+                ("", {"reasoning": f"Hard. {GOOD}"}),
+            )
         ),
         (
-            message(function_call={"name": "grade", "arguments": GOOD}),
-            "the answer was in a call of a tool instead of the text.",
+            message(content="", reasoning_content="Hm. " * 99, finish_reason="length"),
+            "hidden reasoning reached the limit on tokens before the reply began.",
+        ),
+        *(
+            (message(**call), "the answer was in a call of a tool instead of the text.")
+            for call in (
+                {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "grade", "arguments": GOOD}}]},
+                {"function_call": {"name": "grade", "arguments": GOOD}},
+            )
+        ),
+        (message(content="", finish_reason="error"), "the provider reported an error instead of a reply."),
+        *(
+            (message(content=content, finish_reason="length"), "it was cut off after 512 tokens; be shorter.")
+            for content in ('{"reasoning": "The', f'Draft: {WEAK} Final: {{"rea')
         ),
         (text('{"reasoning": "a", "score": 2, "score": 4}'), "the JSON object has several values for 'score'."),
         (text('{"reasoning": "a", "score": NaN}'), "the JSON object has the number NaN, which is not finite."),
@@ -316,25 +309,16 @@ async def test_what_was_wrong_is_named_in_the_repair_and_in_the_reason(
         sent.append(str(request.body["messages"][-1]["content"]))
         return answer(request)
 
-    _, missing = await case(noting).ask()
-    assert missing == f"unusable reply, also after one repair: {reason}"
-    assert reason not in sent[0]
-    assert reason in sent[1]
+    score, missing = await case(noting).ask()
+    assert (score, missing) == (None, f"unusable reply, also after one repair: {reason}")
+    assert [reason in each for each in sent] == [False, True]
 
 
 @pytest.mark.parametrize(
     "reason",
     [
-        *("content_filter", "content_filter: PROHIBITED_CONTENT", "SAFETY", "safety", "RECITATION"),
-        *(
-            "PROHIBITED_CONTENT",
-            "BLOCKLIST",
-            "SPII",
-            "refusal",
-            "sensitive",
-            "content_filtered",
-            "guardrail_intervened",
-        ),
+        *("content_filter", "content_filter: PROHIBITED_CONTENT", "SAFETY", "safety", "RECITATION", "BLOCKLIST"),
+        *("PROHIBITED_CONTENT", "SPII", "refusal", "sensitive", "content_filtered", "guardrail_intervened"),
     ],
 )
 async def test_a_filtered_reply_is_not_asked_for_again(case: Callable[[Answer], Case], reason: str) -> None:
@@ -636,26 +620,25 @@ async def test_a_pause_beyond_all_patience_ends_the_command_at_once(
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "reason"),
     [
-        lambda _: response({"error": {"message": "Provider returned error", "code": 502}}),
-        lambda _: response(completion(None) | {"choices": None}),
-        lambda _: response(b"<html>502 Bad gateway</html>", content_type="text/html"),
-        lambda _: response(b"<html>524: A timeout occurred</html>", 524, content_type="text/html"),
+        (lambda _: response({"error": {"message": "Provider returned error", "code": 502}}), "returned error"),
+        (lambda _: response(completion(None) | {"choices": None}), "after 8 attempts"),
+        (
+            lambda _: response(b"\n<!DOCTYPE html><html>Hello</html>", content_type="text/html"),
+            "sent a web page instead of a reply: check its address",
+        ),
+        (lambda _: response(b"<html>524: A timeout occurred</html>", 524, content_type="text/html"), "524"),
     ],
 )
-async def test_what_passes_is_waited_for_more_than_a_minute(case: Callable[[Answer], Case], answer: Answer) -> None:
+async def test_what_passes_is_waited_for_more_than_a_minute(
+    case: Callable[[Answer], Case], answer: Answer, reason: str
+) -> None:
     asked = case(answer)
-    score, _ = await asked.ask()
-    assert score is None
-    assert sum(asked.pauses) > 60
-
-
-async def test_a_web_page_instead_of_a_reply_says_to_check_the_address(case: Callable[[Answer], Case]) -> None:
-    asked = case(lambda _: response(b"\n<!DOCTYPE html><html>Welcome</html>", content_type="text/html"))
     score, missing = await asked.ask()
     assert score is None
-    assert "sent a web page instead of a reply: check its address" in missing
+    assert reason in missing
+    assert sum(asked.pauses) > 60
 
 
 @pytest.mark.parametrize(
@@ -700,24 +683,11 @@ async def test_a_model_that_thinks_unknown_to_all_gets_room_for_it_once_and_keep
     assert hopeless.model.spare_tokens == 4096
 
 
-async def test_tokens_for_reasoning_are_heeded_for_every_model(case: Callable[[Answer], Case]) -> None:
-    bodies: list[int] = []
-
-    def answer(request: Request) -> bytes:
-        bodies.append(request.body["max_tokens"])
-        return response(completion(GOOD))
-
-    asked = case(answer)
-    asked.judge = LanguageModel(
-        "openai/fake", api_base=f"http://127.0.0.1:{asked.server.port}/v1", reasoning_tokens=700
-    )
-    assert await asked.ask() == (4, "")
-    assert bodies == [512 + 700]
-
-
 async def test_a_request_uses_no_more_tokens_than_were_reserved_for_it(case: Callable[[Answer], Case]) -> None:
     asked = case(needing(2000))
     prompt = rate("A text.", max_tokens=512)
+    heeded = LanguageModel("openai/fake", api_base=asked.model.api_base, reasoning_tokens=2000)
+    assert (await heeded.reply(prompt)).text == GOOD
     reserved = asked.model.most_tokens(prompt)[1]
     asked.model._raised_tokens = 4096
     reply = await asked.model.reply(prompt)
