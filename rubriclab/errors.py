@@ -23,6 +23,7 @@
     ├── BelowThreshold          the result fails what was asked of it (exit code 1)
     └── JudgeError              the provider failed (exit code 4)
         ├── JudgeRefused        wrong key, model or request: ends the command, not retried
+        │   └── MissingKey      no key is set (exit code 2)
         ├── PromptRejected      this prompt cannot be answered (too long, filtered): not retried
         │   └── ReplyTooLarge   the reply is too large: cut off, not cached
         ├── JudgeUnavailable    rate limit, time-out, server error: a retry can help
@@ -150,6 +151,12 @@ class JudgeRefused(JudgeError):
     """The provider refuses every request of this kind: wrong key, unknown model, malformed request."""
 
     may_be_billed = False
+
+
+class MissingKey(JudgeRefused):
+    """No key is set for the provider: the user must set one (exit code 2)."""
+
+    exit_code = UserError.exit_code
 
 
 class PromptRejected(JudgeError):

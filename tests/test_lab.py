@@ -16,7 +16,7 @@ from rich.console import Console
 
 import rubriclab
 from rubriclab import Lab, NotInStore, SettingsError, Version
-from rubriclab.errors import UserError
+from rubriclab.errors import NoStore, UserError
 from rubriclab.ops.options import LearnOptions
 from rubriclab.ops.scores import Scores
 
@@ -86,9 +86,8 @@ def test_a_faulty_option_is_told_by_its_name_in_python(lab: Lab, options: dict[s
 
 
 def test_hints_name_options_and_commands(lab: Lab, tmp_path: Path) -> None:
-    texts: list[str] = []
-    Lab(tmp_path / "none.db", notify=texts.append).versions()
-    assert texts == [f"The store {tmp_path / 'none.db'} does not exist. Learn a rubric first: rubriclab learn"]
+    with pytest.raises(NoStore, match=r"none\.db does not exist\. Learn a rubric first: rubriclab learn"):
+        Lab(tmp_path / "none.db").versions()
     with pytest.raises(UserError, match="Learn it without `methods`, or with several"):
         lab.gate("news")
 

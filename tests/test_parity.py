@@ -212,8 +212,8 @@ def _disagreements(sides: Side) -> Pair:
 @parity("explain")
 def _explain(sides: Side) -> Pair:
     name = json.loads(Path("texts.jsonl").read_text("utf-8").splitlines()[2])["id"]
-    row = sides.json("explain", "news@1", "texts.jsonl", "--id", name, "--nearest", 2)
-    return row, json.loads(json.dumps(sides.lab.explain("news@1", "texts.jsonl", id=name, nearest=2).to_row()))
+    row = sides.json("explain", "texts.jsonl", "--rubric", "news@1", "--id", name, "--nearest", 2)
+    return row, json.loads(json.dumps(sides.lab.explain("texts.jsonl", "news@1", id=name, nearest=2).to_row()))
 
 
 @parity("agree")

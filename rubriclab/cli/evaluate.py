@@ -143,7 +143,7 @@ def compare(
     click.get_current_context().exit(LIMIT_EXIT_CODES[result.outcome])
 
 
-LIMIT_EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
+LIMIT_EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "inconclusive": 3}
 ORDER = "REF [REF] TEXTS"
 
 

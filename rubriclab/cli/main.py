@@ -9,6 +9,7 @@ import errno
 import io
 import logging
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -212,29 +213,28 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 
 _SECTIONS = {
-    "Start": (check.demo,),
-    "Data": (check.check, serve.label, check.split),
-    "Learn and score": (
-        learn.literature,
+    "Every day": (
+        check.demo,
+        check.check,
+        serve.label,
         learn.learn,
-        learn.plan,
-        score.score,
-        serve.serve,
-        serve.mcp,
-        score.improve,
-        score.edit,
-    ),
-    "Inspect and evaluate": (
         store.show,
-        serve.studio,
         store.report,
-        evaluate.gate,
+        score.score,
         evaluate.evaluate,
+        evaluate.compare,
+        serve.studio,
+    ),
+    "Data": (check.split, learn.plan, learn.literature, check.lint),
+    "Use a rubric": (serve.serve, serve.mcp, score.improve, score.edit),
+    "Examine a rubric": (
+        evaluate.gate,
         store.disagreements,
         store.explain,
-        check.lint,
+        evaluate.transfer,
+        evaluate.drift,
+        evaluate.agree,
     ),
-    "Compare": (evaluate.compare, evaluate.transfer, evaluate.drift, evaluate.agree),
     "Store": (*store.COMMANDS, store.trust, store.store, store.batches),
 }
 for title, members in _SECTIONS.items():
@@ -272,9 +272,15 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, terminate)
-    code = run(arguments, command, name)
+    try:
+        code = run(arguments, command, name)
+    except KeyboardInterrupt:  # a further one, while the first is reported
+        code = INTERRUPTED
     _drop_unwritten()
-    sys.exit(TERMINATED if terminated and code == INTERRUPTED else code)
+    if code == INTERRUPTED:
+        # A further Ctrl-C while Python ends would kill it, with another exit code.
+        os._exit(TERMINATED if terminated else code)
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> int:
@@ -287,7 +293,10 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
         result: Any = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; run the same command again to resume: answers so far are cached", err=True)
+        from rubriclab.judges.providers import masked
+
+        again = shlex.join([name, *(sys.argv[1:] if arguments is None else arguments)])
+        click.echo(f"interrupted; answers so far are cached. To resume: {plain(masked(again))}", err=True)
         return INTERRUPTED
     except SystemExit:
         # How click and rich end when whoever read our output has gone (`| head`), which is no fault of the command.

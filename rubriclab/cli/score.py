@@ -188,7 +188,8 @@ def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, 
             finish(run)
         except (RubriclabError, KeyboardInterrupt):
             if scoring.counts.rows:
-                note(f"{scoring.counts.rows:,} rows were written before it ended")
+                resume_by = "; with --resume they are kept" if output != "-" and not as_table else ""
+                note(f"{scoring.counts.rows:,} rows were written before it ended{resume_by}")
             raise
         if not resume:
             record_of(output).unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from rubriclab.cli.options import (
     option,
     record_option,
     row_options,
+    rubric_option,
     store_option,
 )
 from rubriclab.cli.output import (
@@ -32,10 +33,11 @@ from rubriclab.cli.output import (
     run,
     workspace_of,
     write_csv,
+    write_text,
     writing,
     writing_rows,
 )
-from rubriclab.errors import PackError, SettingsError
+from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -254,7 +256,7 @@ def list_names(*, store: str | None, as_json: bool, csv: str | None) -> None:
     from rubriclab.ops.versions import list_versions
     from rubriclab.ops.workspace import Workspace
 
-    with Workspace(store, notify=(lambda _text: None) if as_json else note) as workspace:
+    with Workspace(store, notify=note) as workspace:
         versions = list_versions(workspace)
     write_csv(csv, map(_row, versions))
     if versions or as_json:
@@ -331,10 +333,7 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
     if output == "-":
         click.echo(text, nl=False)
         return
-    try:
-        Path(output).write_text(text, "utf-8")
-    except OSError as error:
-        raise PackError(f"{output} cannot be written: {error.strerror}.") from None
+    write_text(output, text)
 
 
 @command("import")
@@ -545,22 +544,23 @@ def disagreements(rubric: str, *, as_json: bool, csv: str | None, **values: Any)
 
 
 @command(None, "ExplainOptions", "CallOptions")
-@click.argument("rubric")
 @click.argument("text", type=FILE, required=False)
+@rubric_option
 @measurement_options
 @record_option
-def explain(rubric: str, text: str | None, *, as_json: bool, **values: Any) -> None:
-    """Explain the score of TEXT by RUBRIC: each criterion's share with its reason, and the nearest labelled texts.
+def explain(text: str | None, *, rubric: str, as_json: bool, **values: Any) -> None:
+    """Explain the score of TEXT by a rubric: each criterion's share with its reason, and the nearest labelled texts.
 
     TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
-    Without TEXT, --id names a text that RUBRIC was learned from; its kept ratings are used, and no calls are made.
+    Without TEXT, --id names a text that the rubric was learned from; its
+    kept ratings are used, and no calls are made.
     """
     from rubriclab.ops.explain import explain as prepare
     from rubriclab.ops.options import ExplainOptions
 
     check_exports(values)
     options = options_of(ExplainOptions, values)
-    explanation = run(values, prepare, rubric, text, options, as_json=as_json)
+    explanation = run(values, prepare, text, rubric, options, as_json=as_json)
     if explanation is None:
         return
     print_result(explanation.view(), explanation.to_row(), values, as_json=as_json)

@@ -90,8 +90,6 @@ class RubricTools:
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
         with self._workspace() as workspace, _as_tool_errors():
-            # A wrong path must not look like a store without rubrics.
-            workspace.open_store(access="read")
             return {"rubrics": [_entry(version) for version in versions.list_versions(workspace)]}
 
     async def show_rubric(self, rubric: Rubric) -> dict[str, Any]:
@@ -131,7 +129,7 @@ class RubricTools:
 
         async def explained() -> dict[str, Any]:
             with self._workspace() as workspace, _asking(self.allow_calls):
-                return (await workspace.run(explaining.explain, rubric, data, options)).to_row()
+                return (await workspace.run(explaining.explain, data, rubric, options)).to_row()
 
         return await self._uncancelled(explained())
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, read, turns_of, without_reasoning
 from rubriclab.judges.options import DEFAULT_BYTES, Price, Structured
 from rubriclab.judges.providers import (
@@ -448,7 +448,7 @@ class LanguageModel:
         # litellm's own client would send the request without a key.
         if self.key_from is None and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
             hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
-            raise JudgeRefused(f"{self.model}: the API key is missing.", hint)
+            raise MissingKey(f"{self.model}: the API key is missing.", hint)
         started = time.monotonic()
         _log.debug("%s: request %s", self.model, prompt.name)
         spare = min(self.spare_tokens, _RESERVED.get())

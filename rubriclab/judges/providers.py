@@ -24,7 +24,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected, SettingsError
+from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected, SettingsError
 from rubriclab.judges.judge import json_objects
 from rubriclab.judges.options import Price
 from rubriclab.prompts.render import Message
@@ -485,7 +485,7 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     message += "" if message.endswith((".", "!", "?", "…")) else "."
     if _NO_KEY.search(searched_message(error)):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
-        return JudgeRefused(message, f"Set {variable}{own}.")
+        return MissingKey(message, f"Set {variable}{own}.")
     code = str(_code(error))
     if code in _FOR_ALL:
         return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, variable))

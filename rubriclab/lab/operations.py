@@ -470,23 +470,23 @@ class Operations(LabBase):
 
     @with_options(ExplainOptions)
     async def explain_async(
-        self, /, rubric: str | Version, data: Data | None = None, **options: Any
+        self, /, data: Data | None = None, rubric: str | Version | None = None, **options: Any
     ) -> ScoreExplanation:
         """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
 
         Args:
-            rubric: a version, `NAME`, `NAME@3` or `NAME@production`.
             data: as for `score`, or a `.txt` file; `id` names one of several texts. Without data, `id` names a text
                 that the rubric was learned from, whose kept ratings are used.
+            rubric: a version, `NAME`, `NAME@3` or `NAME@production`.
 
         Raises:
             NotInStore: if there is no such rubric or labelled text.
             DataError: if the text cannot be read.
-            SettingsError: if it is not clear which text is meant.
+            SettingsError: if no rubric is named, or it is not clear which text is meant.
             JudgeError: if the provider fails.
         """
         with self._workspace() as workspace:
-            return await workspace.run(explaining.explain, rubric, data, self._options(ExplainOptions, options))
+            return await workspace.run(explaining.explain, data, rubric, self._options(ExplainOptions, options))
 
     explain = synchronous(explain_async)
 

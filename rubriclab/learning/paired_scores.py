@@ -278,7 +278,7 @@ def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
 
 
 LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
-LimitOutcome = Literal["within", "beyond", "unknown"]
+LimitOutcome = Literal["within", "beyond", "inconclusive"]
 LabelSource = Literal["both", "before", "after", "learning"]
 
 # Figures are rounded to this, so that one exactly at the limit does not exceed it.
@@ -469,7 +469,7 @@ class Comparison(FrozenModel):
     def outcome(self) -> LimitOutcome:
         """`beyond` if any limit is exceeded, else `unknown` if any outcome is, else `within`."""
         outcomes = {check.outcome for check in self.checks}
-        return "beyond" if "beyond" in outcomes else "unknown" if "unknown" in outcomes else "within"
+        return "beyond" if "beyond" in outcomes else "inconclusive" if "inconclusive" in outcomes else "within"
 
     @property
     def enough_scored(self) -> bool:
@@ -532,7 +532,7 @@ class DriftLimits(NamedTuple):
         for allowed, (limit, (value, excess)) in zip(self, figures.items(), strict=True):
             if allowed is not None:
                 unknown = value is None or (excess <= TOLERANCE and not comparison.enough_scored)
-                outcome: LimitOutcome = "unknown" if unknown else "beyond" if excess > TOLERANCE else "within"
+                outcome: LimitOutcome = "inconclusive" if unknown else "beyond" if excess > TOLERANCE else "within"
                 checks.append(LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome))
         return comparison.model_copy(update={"checks": tuple(checks)})
 
@@ -545,7 +545,7 @@ def drop_check(comparison: Comparison) -> LimitCheck:
     tenth of a set has no score, the others may not represent it, and nothing is `within`.
     """
     difference, allowed = (comparison.human or comparison).difference, comparison.max_drop
-    outcome: LimitOutcome = "unknown"
+    outcome: LimitOutcome = "inconclusive"
     if difference.low is not None and difference.high is not None:
         if difference.high < -(allowed or 0.0):
             outcome = "beyond"

@@ -876,7 +876,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
         absolute_error=float(np.abs(now).mean()) if errors else None,
         bias_change=bias.rounded(),
         error_change=error.rounded(),
-        outcome="beyond" if changed else "within" if counted else "unknown",
+        outcome="beyond" if changed else "within" if counted else "inconclusive",
     )
 
 

@@ -67,7 +67,7 @@ class ScoreExplanation(Answered, Displayed):
 
 
 def explain(
-    workspace: Workspace, rubric: str | Version, data: Data | None, options: ExplainOptions
+    workspace: Workspace, data: Data | None, rubric: str | Version | None, options: ExplainOptions
 ) -> Job[ScoreExplanation]:
     """Return why a text has its score.
 
@@ -76,10 +76,12 @@ def explain(
 
     Raises:
         NotInStore: if there is no such rubric or labelled text.
-        SettingsError: if it is not clear which text is meant; if it has no source or context, and all texts that the
-            version was learned from had one.
+        SettingsError: if no rubric is named, or it is not clear which text is meant; if it has no source or context,
+            and all texts that the version was learned from had one.
         DataError: if the text cannot be read.
     """
+    if rubric is None:
+        raise SettingsError("A score is explained by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
     if data is None:
         return _explain_recorded(workspace, version, options)

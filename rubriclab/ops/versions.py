@@ -70,12 +70,12 @@ def load(workspace: Workspace, ref: str) -> Version:
 
 
 def list_versions(workspace: Workspace) -> tuple[Version, ...]:
-    """Return the newest version of each rubric, by name; none, which is said, where there is no store."""
-    try:
-        store = workspace.open_store(access="read")
-    except NoStore as error:
-        workspace.notify(error.text)
-        return ()
+    """Return the newest version of each rubric, by name.
+
+    Raises:
+        NoStore: if there is no store.
+    """
+    store = workspace.open_store(access="read")
     newest = store.newest()
     if not newest:
         workspace.notify(f"No rubric is stored in {store.place} yet; `rubriclab learn` makes one.")

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 BADGES: Mapping[LimitOutcome, tuple[str, Literal["good", "bad", "warning"]]] = {
     "within": ("within the limit", "good"),
     "beyond": ("beyond the limit", "bad"),
-    "unknown": ("inconclusive", "warning"),
+    "inconclusive": ("inconclusive", "warning"),
 }
 LIMITS: Mapping[str, str] = {
     "max_drop": "the mean score drops by {} points",
@@ -133,7 +133,7 @@ def change_sentence(comparison: Comparison) -> str:
     meaning = {
         "within": f"The interval excludes more than {limit}.",
         "beyond": f"The whole interval lies beyond {limit}.",
-        "unknown": f"The interval includes {limit}: more {'labels' if comparison.human else 'texts'} are needed.",
+        "inconclusive": f"The interval includes {limit}: more {'labels' if comparison.human else 'texts'} are needed.",
     }
     return f"{changed} {meaning[comparison.outcome]}"
 

@@ -39,8 +39,8 @@ def test_a_drop_beyond_the_limit_is_exit_code_1(sets: tuple[Commands, str, str])
     assert done.json["pairs"] == 72
     assert done.json["human"]["labels_of"] == "before"
     drop = done.json["human"]["difference"]
-    assert done.code == {"beyond": 1, "within": 0, "unknown": 3}[done.json["outcome"]]
-    assert done.json["outcome"] == ("beyond" if drop["high"] < 0 else "within" if drop["low"] >= 0 else "unknown")
+    assert done.code == {"beyond": 1, "within": 0, "inconclusive": 3}[done.json["outcome"]]
+    assert done.json["outcome"] == ("beyond" if drop["high"] < 0 else "within" if drop["low"] >= 0 else "inconclusive")
 
 
 def test_the_same_outputs_are_within_every_limit(sets: tuple[Commands, str, str]) -> None:

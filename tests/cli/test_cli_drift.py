@@ -154,7 +154,7 @@ def test_a_look_with_too_many_unscored_texts_is_not_counted(asking: Commands, mo
     succeeded(asking(*look))
     models.brain = lambda _messages, _body: "no idea"
     done = asking(*look)
-    assert (done.code, done.json["outcome"], done.json["looks"]) == (3, "unknown", 1)
+    assert (done.code, done.json["outcome"], done.json["looks"]) == (3, "inconclusive", 1)
 
 
 def test_looks_of_another_judge_or_damaged_ones_are_refused(asking: Commands, models: RunningServer) -> None:

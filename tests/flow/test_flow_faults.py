@@ -139,16 +139,16 @@ def test_the_raw_replies_of_a_missing_score_are_kept_and_explained(provider: Run
 
     (learned.folder / "zebra.jsonl").write_text(json.dumps(rows[1]))
     before = provider.requests.total()
-    explained = learned("explain", "news", "zebra.jsonl")
+    explained = learned("explain", "zebra.jsonl", "--rubric", "news")
     assert explained.code == 4
     assert f"{MODEL} gave no reply that news@1 can use" in explained.error
     assert "I am not a judge." in explained.out
     assert "it held no complete JSON object." in explained.out
     assert provider.requests.total() == before, "the replies are cached"
-    assert len(learned("explain", "news", "zebra.jsonl", "--json").json["replies"]) == len(kept["replies"])
+    assert len(learned("explain", "zebra.jsonl", "--rubric", "news", "--json").json["replies"]) == len(kept["replies"])
 
     (learned.folder / "good.jsonl").write_text(json.dumps(rows[0]))
-    assert learned("explain", "news", "good.jsonl", "--json").json["replies"] == []
+    assert learned("explain", "good.jsonl", "--rubric", "news", "--json").json["replies"] == []
 
 
 def test_resuming_goes_on_with_the_file_of_replies(provider: RunningServer, learned: Commands) -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 
 import hypoeval_brain
 import pytest
@@ -59,8 +59,8 @@ def test_a_signal_waits_for_replies_in_flight_and_says_what_was_written(
     os.kill(started.pid, number)
     done = started.wait()
     assert done.code == 128 + number
-    assert "rows were written before it ended" in done.err
-    assert "interrupted; run the same command again to resume: answers so far are cached" in done.err
+    assert "rows were written before it ended; with --resume they are kept" in done.err
+    assert "interrupted; answers so far are cached. To resume: rubriclab score heldout.jsonl --rubric" in done.err
     assert provider.requests.total() == arrived
     provider.latency = 0.0
     assert learned(*scoring).code == 0
@@ -85,15 +85,18 @@ def test_a_signal_while_learning_loses_no_reply(
     assert provider.requests.total() == little.asked
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_does_not_wait_long_for_a_slow_provider(
-    provider: RunningServer, learned: Commands, number: signal.Signals
+@pytest.mark.parametrize(("number", "again"), [(signal.SIGINT, 0), (signal.SIGINT, 3), (signal.SIGTERM, 0)])
+def test_a_signal_does_not_wait_long_for_a_slow_provider_and_a_further_one_changes_no_exit_code(
+    provider: RunningServer, learned: Commands, number: signal.Signals, again: int
 ) -> None:
     provider.held = True
     started = learned.start("score", heldout(learned), "--rubric", "news")
     wait_for_requests(provider, 1)
     begun = time.monotonic()
-    os.kill(started.pid, number)
+    for _ in range(again + 1):
+        with suppress(ProcessLookupError):
+            os.kill(started.pid, number)
+        time.sleep(0.1)
     done = started.wait()
     provider.held = False
     assert done.code == 128 + number

@@ -76,7 +76,7 @@ gate offline
 report news -o news.html
 tag news best
 tag offline best --force
-explain offline@1 heldout.jsonl --id chess::none --json
+explain heldout.jsonl --rubric offline@1 --id chess::none --json
 disagreements offline --count 3 --json
 edit offline@2 --drop h11 {BY} --preview --json
 edit offline@2 --pin h11=0.2 {BY} --name edited --json

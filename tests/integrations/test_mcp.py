@@ -129,7 +129,7 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store:
     assert scores == [{name: row[name] for name in score} for row, score in zip(rows, scores, strict=True)]
     found, expected = ({row["id"]: row["score"] for row in each} for each in (scores, rows))
     same_scores("Model Context Protocol", "mcp", found, expected)
-    own = Lab(store, progress=None).explain("remote", [ROWS[0]], nearest=2).to_row()
+    own = Lab(store, progress=None).explain([ROWS[0]], "remote", nearest=2).to_row()
     assert explained == json.loads(json.dumps(own))
     assert len(server.bodies) == asked > 0
 

@@ -88,8 +88,8 @@ def test_without_a_common_text_there_are_no_figures_and_no_limit_is_met() -> Non
     assert found.flips is not None
     assert (found.pairs, found.difference.value, found.flips.share.value, found.flips.largest) == (0, None, None, ())
     assert found.ranks[-1].spearman.value is None
-    assert [each.outcome for each in found.checks] == ["unknown"] * 3
-    assert found.outcome == "unknown"
+    assert [each.outcome for each in found.checks] == ["inconclusive"] * 3
+    assert found.outcome == "inconclusive"
 
 
 def test_scores_on_another_scale_are_mapped_to_the_scale_before() -> None:
@@ -119,7 +119,7 @@ def test_a_limit_is_passed_only_by_more_than_it_allows(limits: dict[str, float],
 
 def test_limits_bound_falls_and_constant_scores_have_no_ranking_unless_none_moved() -> None:
     assert moved((4.0, 3.5), (3.5, 3.0), max_shift=0.4).outcome == "beyond"
-    assert moved((2.0, 3.0), (2.0, 2.0), min_rank=0.5).outcome == "unknown"
+    assert moved((2.0, 3.0), (2.0, 2.0), min_rank=0.5).outcome == "inconclusive"
     assert moved((2.0, 3.0), (2.0, 2.0), max_shift=0.1, min_rank=0.5).outcome == "beyond"
     assert moved((2.0, 2.0), (2.0, 2.0), max_shift=0, max_flips=0, min_rank=1).outcome == "within"
 

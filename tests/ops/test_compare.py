@@ -95,7 +95,7 @@ def test_p_values_are_adjusted_as_scipy_does_and_missing_ones_stay_missing() -> 
         (1.0, None, "beyond"),
         (1.0, 0.2, "beyond"),
         (0.1, 0.5, "within"),
-        (0.2, 0.2, "unknown"),
+        (0.2, 0.2, "inconclusive"),
     ],
 )
 def test_the_interval_and_the_limit_decide(drop: float, limit: float | None, outcome: str) -> None:
@@ -109,7 +109,7 @@ def test_equal_drops_in_few_groups_do_not_show_a_drop() -> None:
     """The sign test over groups cannot reach p < 0.05 with fewer than six."""
     few = compare_outputs(RUBRIC, "news@1", *sets(np.full(5, 3.0), np.full(5, 2.9)))
     enough = compare_outputs(RUBRIC, "news@1", *sets(np.full(6, 3.0), np.full(6, 2.9)))
-    assert (few.outcome, few.p, few.difference.low) == ("unknown", 0.5**4, None)
+    assert (few.outcome, few.p, few.difference.low) == ("inconclusive", 0.5**4, None)
     assert (enough.outcome, enough.p) == ("beyond", stats.binomtest(0, 6).pvalue)
 
 
@@ -119,7 +119,7 @@ def test_equal_group_means_of_unpaired_sets_have_the_p_value_of_the_permutation_
     exact = stats.permutation_test(([3.0] * 4, [2.0] * 3), lambda a, b: np.mean(a) - np.mean(b))
     result = compare_outputs(RUBRIC, "news@1", before, after)
     assert result.p == pytest.approx(exact.pvalue)
-    assert result.outcome == "unknown"
+    assert result.outcome == "inconclusive"
 
 
 def test_ids_come_before_groups_and_an_id_that_occurs_twice_pairs_nothing() -> None:
@@ -154,7 +154,7 @@ def test_with_many_texts_unscored_nothing_is_within_the_limit() -> None:
     rows = [(f"t{n}", f"g{n}", 3.0) for n in range(8)]
     before, after = outputs("old", rows), outputs("new", [*rows[:7], ("t7", "g7", None)])
     assert compare_outputs(RUBRIC, "news@1", before, before, max_drop=0.5).outcome == "within"
-    assert compare_outputs(RUBRIC, "news@1", before, after, max_drop=0.5).outcome == "unknown"
+    assert compare_outputs(RUBRIC, "news@1", before, after, max_drop=0.5).outcome == "inconclusive"
 
 
 def test_outputs_with_other_ids_are_paired_in_order_if_both_sets_have_the_same_groups_in_order() -> None:

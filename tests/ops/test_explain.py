@@ -30,7 +30,7 @@ def rows() -> list[dict[str, Any]]:
 
 def test_contributions_lead_from_the_average_text_to_the_score_and_the_score_is_that_of_scoring(lab: Lab) -> None:
     for row in rows()[:5]:
-        found = lab.explain("news", [row])
+        found = lab.explain([row], "news")
         assert found.score == lab.score([row], "news")[0]
         assert found.average is not None
         assert found.score.score is not None
@@ -41,17 +41,17 @@ def test_contributions_lead_from_the_average_text_to_the_score_and_the_score_is_
 def test_a_labelled_text_is_explained_by_its_kept_ratings_without_a_call(lab: Lab) -> None:
     record = lab.training_record("news")
     text = record.texts[3]
-    found = lab.explain("news", id=text.id)
+    found = lab.explain(rubric="news", id=text.id)
     assert found.labelled == text
     assert text not in [each.text for each in found.nearest]
-    assert lab.dry_run("explain", "news", id=text.id).roles == {}
-    fresh = lab.explain("news", [text.example])
+    assert lab.dry_run("explain", rubric="news", id=text.id).roles == {}
+    fresh = lab.explain([text.example], "news")
     assert fresh.labelled == text
     assert fresh.score.score == pytest.approx(found.score.score)
 
 
 def test_the_nearest_texts_are_those_with_the_most_similar_ratings(lab: Lab) -> None:
-    found = lab.explain("news", [rows()[0]], nearest=3)
+    found = lab.explain([rows()[0]], "news", nearest=3)
     aggregation = found.version.rubric.aggregation
     assert aggregation is not None
     ratings = {each.id: each.score for each in found.score.criteria}
@@ -73,38 +73,36 @@ def test_a_plain_text_comes_from_a_file_or_standard_input_and_is_shown_as_json_a
     row = rows()[0]
     (tmp_path / "text.txt").write_text(row["output"])
     (tmp_path / "source.txt").write_text(row["source"])
-    expected = lab.explain("news", [row]).score.score
+    expected = lab.explain([row], "news").score.score
     command = Commands(tmp_path, RUBRICLAB_STORE=str(lab._store))
-    done = command("explain", "news", "text.txt", "--source", "source.txt", "--json")
+    done = command("explain", "text.txt", "--rubric", "news", "--source", "source.txt", "--json")
     assert done.json["score"] == pytest.approx(expected)
-    done = command("explain", "news", "text.txt", "--source", "source.txt", "--html", "why.html")
+    done = command("explain", "text.txt", "--rubric", "news", "--source", "source.txt", "--html", "why.html")
     assert "average text" in done.out
     assert "Nearest labelled texts" in (tmp_path / "why.html").read_text("utf-8")
-    assert (
-        command("explain", "news", "text.txt", "--source", "source.txt", "--dry-run", "--json").json["estimate"][
-            "judge"
-        ]["calls"]
-        == 1
-    )
+    estimate = command("explain", "text.txt", "--rubric", "news", "--source", "source.txt", "--dry-run", "--json")
+    assert estimate.json["estimate"]["judge"]["calls"] == 1
 
 
 def test_it_is_said_which_text_is_meant_where_that_is_not_clear(lab: Lab, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"has \d+ texts, and one is explained; name it with `id=ID`"):
-        lab.explain("news", HELDOUT)
+        lab.explain(HELDOUT, "news")
     with pytest.raises(DataError, match="no text with the id 'nobody'"):
-        lab.explain("news", HELDOUT, id="nobody")
+        lab.explain(HELDOUT, "news", id="nobody")
     with pytest.raises(SettingsError, match="no text to explain"):
-        lab.explain("news")
+        lab.explain(rubric="news")
+    with pytest.raises(SettingsError, match=r"none is named. Give `rubric=REF`"):
+        lab.explain(rows()[:1])
     with pytest.raises(NotInStore, match="Did you mean 'ferry::none'"):
-        lab.explain("news", id="ferry::non")
+        lab.explain(rubric="news", id="ferry::non")
     (tmp_path / "empty.txt").write_text(" \n")
     with pytest.raises(DataError, match="has no text"):
-        lab.explain("news", tmp_path / "empty.txt")
+        lab.explain(tmp_path / "empty.txt", "news")
 
 
 def test_a_rubric_of_one_method_is_explained_by_ratings_without_shares(tmp_path: Path) -> None:
     lab = Lab(tmp_path / "store.db", progress=None)
     lab.learn(LABELLED, name="alone", methods="hypoeval", **TASK)
-    found = lab.explain("alone", [rows()[0]])
+    found = lab.explain([rows()[0]], "alone")
     assert (found.average, found.nearest) == (None, ())
     assert "no learned weights" in str(found)

@@ -189,7 +189,7 @@ def test_a_field_that_all_training_texts_had_is_asked_for_with_its_column(
         "score": lambda **options: lab.score(answers, "help", **options),
         "compare": lambda **options: lab.compare(answers, answers, "help", **options),
         "evaluate": lambda **options: lab.evaluate(answers, "help", include_training=True, **options),
-        "explain": lambda **options: lab.explain("help", answers[:1], **options),
+        "explain": lambda **options: lab.explain(answers[:1], "help", **options),
     }
     with pytest.raises(SettingsError, match="every text that help@1 was learned from had it") as error:
         calls[operation](mapping=mapping)

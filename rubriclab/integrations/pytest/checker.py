@@ -389,7 +389,7 @@ class RubricChecker:
         side = summary(Outputs(self.scorer.name, examples, values), rubric.scores_on)
         outcome = mean_outcome(side, threshold)
         if outcome != "within":
-            unknown = outcome == "unknown"
+            unknown = outcome == "inconclusive"
             message = tally.mean_below(side, tuple(scores), rubric, threshold, inconclusive=unknown)
             self._conclude(message, "fail" if outcome == "beyond" else chosen, inconclusive=unknown)
         return side
@@ -442,7 +442,7 @@ class RubricChecker:
         assert isinstance(comparison, Comparison)
         outcome = comparison_outcome(comparison)
         if outcome != "within":
-            unknown = outcome == "unknown"
+            unknown = outcome == "inconclusive"
             how = chosen if unknown else "fail"
             self._conclude(tally.changed(comparison, name, inconclusive=unknown), how, inconclusive=unknown)
         elif unpaired := tally.without_counterpart(comparison):
@@ -519,14 +519,14 @@ def mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:
     """Return whether a mean is at least `threshold`: decided by its whole interval, as comparisons are."""
     low, high = side.mean.low, side.mean.high
     if low is None or high is None:
-        return "unknown"
+        return "inconclusive"
     if high < threshold:
         return "beyond"
-    return "within" if low >= threshold and side.scored >= (1 - MAX_UNSCORED) * side.texts else "unknown"
+    return "within" if low >= threshold and side.scored >= (1 - MAX_UNSCORED) * side.texts else "inconclusive"
 
 
 def comparison_outcome(comparison: Comparison) -> LimitOutcome:
     """Return the outcome of a comparison, unknown also if more than a tenth of the baseline was not compared."""
     unpaired = comparison.unpaired_before if comparison.pairing else 0
     missing = unpaired > MAX_UNSCORED * comparison.before.texts
-    return "unknown" if missing and comparison.outcome == "within" else comparison.outcome
+    return "inconclusive" if missing and comparison.outcome == "within" else comparison.outcome

@@ -369,7 +369,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         def prepare(workspace: Workspace) -> Job[ScoreExplanation]:
             version = studio.version(ref)
             example = pasted.example(version)
-            return explain_score(workspace, version, [example], ExplainOptions(judge=studio.judge))
+            return explain_score(workspace, [example], version, ExplainOptions(judge=studio.judge))
 
         found = await studio.asking.run(prepare, pasted)
         if isinstance(found, PriceQuote):
@@ -391,7 +391,7 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
     """Return the explanation of a labelled text as HTML, or else why there is none. Its kept ratings are used."""
     with studio.workspace() as workspace:
         try:
-            explaining = explain_score(workspace, version, None, ExplainOptions(id=name))
+            explaining = explain_score(workspace, None, version, ExplainOptions(id=name))
             return explanation_view(finish(explaining.run)).body(), None
         except RubriclabError as error:
             return None, str(error)

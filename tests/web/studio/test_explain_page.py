@@ -16,7 +16,7 @@ TEXT = "The ferry stops. However, the council asks for offers. Therefore the isl
 
 def test_a_pasted_text_is_explained_as_by_explain_with_its_source(studio: Client, twin: Lab) -> None:
     example = Example("pasted text", TEXT, "pasted text", SOURCE)
-    expected = explanation_view(twin.explain(REF, [example])).body()
+    expected = explanation_view(twin.explain([example], REF)).body()
     assert studio.post(PAGE, output=TEXT, source=SOURCE).json()["html"] == expected
     assert "average text" in expected
 
