@@ -565,8 +565,6 @@ def compare(
     """Return how the scores of `after` differ from those of `before`; without `after`, rank the systems in `before`.
 
     Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
         DataError: if a set holds no usable output, nothing can be paired as asked for, or fewer than two systems.
         SettingsError: for options of pairs without a second set; if no output of a set has a source or context, and all
             texts that the version was learned from had one.
@@ -717,11 +715,8 @@ def drift(
         on_row: called for each text, in order, with both scores, their reasons, and whether the text flips.
 
     Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names a judge.
         SettingsError: for options that do not go together.
         DataError: if no text can be used.
-        JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
     """
     if options.anchor:
         anchored = _anchored(workspace, data, before, after, options)

@@ -398,13 +398,11 @@ def edit(
         editable: from `editable_version` with the same version and labels, to spare its computation.
 
     Raises:
-        NotInStore: if there is no such version.
         SettingsError: for edits that are not possible, without who makes them and why, or under the name of another
             rubric.
         DataError: if there are no labelled texts.
         NotConfirmed: if only an imported version that is not confirmed names the judge, and answers are needed.
         JudgeError: if no text could be rated by a new criterion.
-        JudgeRefused, BudgetReached, ReplayMiss: from the judge; answers so far are kept in the store.
     """
     version = editable.version if editable else version_of(workspace, rubric)
     _check_name(workspace.store, version, options.name)

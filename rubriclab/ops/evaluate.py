@@ -97,9 +97,6 @@ def evaluate(
     Raises:
         DataError: if no text is left that has scores.
         SettingsError: if no text has a source or context, and all texts that a version was learned from had one.
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        BudgetReached: if a cap on calls or money was reached.
     """
     versions = versions_of(workspace, rubrics)
     choices = {version.ref: judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions}

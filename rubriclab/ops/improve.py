@@ -6,10 +6,10 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -19,7 +19,6 @@ from rubriclab.judges.stack import Metered
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
 from rubriclab.learning.rewriting import (
     Origins,
-    RewriteDraft,
     SentenceEdit,
     TextFault,
     require_reasons,
@@ -30,7 +29,6 @@ from rubriclab.learning.rewriting import (
     typical_rewrite_prompt,
 )
 from rubriclab.learning.scoring import CriterionScore, Score, fault_id, score_text, stream, without_rivals
-from rubriclab.methods.prompting import Number, Whole
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, format_score, split_sentences
 from rubriclab.models.version import Effort, Version
@@ -129,7 +127,22 @@ class Improvement:
 
         Human scores are left out if the text has changed: they are of another text.
         """
-        return {**self.columns, **self._fields(), "improvement": self._record()}
+        record = {
+            "rubric": self.rubric,
+            "judge": self.judge,
+            "writer": self.writer,
+            "outcome": self.outcome,
+            "before": self.before and self.before.score,
+            "after": self.after and self.after.score,
+            "criteria_before": [each.to_row() for each in self.before.criteria] if self.before else [],
+            "criteria_after": [each.to_row() for each in self.after.criteria] if self.after else [],
+            "faults_before": self.faults_before,
+            "faults_left": self.faults_left,
+            "rounds": [each.to_row() for each in self.rounds],
+            "stopped": self.stopped,
+            "unscored": self.unscored,
+        }
+        return {**self.columns, **self._fields(), "improvement": record}
 
     def _fields(self) -> dict[str, Any]:
         if self.example is None:
@@ -140,38 +153,8 @@ class Improvement:
             aspect: dict(zip(raters[aspect], scores, strict=True)) if aspect in raters else scores
             for aspect, scores in fields["annotations"].items()
         }
-        changed = self.outcome == "improved"
-        return {
-            name: content
-            for name, content in fields.items()
-            if content not in (None, {}) and not (changed and name in ("scores", "annotations", "reasons"))
-        }
-
-    def _record(self) -> dict[str, Any]:
-        return {
-            "rubric": self.rubric,
-            "judge": self.judge,
-            "writer": self.writer,
-            "outcome": self.outcome,
-            "before": value(self.before),
-            "after": value(self.after),
-            "criteria_before": _criteria(self.before),
-            "criteria_after": _criteria(self.after),
-            "faults_before": self.faults_before,
-            "faults_left": self.faults_left,
-            "rounds": [each.to_row() for each in self.rounds],
-            "stopped": self.stopped,
-            "unscored": self.unscored,
-        }
-
-
-def value(score: Score | None) -> float | None:
-    """Return the score's number, if any."""
-    return score.score if score else None
-
-
-def _criteria(score: Score | None) -> list[dict[str, Any]]:
-    return [criterion.to_row() for criterion in score.criteria] if score else []
+        left_out = ("scores", "annotations", "reasons") if self.outcome == "improved" else ()
+        return {name: each for name, each in fields.items() if each not in (None, {}) and name not in left_out}
 
 
 OUTCOMES: tuple[RevisionOutcome, ...] = get_args(RevisionOutcome)
@@ -237,12 +220,15 @@ class RevisionSummary:
 def revision_metrics(text: Improvement) -> RevisionMetrics:
     """Return what a summary needs of one text."""
     original, final = (text.example.output if text.example else ""), text.output or ""
-    compared = text.unscored is None
+    compared, criteria = text.unscored is None, dict[str, Pair]()
+    if text.before and text.after:
+        after = {criterion.id: criterion.score for criterion in text.after.criteria}
+        criteria = {each.id: (each.score, after.get(each.id)) for each in text.before.criteria}
     return RevisionMetrics(
         group=text.example.group if text.example else text.id,
         outcome=text.outcome,
-        scores=(value(text.before), value(text.after)),
-        criteria=_paired(text.before, text.after),
+        scores=(text.before.score if text.before else None, text.after.score if text.after else None),
+        criteria=criteria,
         sentences=len(split_sentences(original)) if compared else 0,
         changed=sentences_changed(original, final) if compared else 0,
     )
@@ -274,13 +260,6 @@ def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetric
     )
 
 
-def _paired(before: Score | None, after: Score | None) -> dict[str, Pair]:
-    if before is None or after is None:
-        return {}
-    scores_after = {criterion.id: criterion.score for criterion in after.criteria}
-    return {criterion.id: (criterion.score, scores_after.get(criterion.id)) for criterion in before.criteria}
-
-
 def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> ScoreGain:
     first, second = float_table(pairs, 2).T
     both: BoolArray = ~np.isnan(first) & ~np.isnan(second)
@@ -292,22 +271,6 @@ def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) ->
     return ScoreGain(name, len(groups), float(before.mean()), float(after.mean()), gain)
 
 
-class ImproveSettings(BaseModel):
-    """How texts are rewritten."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    rounds: Whole = Field(default=2, ge=1, le=20)
-    """The most rewritings of one text, accepted or not."""
-
-    take: Literal["better", "every"] = "better"
-    """Which rewritings are accepted: those that the judge scores higher, or every one that the judge can score (DCR,
-    algorithm 1)."""
-
-    good_from: Number = Field(default=0.75, gt=0, le=1)
-    """The share of the scale from which on a score is no fault."""
-
-
 def improve_stream(
     rubric: Rubric,
     rows: Iterable[Example | RowError],
@@ -316,7 +279,7 @@ def improve_stream(
     under_way: int = 16,
     *,
     writer: Judge | None = None,
-    settings: ImproveSettings | None = None,
+    settings: ImproveOptions | None = None,
 ) -> AsyncGenerator[Improvement]:
     """Yield each text rewritten for the faults that `judge` finds, in order; for a faulty row, the fault as the reason.
 
@@ -330,39 +293,17 @@ def improve_stream(
 
     Raises:
         SettingsError: if the rubric gives no reasons to rewrite by, or `under_way` is below 1.
-        JudgeRefused, BudgetReached, ReplayMiss: from the judges; they concern every text.
     """
     require_reasons(rubric, ref)
-    setup = _Setup(rubric, ref, judge, writer or judge, settings or ImproveSettings())
+    reviser = _Reviser(rubric, ref, judge, writer or judge, settings or ImproveOptions())
 
     async def improve(rows: Sequence[Example | RowError]) -> list[Improvement]:
         (row,) = rows
         if isinstance(row, RowError):
-            return [replace(setup.start(fault_id(row), None), unscored=str(row))]
-        return [await _improve(row, setup)]
+            return [replace(reviser.start(fault_id(row), None), unscored=str(row))]
+        return [await reviser.revise(row)]
 
     return stream(rows, improve, under_way)
-
-
-@dataclass(frozen=True, slots=True)
-class _Setup:
-    """The rubric, judges and settings of a revision."""
-
-    rubric: Rubric
-    ref: str
-    judge: Judge
-    writer: Judge
-    settings: ImproveSettings
-
-    def start(self, row: str, example: Example | None) -> Improvement:
-        output = example.output if example else None
-        return Improvement(row, example, output, self.ref, self.judge.name, self.writer.name)
-
-    async def score(self, example: Example) -> Score:
-        return await score_text(self.rubric, example, self.judge, self.ref)
-
-    def draft(self, example: Example, score: Score) -> _ScoredText:
-        return _ScoredText(example, score, text_faults(self.rubric, score, example.output, self.settings.good_from))
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,64 +327,64 @@ class _ScoredText:
         return "every sentence passed, and faults of the whole text do not permit changing one"
 
 
-async def _improve(example: Example, setup: _Setup) -> Improvement:
-    score = await setup.score(example)
-    original = current = setup.draft(example, score)
-    rounds: list[RevisionRound] = []
-    while current.faults and not (score.unscored or current.stopped) and len(rounds) < setup.settings.rounds:
-        finished, current = await _round(current, rounds, setup)
-        rounds.append(finished)
-    return replace(
-        setup.start(example.id, example),
-        output=current.example.output,
-        before=original.score,
-        after=current.score,
-        faults_before=len(original.faults),
-        faults_left=len(current.faults),
-        rounds=tuple(rounds),
-        stopped=current.stopped,
-        unscored=score.unscored,
-    )
+@dataclass(frozen=True, slots=True)
+class _Reviser:
+    """Rewrites texts for the faults that a judge finds by a rubric."""
 
+    rubric: Rubric
+    ref: str
+    judge: Judge
+    writer: Judge
+    settings: ImproveOptions
 
-async def _round(
-    current: _ScoredText, before: Sequence[RevisionRound], setup: _Setup
-) -> tuple[RevisionRound, _ScoredText]:
-    number = len(before) + 1
-    # Unless the last rewriting was accepted, the prompt is the same again, so another sample is drawn.
-    sample = number if before and not before[-1].accepted else 0
-    prompt = rewrite_prompt(setup.rubric, current.example, current.faults, sample, any_sentence=current.any_sentence)
-    draft = await rewrite(setup.writer, prompt, current.example.output)
-    if draft.unusable is not None:
-        return (
-            RevisionRound(number, current.faults, draft.changes, None, "no usable rewriting", draft.unusable),
-            current,
+    def start(self, row: str, example: Example | None) -> Improvement:
+        output = example.output if example else None
+        return Improvement(row, example, output, self.ref, self.judge.name, self.writer.name)
+
+    async def revise(self, example: Example) -> Improvement:
+        original = current = await self._scored(example)
+        rounds: list[RevisionRound] = []
+        unscored = original.score.unscored
+        while current.faults and not (unscored or current.stopped) and len(rounds) < self.settings.rounds:
+            finished, current = await self._round(current, rounds)
+            rounds.append(finished)
+        return replace(
+            self.start(example.id, example),
+            output=current.example.output,
+            before=original.score,
+            after=current.score,
+            faults_before=len(original.faults),
+            faults_left=len(current.faults),
+            rounds=tuple(rounds),
+            stopped=current.stopped,
+            unscored=unscored,
         )
-    return await _judged(number, current, draft, setup)
 
+    async def _scored(self, example: Example) -> _ScoredText:
+        score = await score_text(self.rubric, example, self.judge, self.ref)
+        return _ScoredText(example, score, text_faults(self.rubric, score, example.output, self.settings.good_from))
 
-async def _judged(
-    number: int, current: _ScoredText, draft: RewriteDraft, setup: _Setup
-) -> tuple[RevisionRound, _ScoredText]:
-    example = replace(current.example, output=draft.output)
-    every = setup.settings.take == "every"
-    score = await setup.score(example)
-    gain, reason = _accepted_gain(current.score, score, draft.origins)
-    # Without a score nothing is known of a rewriting.
-    accepted = score.score is not None if every else gain is not None and gain > 0
-    rejected: RejectionReason | None = None if accepted else "rejected by the judge"
-    finished = RevisionRound(number, current.faults, draft.changes, value(score), rejected, reason)
-    return finished, setup.draft(example, score) if accepted else current
-
-
-def _accepted_gain(before: Score, after: Score, origins: Origins) -> tuple[float | None, str]:
-    """Return the rise of the score, and the scores in words; `None` if they are not comparable."""
-    if before.score is None or after.score is None:
-        return None, f"the judge gives no score: {after.unscored}"
-    scores = f"the judge: {format_score(before.score)} to {format_score(after.score)}"
-    if reason := incomparable(before, after, origins):
-        return None, f"{scores}, but {reason}"
-    return after.score - before.score, scores
+    async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
+        number = len(earlier) + 1
+        # Unless the last rewriting was accepted, the prompt is the same again, so another sample is drawn.
+        sample = number if earlier and not earlier[-1].accepted else 0
+        any_sentence = current.any_sentence
+        prompt = rewrite_prompt(self.rubric, current.example, current.faults, sample, any_sentence=any_sentence)
+        draft = await rewrite(self.writer, prompt, current.example.output)
+        finished = partial(RevisionRound, number, current.faults, draft.changes)
+        if draft.unusable is not None:
+            return finished(None, "no usable rewriting", draft.unusable), current
+        new = await self._scored(replace(current.example, output=draft.output))
+        before, after = current.score.score, new.score.score
+        # Without a score nothing is known of a rewriting, even where every one is taken.
+        if before is None or after is None:
+            return finished(None, "rejected by the judge", f"the judge gives no score: {new.score.unscored}"), current
+        reason, rises = f"the judge: {format_score(before)} to {format_score(after)}", after > before
+        if why := incomparable(current.score, new.score, draft.origins):
+            reason, rises = f"{reason}, but {why}", False
+        if rises or self.settings.take == "every":
+            return finished(after, None, reason), new
+        return finished(after, "rejected by the judge", reason), current
 
 
 def judged_by_sentence(criterion: CriterionScore) -> bool:
@@ -547,11 +488,7 @@ class Improving:
         return dry_run(roles, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[Improvement]:
-        """Yield each text with every round, in the order of the rows; of a faulty row, the fault.
-
-        Raises:
-            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
-        """
+        """Yield each text with every round, in the order of the rows; of a faulty row, the fault."""
         workspace, options = self.workspace, self.options
         judges, rows = self._judges(), rows_of(self.data, options, workspace.notify)
         ahead: deque[ReadRow] = deque()
@@ -562,7 +499,7 @@ class Improving:
             self.version.ref,
             workspace.under_way,
             writer=judges["writer"],
-            settings=ImproveSettings(rounds=options.rounds, good_from=options.good_from, take=options.take),
+            settings=options,
         )
         total = row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:
@@ -571,7 +508,10 @@ class Improving:
                     row = ahead.popleft().row
                     text = replace(improved, columns=own_columns(row, options.mapping))
                     self.metrics.append(revision_metrics(text))
-                    self._remember_failures(text)
+                    if text.before and text.before.unscored:
+                        self.failures["judge"] = text.before.unscored
+                    if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
+                        self.failures["writer"] = text.rounds[-1].reason
                     yield text
                     on_progress(f"{len(self.metrics):,} texts", len(self.metrics) / total if total else -1.0)
         notify_left_out(rows, workspace.notify)
@@ -590,12 +530,6 @@ class Improving:
             if ledger.lacks_replies and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
 
-    def _remember_failures(self, text: Improvement) -> None:
-        if text.before and text.before.unscored:
-            self.failures["judge"] = text.before.unscored
-        if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
-            self.failures["writer"] = text.rounds[-1].reason
-
     def _judges(self) -> dict[Role, Judge]:
         """Return the judge of each role, with a ledger of its own beside the one that they share."""
         choice = self.choices["judge"]
@@ -610,8 +544,6 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
     """Return the improvement of texts by a rubric, before anything is asked.
 
     Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
         SettingsError: if the rubric gives no reasons to rewrite by.
     """
     version = version_of(workspace, rubric)

@@ -485,10 +485,8 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
 
     Raises:
         NotInStore: if there is no such rubric, or no record of its training.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
         DataError: if there are no texts to choose from, or fewer than are to be planned.
         JudgeError: if no text could be scored.
-        JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judge; they concern every text.
     """
     rows = rows_of(data, options, workspace.notify)
     version = version_of(workspace, rubric)

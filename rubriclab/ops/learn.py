@@ -249,7 +249,6 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         DataError: if the texts cannot be learned from.
         SettingsError: for options that do not go together.
         JudgeError: if the provider fails, or nothing could be learned.
-        BudgetReached: if a cap on calls or money was reached.
     """
     training = training_of(workspace, data, options)
     name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))

@@ -248,7 +248,6 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         LiteratureError: if a file cannot be used.
         UserError: for the offline judge, or an aspect without a definition.
         JudgeError: if the provider fails, or no part of the paper had a usable reply.
-        BudgetReached: if a cap on calls or money was reached.
     """
     file = _findings_file(options)
     paper = read_paper(Path(path))

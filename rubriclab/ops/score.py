@@ -173,7 +173,6 @@ class Scoring:
 
         Raises:
             SettingsError: if no row has a source or context, and all texts that the version was learned from had one.
-            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: as the judge does; they concern every text.
         """
         work = self.workspace
         rows = self._rows()
@@ -311,8 +310,6 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
     """Return the scoring of texts by a rubric, or, without one, of an aspect before there are labels.
 
     Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
         SettingsError: for options that do not go together.
         DataError: if there are too few texts to compare.
     """
@@ -564,10 +561,6 @@ class TextScorer:
     Args:
         workspace: closed with the scorer.
         wrap: returns the judge that is asked instead, given the connected one.
-
-    Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
     """
 
     rubric: Rubric
@@ -597,7 +590,6 @@ class TextScorer:
 
         Raises:
             SettingsError: for an unknown field, and as `score_row` does.
-            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: as the judge does.
         """
         return self.score_row(row_of_fields(output, fields))
 
@@ -607,7 +599,6 @@ class TextScorer:
         Raises:
             SettingsError: if the text has no source or context, and all texts that the version was learned from had.
             StoreUnavailable: if the file of the store was removed or replaced.
-            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: as the judge does.
         """
         return self._loop.run(lambda: self._score(row))
 

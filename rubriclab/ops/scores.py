@@ -265,7 +265,6 @@ class ColumnScoring:
         Raises:
             SettingsError: if one judge is named twice for the same version.
             DataError: if no text can be used.
-            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
         """
         workspace = self.workspace
         columns = [(version, workspace.judge(judge)) for version, judge in self.scorers]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -43,7 +43,7 @@ from rubriclab.learning.gate import GateLevel, gate_level, validation
 from rubriclab.learning.train import Trained, origins, recorded_texts, training_agreement
 from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement, verdict_statistic
 from rubriclab.methods.catalogue import JOINT, METHODS
-from rubriclab.methods.method import Progress, TrainingInput, ignore_progress
+from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.sources import load_findings, seed_questions
 from rubriclab.models.aggregation import raw_value, threshold_by_hand
 from rubriclab.models.base import FrozenModel
@@ -80,8 +80,6 @@ from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
 from rubriclab.stats.intervals import MIN_GROUPS, Interval, grouped_folds, paired_mean, rounded, rounded_number, units
 
-TrainingOf = Callable[[Sequence[Example]], TrainingRun]
-
 
 @dataclass(frozen=True, repr=False)
 class TransferResult(Displayed):
@@ -109,12 +107,9 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
     """Return the agreement of a rubric on the texts of `to`: as it is, recalibrated, and learned again.
 
     Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
         SettingsError: for options that do not go together.
         DataError: if no text can be used.
         JudgeError: if no text could be scored.
-        JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
     """
     if options.action and not options.save:
         raise SettingsError("`action` says what to save.", "Give `save` with it.")
@@ -133,30 +128,15 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
     def estimate() -> DryRun:
         total = estimate_scoring(version.rubric, target.examples)
         if training:
-            total += sum(training(target.labelled).estimate(), CallEstimate())
+            total += sum(training.estimate(), CallEstimate())
         return dry_run({"judge": (choice.spec, total)}, workspace.options)
 
     async def run() -> TransferResult:
-        judge, seed = workspace.judge(choice), options.seed
-        record = await workspace.off_event_loop(workspace.store.training, version.ref)
+        judge = workspace.judge(choice)
         generator = workspace.generator(proposer, choice, judge) if training else judge
-
-        async def relearn(texts: Sequence[Example], earlier: EarlierRubric) -> Trained:
-            assert training
-            versions = workspace.model_versions
-            return await training(texts).run(judge, generator, seed=seed, earlier=earlier, model_versions=versions)
-
-        with workspace.progress(workspace.ledger) as on_progress:
-            fitted = await measure_transfer(
-                version,
-                record,
-                target,
-                judge,
-                relearn=relearn if training else None,
-                seed=seed,
-                under_way=workspace.under_way,
-                on_progress=on_progress,
-            )
+        fitted = await measure_transfer(
+            workspace, version, target, judge, training, generator=generator, seed=options.seed
+        )
         if not options.save:
             return TransferResult(fitted.transfer, None, workspace.effort())
         action = options.action or fitted.transfer.recommended or "reuse"
@@ -255,8 +235,8 @@ def _scale(rated: Sequence[Example], aspect: str, version: Version, options: Tra
     return scale
 
 
-def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingOf | None:
-    """Return the training by the methods and settings that the version was learned with.
+def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingRun | None:
+    """Return the training on the target by the methods and settings that the version was learned with.
 
     It starts from the checklists and findings that ship, without findings about the raters of data sets that the
     version was learned without. `None`, with a notice, if none of the methods has a checklist for the aspect.
@@ -280,14 +260,12 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
     assignment = Assignment(task_words(task), target.aspect, target.scale)
     findings = load_findings(task, aspect, without=version.provenance.literature_without)
 
-    def training(texts: Sequence[Example]) -> TrainingRun:
-        plans = [
-            Plan(method, TrainingInput(tuple(texts), assignment, findings, checklist), settings)
-            for method, settings, checklist in startable
-        ]
-        return TrainingRun(tuple(plans), resolved.joint)
-
-    return training
+    training_input = TrainingInput(target.labelled, assignment, findings)
+    plans = (
+        Plan(method, replace(training_input, checklist=checklist), settings)
+        for method, settings, checklist in startable
+    )
+    return TrainingRun(tuple(plans), resolved.joint)
 
 
 # The cheapest first.
@@ -390,10 +368,6 @@ def recommend(
     return min(actions, key=lambda action: means[action]), gains, False
 
 
-# Learns again from labelled texts, with the criteria of an earlier rubric among the candidates.
-RelearnFunction = Callable[[Sequence[Example], EarlierRubric], Awaitable[Trained]]
-
-
 @dataclass(frozen=True)
 class TargetTexts:
     """Texts that a rubric is transferred to.
@@ -428,31 +402,29 @@ class FittedTransfer:
 
 
 async def measure_transfer(
+    workspace: Workspace,
     source: Version,
-    record: TrainingRecord | None,
     target: TargetTexts,
     judge: Judge,
+    training: TrainingRun | None,
     *,
-    relearn: RelearnFunction | None = None,
-    seed: int = 0,
-    under_way: int = 16,
-    on_progress: Progress = ignore_progress,
+    generator: Judge,
+    seed: int,
 ) -> FittedTransfer:
     """Return the evaluation of the rubric of `source` on the target, rated by `judge`.
 
     Args:
-        record: of the training of `source`, if the store has it.
-        relearn: learns again from labelled target texts; without it, that is not measured.
-        seed: of folds.
-        under_way: texts rated concurrently.
+        training: learns again from the labelled target texts; without it, that is not measured.
+        seed: of folds and of learning.
 
     Raises:
         JudgeError: if no text could be scored.
-        JudgeRefused, BudgetReached, ProviderDown, ReplayMiss: from the judge; they concern every text.
     """
+    record = await workspace.off_event_loop(workspace.store.training, source.ref)
     rubric = source.rubric.model_copy(update={"aspect": target.aspect})
-    on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
-    rated = await rate(rubric, source.ref, target.examples, judge, under_way)
+    with workspace.progress(workspace.ledger) as on_progress:
+        on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
+        rated = await rate(rubric, source.ref, target.examples, judge, workspace.under_way)
     if np.isnan(rated.scores).all():
         raise JudgeError(f"None of {len(rated.examples)} texts could be scored; the latest reason: {rated.reason}")
     unlabelled = Transfer(
@@ -478,13 +450,20 @@ async def measure_transfer(
         "recalibrate": recalibrate_rubric(labelled),
     }
     trained, skipped = None, "not requested"
-    if relearn:
-        on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
+    if training:
         try:
             ids = [candidate.criterion.id for candidate in labelled.rated.candidates]
             rows = zip(labelled.rated.examples, labelled.rated.cells, strict=True)
             earlier = {example.id: dict(zip(ids, row, strict=True)) for example, row in rows}
-            trained = await relearn(target.labelled, EarlierRubric(rubric.parts, earlier))
+            with workspace.progress(workspace.ledger) as on_progress:
+                on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
+                trained = await training.run(
+                    judge,
+                    generator,
+                    seed=seed,
+                    earlier=EarlierRubric(rubric.parts, earlier),
+                    model_versions=workspace.model_versions,
+                )
             adapted["relearn"] = adapt_relearned(labelled, trained)
         except (BudgetReached, JudgeRefused, ProviderDown):
             raise
@@ -558,12 +537,8 @@ def as_trained(
 
     Its provenance names the judge used here, and lists the texts and groups of both the source and the target: the
     rubric depends on both, and must be evaluated on neither.
-
-    Raises:
-        ValueError: if the action was not tried.
     """
-    if fitted.labelled is None or action not in fitted.adapted:
-        raise ValueError(f"expected an action that was tried, got {action!r}")
+    assert fitted.labelled
     adapted, labelled = fitted.adapted[action], fitted.labelled
     origin = TransferOrigin(
         action=action,

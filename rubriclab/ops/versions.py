@@ -60,12 +60,7 @@ class VerifyResult(Displayed):
 
 
 def load(workspace: Workspace, ref: str) -> Version:
-    """Return the version that `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG` means.
-
-    Raises:
-        NoStore: if there is no store.
-        NotInStore: if there is no such version.
-    """
+    """Return the version that `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG` means."""
     return workspace.open_store(access="read").load(ref)
 
 
@@ -119,11 +114,7 @@ def missing_record(version: Version) -> str:
 
 
 def diff(workspace: Workspace, before: str, after: str) -> VersionDiff:
-    """Return what changed from one version to another.
-
-    Raises:
-        NotInStore: if there is no such version.
-    """
+    """Return what changed from one version to another."""
     store = workspace.open_store(access="read")
     return compare(store.load(before), store.load(after))
 
@@ -148,7 +139,6 @@ def tag(workspace: Workspace, ref: str, tag: str, *, force: bool = False) -> Ver
 
     Raises:
         BelowThreshold: if the tag is `production`, not forced, and the version did not pass the gate.
-        NotInStore: if there is no such version.
     """
     store = workspace.open_store()
     if tag == PRODUCTION:
@@ -171,11 +161,7 @@ def untag(workspace: Workspace, name: str, tag: str) -> None:
 
 
 def export(workspace: Workspace, ref: str) -> str:
-    """Return a version as a pack: JSON to review, keep in git and share.
-
-    Raises:
-        NotInStore: if there is no such version.
-    """
+    """Return a version as a pack: JSON to review, keep in git and share."""
     return write_pack(load(workspace, ref))
 
 
@@ -207,11 +193,7 @@ def import_(workspace: Workspace, path: str, name: str | None = None) -> Version
 
 
 def verify(workspace: Workspace, *, repair: bool = False) -> VerifyResult:
-    """Derive every digest in the store again; with `repair`, first remove damaged answers, and only those.
-
-    Raises:
-        NoStore: if there is no store.
-    """
+    """Derive every digest in the store again; with `repair`, first remove damaged answers, and only those."""
     store = workspace.open_store(access="write" if repair else "read")
     removed = store.repair() if repair else ()
     return VerifyResult(store.place, len(store.names()), store.verify(), removed)
@@ -254,11 +236,7 @@ def named_judges(version: Version) -> str:
 
 
 def trust(workspace: Workspace, ref: str, *, revoke: bool = False) -> Version:
-    """Return an imported version, confirmed from now on: it may choose the judge and its address; or no longer.
-
-    Raises:
-        NotInStore: if there is no such version.
-    """
+    """Return an imported version, confirmed from now on: it may choose the judge and its address; or no longer."""
     store = workspace.open_store()
     return store.revoke(ref) if revoke else store.confirm(ref)
 
@@ -318,11 +296,7 @@ class VacuumResult(Displayed):
 
 
 def store_size(workspace: Workspace) -> StoreSize:
-    """Return what the store holds. Every row is read.
-
-    Raises:
-        NoStore: if there is no store.
-    """
+    """Return what the store holds. Every row is read."""
     store = workspace.open_store(access="read")
     return StoreSize(store.place, *store.sizes())
 
@@ -331,7 +305,6 @@ def prune(workspace: Workspace, options: PruneOptions) -> PruneResult:
     """Remove cached answers, and nothing else. They are asked again, and paid for again, where they are needed.
 
     Raises:
-        NoStore: if there is no store.
         SettingsError: if no age is given.
     """
     if options.older_than is None:
@@ -351,7 +324,6 @@ def vacuum(workspace: Workspace) -> VacuumResult:
     """Give the space of what was removed back to the file system. Other processes that use the store wait meanwhile.
 
     Raises:
-        NoStore: if there is no store.
         StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
         StoreUnavailable: if another process uses the store for long, or the disk is full.
     """
@@ -401,7 +373,6 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
     """Return the batches that are under way, of which one may be cancelled first.
 
     Raises:
-        NoStore: if there is no store.
         SettingsError: if no batch has the id to cancel.
         JudgeError: if the provider does not cancel it.
     """

@@ -221,6 +221,9 @@ Notify = Callable[[str], None]
 class Job(Generic[T]):
     """An operation that is prepared and has asked nothing yet.
 
+    Preparing one raises what `version_of` and `judge_of` raise. Running one raises `JudgeRefused`, `BudgetReached`,
+    `ReplayMiss` and `ProviderDown` of the judge, which concern every text; answers so far are kept in the store.
+
     Attributes:
         estimate: returns what it asks, by role.
         run: does it, and returns its result.
@@ -453,7 +456,6 @@ def version_of(workspace: Workspace, rubric: str | Version) -> Version:
     """Return the version that is meant; of an imported one, what the store now says of its confirmation.
 
     Raises:
-        NotInStore: if there is no such version.
         SettingsError: if `rubric` is neither a reference nor a version.
     """
     if isinstance(rubric, Version) and not rubric.imported:
@@ -465,7 +467,6 @@ def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
     """Return the versions that are meant, each once, in their order.
 
     Raises:
-        NotInStore: if there is no such version.
         SettingsError: if there is none, or one is neither a reference nor a version.
     """
     several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)

@@ -24,12 +24,12 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Assignment, Example, find_aspect, parse_scale, split_sentences, task_words
 from rubriclab.ops.improve import (
     Improvement,
-    ImproveSettings,
     improve_stream,
     incomparable,
     revision_metrics,
     summarize_revisions,
 )
+from rubriclab.ops.options import ImproveOptions
 
 REF = "r@1"
 FAULTY = replace(DRAFT, output="First right.  Second wrong one.\n\nThird wrong.")
@@ -37,7 +37,7 @@ FAULTY = replace(DRAFT, output="First right.  Second wrong one.\n\nThird wrong."
 
 async def improved(judge=None, text=FAULTY, *, rubric=None, writer=None, **settings):
     """Return what became of a text."""
-    chosen, judge = ImproveSettings(**settings), judge or scripted()
+    chosen, judge = ImproveOptions(**settings), judge or scripted()
     stream = improve_stream(rubric or sentence_rubric(), [text], judge, REF, writer=writer, settings=chosen)
     (found,) = [each async for each in stream]
     return found
@@ -323,7 +323,7 @@ async def found_in(rows):
         rows,
         scripted(rewrite=writing),
         REF,
-        settings=ImproveSettings(rounds=1),
+        settings=ImproveOptions(rounds=1),
     )
     return summarize_revisions(sentence_rubric(), REF, [revision_metrics(each) async for each in stream], "first")
 

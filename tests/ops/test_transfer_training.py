@@ -23,7 +23,7 @@ def test_findings_that_a_version_was_learned_without_are_left_out_when_it_is_lea
     target = TargetTexts("target.jsonl", (), (), COHERENCE, ONE_TO_FIVE)
     training = training_like(replace(learned, provenance=provenance), target, Workspace())
     assert training
-    findings = training(()).plans[0].training_input.findings
+    findings = training.plans[0].training_input.findings
     marked = {name for each in findings for name in each.benchmarks}
     assert ("summeval" in marked) is not bool(without)
     assert findings == load_findings("summarization", "coherence", without=without)

@@ -27,7 +27,8 @@ from rubriclab import Assignment, Example, Judge, Part, Rubric, SettingsError, _
 from rubriclab.methods.dcr import DCRSettings, learning_criterion
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Units
-from rubriclab.ops.improve import Improvement, ImproveSettings, improve_stream
+from rubriclab.ops.improve import Improvement, improve_stream
+from rubriclab.ops.options import ImproveOptions
 
 
 class RoundsOptions(FrozenModel):
@@ -91,7 +92,7 @@ async def _arm_rows(bench: Bench, arm: Arm, texts: Material) -> list[Row]:
     """Return an arm's rows: before, after each round, and by the second judge."""
     options: RoundsOptions = options_of(bench.study, RoundsOptions)
     rubric, tally = rubric_of(arm, texts.home), Tally(bench.judge)
-    settings = ImproveSettings(rounds=options.rounds, good_from=options.good_from, take=options.take)
+    settings = ImproveOptions(rounds=options.rounds, good_from=options.good_from, take=options.take)
     found = improve_stream(rubric, texts.test, tally, arm.name, bench.under_way, settings=settings)
     async with aclosing(found) as improved:
         done = [each async for each in improved]
