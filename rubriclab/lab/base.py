@@ -7,21 +7,20 @@ import inspect
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 from rubriclab.base_options import Options, type_text
 from rubriclab.errors import SettingsError
+from rubriclab.methods.method import Progress
 from rubriclab.models.characters import describe
 from rubriclab.ops.options import SettingsTables
 from rubriclab.ops.workspace import (
-    Callback,
     Notify,
     ProgressDisplay,
     Workspace,
-    calling,
     finish,
     in_notebook,
     judge_options,
@@ -107,7 +106,7 @@ class LabBase:
         settings: SettingsTables | None = None,
         mapping: str | Mapping[str, str] | None = None,
         record: str | Path | None = None,
-        progress: Callback | Literal["auto"] | None = "auto",
+        progress: Progress | Literal["auto"] | None = "auto",
         notify: Notify | None = None,
         **options: Any,
     ) -> None:
@@ -177,11 +176,11 @@ def _notify(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def _display(progress: Callback | Literal["auto"] | None) -> ProgressDisplay:
+def _display(progress: Progress | Literal["auto"] | None) -> ProgressDisplay:
     if progress is None:
         return no_progress
     if progress != "auto":
-        return calling(progress)
+        return lambda _ledger: nullcontext(progress)
     if in_notebook():
         return notebook_bar
     return terminal_bar if sys.stderr.isatty() else no_progress

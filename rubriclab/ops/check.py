@@ -185,7 +185,6 @@ class CheckResult(Displayed):
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one JSON object."""
-        names = ("rows", "texts", "groups", "comparisons", "skipped", "skipped_scores", "duplicates", "missing")
         aspects = [
             {
                 **asdict(aspect),
@@ -194,17 +193,8 @@ class CheckResult(Displayed):
             }
             for aspect in self.aspects
         ]
-        return {
-            "usable": self.usable,
-            "source": asdict(self.source),
-            "columns": [asdict(column) for column in self.columns],
-            **{name: getattr(self, name) for name in (*names, "problem_count")},
-            "aspects": aspects,
-            **{name: list(getattr(self, name)) for name in ("problems", "hints", "notes")},
-            "proposal": self.proposal,
-            "usable_as_proposed": self.usable_as_proposed,
-            "next": self.next,
-        }
+        lists = {name: list(getattr(self, name)) for name in ("problems", "hints", "notes")}
+        return {"usable": self.usable, **asdict(self), "aspects": aspects, **lists}
 
 
 def check(data: Data, options: CheckOptions) -> CheckResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -41,9 +41,6 @@ from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_r
 from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumber, units
 from rubriclab.stats.pairs import PairwiseAccuracy, pairwise_accuracy, soft_pairwise_accuracy
 from rubriclab.stats.reliability import ceiling_interval, fleiss_kappa, krippendorff_alpha
-
-if TYPE_CHECKING:
-    from rubriclab.learning.scoring import Score
 
 
 @dataclass(frozen=True, repr=False)
@@ -502,18 +499,17 @@ def interrater_agreement(
         judges=tuple(_judge(judge, values) for judge, values in scores.items()),
         pairs=tuple(_pair(*names, scores, cluster) for names in combinations(scores, 2)),
         scores=_score_agreement(np.stack(list(scores.values())), cluster),
-        criteria=tuple(_criterion(answer, cluster) for answer in answers),
-        pooled=tuple(_criterion(_pooled(some), cluster) for some in kinds if len(some) > 1),
+        criteria=tuple(_criterion([answer], cluster) for answer in answers),
+        pooled=tuple(_criterion(some, cluster) for some in kinds if len(some) > 1),
     )
 
 
 class _Answers(NamedTuple):
-    """All judges' answers to one criterion, or to several that are pooled: judges x units, nan where there is none."""
+    """All judges' answers to one criterion: judges x texts, NaN where there is none."""
 
     id: str
     trait: str
     kind: Kind
-    criteria: int
     values: FloatArray
     inapplicable: int
 
@@ -532,36 +528,31 @@ def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Ans
         asked = criterion is not None and criterion.kind == "question"
         kind: Kind = "yes/no" if asked and np.isin(values[~np.isnan(values)], (0, 1)).all() else "graded"
         trait = criterion.trait if criterion else "all criteria as one"
-        answers.append(_Answers(name, trait, kind, 1, values, inapplicable))
+        answers.append(_Answers(name, trait, kind, values, inapplicable))
     return answers
 
 
-def _pooled(answers: Sequence[_Answers]) -> _Answers:
-    kind, values = answers[0].kind, np.concatenate([answer.values for answer in answers], axis=1)
-    inapplicable = sum(answer.inapplicable for answer in answers)
-    return _Answers(kind, "all of them pooled", kind, len(answers), values, inapplicable)
-
-
-def _criterion(answers: _Answers, cluster: IntArray) -> CriterionAgreement:
-    values = answers.values
-    # Pooled answers hold the texts once for each criterion.
-    clusters = np.tile(cluster, answers.criteria)
+def _criterion(answers: Sequence[_Answers], cluster: IntArray) -> CriterionAgreement:
+    """Return the agreement on the answers to a criterion, or to several of a kind pooled."""
+    first, values = answers[0], np.concatenate([each.values for each in answers], axis=1)
+    clusters, inapplicable = np.tile(cluster, len(answers)), sum(each.inapplicable for each in answers)
     figures: dict[Figure, Interval] = (
         {"alpha_interval": krippendorff_alpha(values, "interval", clusters)}
-        if answers.kind == "graded"
+        if first.kind == "graded"
         else {
             "alpha_nominal": krippendorff_alpha(values, "nominal", clusters),
             "fleiss_kappa": fleiss_kappa(values, clusters),
         }
     )
+    pooled = len(answers) > 1
     return CriterionAgreement(
-        id=answers.id,
-        trait=answers.trait,
-        kind=answers.kind,
-        criteria=answers.criteria,
+        id=first.kind if pooled else first.id,
+        trait="all of them pooled" if pooled else first.trait,
+        kind=first.kind,
+        criteria=len(answers),
         answers=_compared(values),
-        missing=int(np.isnan(values).sum()) - answers.inapplicable,
-        inapplicable=answers.inapplicable,
+        missing=int(np.isnan(values).sum()) - inapplicable,
+        inapplicable=inapplicable,
         figures=figures,
     )
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -27,7 +27,7 @@ from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
 from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, has_settings, settings_names
-from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings, ignore_progress
+from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings
 from rubriclab.methods.sources import Checklist, seed_questions
 from rubriclab.models.characters import count, did_you_mean, listed
 from rubriclab.models.text import Assignment, Example, find_aspect, named_reasons, shipped_aspects, task_words
@@ -169,6 +169,16 @@ def _parsed(pair: str) -> tuple[str, str, Any]:
         return method, field, text.strip()
 
 
+class Models(TypedDict):
+    """Who learns, by what seed, and what is told meanwhile."""
+
+    judge: Judge
+    generator: Judge
+    seed: int
+    model_versions: NotRequired[Callable[[], Sequence[str]]]
+    on_progress: NotRequired[Progress]
+
+
 @dataclass(frozen=True)
 class TrainingRun:
     """The plans of a joint training with its settings; one plan without them for a method alone."""
@@ -178,24 +188,14 @@ class TrainingRun:
 
     def estimate(self) -> tuple[CallEstimate, CallEstimate]:
         """Return an estimate of what it asks of the judge, and of the generator."""
-        training_input = self.plans[0].training_input
+        plan = self.plans[0]
         if self.joint:
             calls = learning_calls(self.plans, self.joint)
         else:
-            (plan,) = self.plans
-            calls = plan.method.learning_calls(training_input, plan.settings)
-        return estimate_learning(calls, training_input.assignment, training_input.examples)
+            calls = plan.method.learning_calls(plan.training_input, plan.settings)
+        return estimate_learning(calls, plan.training_input.assignment, plan.training_input.examples)
 
-    async def run(
-        self,
-        judge: Judge,
-        generator: Judge,
-        *,
-        seed: int,
-        earlier: EarlierRubric | None = None,
-        model_versions: Callable[[], Sequence[str]] = tuple,
-        on_progress: Progress = ignore_progress,
-    ) -> Trained:
+    async def run(self, *, earlier: EarlierRubric | None = None, **models: Unpack[Models]) -> Trained:
         """Return what it learns.
 
         Args:
@@ -205,27 +205,9 @@ class TrainingRun:
             JudgeError: if nothing could be learned.
         """
         if self.joint:
-            return await train_joint(
-                self.plans,
-                self.joint,
-                judge=judge,
-                generator=generator,
-                seed=seed,
-                earlier=earlier,
-                model_versions=model_versions,
-                on_progress=on_progress,
-            )
+            return await train_joint(self.plans, self.joint, earlier=earlier, **models)
         (plan,) = self.plans
-        return await train_method(
-            plan.method,
-            plan.training_input,
-            plan.settings,
-            judge=judge,
-            generator=generator,
-            seed=seed,
-            model_versions=model_versions,
-            on_progress=on_progress,
-        )
+        return await train_method(plan.method, plan.training_input, plan.settings, **models)
 
 
 _log = logging.getLogger(__name__)
@@ -265,8 +247,8 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         generator = workspace.generator(generator_choice, choice, judge)
         with workspace.progress(workspace.ledger) as on_progress:
             trained = await training.run(
-                judge,
-                generator,
+                judge=judge,
+                generator=generator,
                 seed=options.seed,
                 model_versions=workspace.model_versions,
                 on_progress=on_progress,
@@ -371,34 +353,25 @@ def _plans(
     Raises:
         RubriclabError: if there is nothing to learn from, or not what a method needs.
     """
-    checklists = _checklists(methods, options)
+    checklists: list[tuple[Method, BaseModel, Checklist | None]] = []
+    for method, settings in methods:
+        file = options.checklist if method.checklists else None
+        needed = method.needs_checklist(settings) or bool(file)
+        try:
+            checklist = seed_questions(method.checklists, options.task, options.aspect, file, needed=needed)
+        except ChecklistError as error:
+            if options.methods or options.checklist:
+                raise
+            # Nobody asked for this method, and the others learn without it.
+            _log.info("%s takes no part: %s", method.name, error)
+        else:
+            checklists.append((method, settings, checklist))
     shared = next((checklist for _, _, checklist in checklists if checklist), None)
     training_input = _training_input(data, shared, options, notify, labels_needed=labels_needed)
     return tuple(
         Plan(method, replace(training_input, checklist=checklist), settings)
         for method, settings, checklist in checklists
     )
-
-
-def _checklists(
-    methods: Sequence[tuple[Method, BaseModel]], options: LearnOptions
-) -> list[tuple[Method, BaseModel, Checklist | None]]:
-    checklists: list[tuple[Method, BaseModel, Checklist | None]] = []
-    for method, settings in methods:
-        try:
-            checklists.append((method, settings, _checklist(method, settings, options)))
-        except ChecklistError as error:
-            if options.methods or options.checklist:
-                raise
-            # Nobody asked for this method, and the others learn without it.
-            _log.info("%s takes no part: %s", method.name, error)
-    return checklists
-
-
-def _checklist(method: Method, settings: BaseModel, options: LearnOptions) -> Checklist | None:
-    file = options.checklist if method.checklists else None
-    needed = method.needs_checklist(settings) or bool(file)
-    return seed_questions(method.checklists, options.task, options.aspect, file, needed=needed)
 
 
 def _training_input(

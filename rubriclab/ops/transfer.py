@@ -458,8 +458,8 @@ async def measure_transfer(
             with workspace.progress(workspace.ledger) as on_progress:
                 on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
                 trained = await training.run(
-                    judge,
-                    generator,
+                    judge=judge,
+                    generator=generator,
                     seed=seed,
                     earlier=EarlierRubric(rubric.parts, earlier),
                     model_versions=workspace.model_versions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,17 +14,15 @@ from rubriclab.errors import BelowThreshold, JudgeError, NoStore, NotInStore, Pa
 from rubriclab.judges.batch import BatchModel, OpenBatch
 from rubriclab.judges.stack import PREFIX, recorded_name
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
-from rubriclab.models.rubric import Criterion, CriterionKind, Rubric
+from rubriclab.models.characters import quoted_judge
+from rubriclab.models.rubric import CriterionKind, Level, Rubric
+from rubriclab.models.text import Aspect
 from rubriclab.models.version import Candidate, Cell, Outcome, RecordedText, TrainingRecord, Validation, Version
 from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
-from rubriclab.ops.workspace import Notify, Workspace, online_judges, version_of
+from rubriclab.ops.workspace import Workspace, online_judges, version_of
 from rubriclab.store import Pack, VersionDiff, compare, import_pack, read_pack, write_pack
 from rubriclab.store.answers import KindSize, Space
 from rubriclab.store.store import Problem
-
-if TYPE_CHECKING:
-    from rubriclab.models.version import TrainingRecord
-
 
 # The tag of what scores the texts that count: only what the gate has let through gets it.
 PRODUCTION = "production"
@@ -142,7 +140,20 @@ def tag(workspace: Workspace, ref: str, tag: str, *, force: bool = False) -> Ver
     """
     store = workspace.open_store()
     if tag == PRODUCTION:
-        _check_production(store.load(ref), workspace.notify, force=force)
+        version = store.load(ref)
+        validation = version.provenance.validation
+        if validation is None:
+            never = "never went through the gate: nothing shows it to be better than the plain question"
+            workspace.notify(f"{version.ref} {never}")
+        elif validation.outcome != "better":
+            from rubriclab.report.rubrics import verdict
+
+            if not force:
+                raise BelowThreshold(
+                    f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}",
+                    "To tag it all the same, use `force`.",
+                )
+            workspace.notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
     before = store.log(store.load(ref).name)
     tagged = store.tag(ref, tag)
     for version in before:
@@ -188,7 +199,13 @@ def import_(workspace: Workspace, path: str, name: str | None = None) -> Version
     """
     pack = read_pack_file(path)
     version = import_pack(workspace.open_store(create=True), pack, name)
-    _notify_judges(version, workspace.notify)
+    if not (judges := named_judges(version)):
+        said = "names the offline judge only, which sends nothing"
+    elif version.trusted:
+        said = f"names {judges}, which may be asked"
+    else:
+        said = f"names {judges}; asked only if you name it (`judge`), or after: rubriclab trust {version.ref}"
+    workspace.notify(f"{version.ref} {said}")
     return version
 
 
@@ -199,38 +216,8 @@ def verify(workspace: Workspace, *, repair: bool = False) -> VerifyResult:
     return VerifyResult(store.place, len(store.names()), store.verify(), removed)
 
 
-def _check_production(version: Version, notify: Notify, *, force: bool) -> None:
-    validation = version.provenance.validation
-    if validation is None:
-        notify(f"{version.ref} never went through the gate: nothing shows it to be better than the plain question")
-    elif validation.outcome != "better":
-        from rubriclab.report.rubrics import verdict
-
-        if not force:
-            raise BelowThreshold(
-                f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}",
-                "To tag it all the same, use `force`.",
-            )
-        notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
-
-
-def _notify_judges(version: Version, notify: Notify) -> None:
-    judges = named_judges(version)
-    if not judges:
-        notify(f"{version.ref} names the offline judge only, which sends nothing")
-    elif version.trusted:
-        notify(f"{version.ref} names {judges}, which may be asked")
-    else:
-        notify(
-            f"{version.ref} names {judges}; asked only if you name it (`judge`), or after: "
-            f"rubriclab trust {version.ref}"
-        )
-
-
 def named_judges(version: Version) -> str:
     """Return the judge and the generator that a version names, in full; empty where both are offline."""
-    from rubriclab.models.characters import quoted_judge
-
     online = online_judges(version).items()
     return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in online)
 
@@ -253,46 +240,40 @@ def imported_versions(workspace: Workspace) -> tuple[Version, ...]:
 class StoreSize(Displayed):
     """The rows and bytes of a store by kind, and the space that the database takes."""
 
-    place: str
+    store: str
     kinds: tuple[KindSize, ...]
     space: Space
 
     def to_row(self) -> dict[str, Any]:
         """Return the sizes as one JSON object."""
-        return {"store": self.place, "kinds": [asdict(kind) for kind in self.kinds], **asdict(self.space)}
+        return {"store": self.store, "kinds": [asdict(kind) for kind in self.kinds], **asdict(self.space)}
 
 
 @dataclass(frozen=True, repr=False)
 class PruneResult(Displayed):
-    """The cached answers that were removed.
+    """The cached answers that were removed from a store, or only counted: how many, and the bytes of their replies."""
 
-    Attributes:
-        place: where the store is.
-        removed, bytes: how many answers, and the bytes of their replies.
-        dry_run: whether they were only counted.
-    """
-
-    place: str
+    store: str
     removed: int
     bytes: int
     dry_run: bool
 
     def to_row(self) -> dict[str, Any]:
         """Return the counts as one JSON object."""
-        return {"store": self.place, **{name: value for name, value in asdict(self).items() if name != "place"}}
+        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
 class VacuumResult(Displayed):
     """The space that a store takes, in bytes, before and after."""
 
-    place: str
+    store: str
     before: int
     after: int
 
     def to_row(self) -> dict[str, Any]:
         """Return both as one JSON object."""
-        return {"store": self.place, "before": self.before, "after": self.after}
+        return asdict(self)
 
 
 def store_size(workspace: Workspace) -> StoreSize:
@@ -504,15 +485,6 @@ class DescriptionModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class LevelDescription(DescriptionModel):
-    """What a text is like that deserves a score."""
-
-    score: float
-    """On the scale of the criterion."""
-    description: str
-    """What such a text is like."""
-
-
 class CriterionDescription(DescriptionModel):
     """A criterion of the rubric."""
 
@@ -524,19 +496,10 @@ class CriterionDescription(DescriptionModel):
     """What it is about, in a few words."""
     statement: str
     """What the judge is asked."""
-    levels: tuple[LevelDescription, ...] = ()
+    levels: tuple[Level, ...] = ()
     """What texts of each score are like, if the criterion says it."""
     weight: float | None = None
     """Its share of the score; the sizes of all weights sum to 1. Null without learned weights."""
-
-
-class AspectDescription(DescriptionModel):
-    """What is judged."""
-
-    name: str
-    """Such as coherence."""
-    definition: str
-    """What it means."""
 
 
 class ScaleDescription(DescriptionModel):
@@ -557,7 +520,7 @@ class RubricDescription(DescriptionModel):
     """Equal rubrics have equal digests."""
     task: str
     """The kind of text."""
-    aspect: AspectDescription
+    aspect: Aspect
     """What the rubric judges."""
     scale: ScaleDescription
     """The scale of the scores."""
@@ -587,21 +550,20 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
         rubric=name,
         digest=rubric.digest,
         task=rubric.task,
-        aspect=AspectDescription(name=rubric.aspect.name, definition=rubric.aspect.definition),
+        aspect=rubric.aspect,
         scale=ScaleDescription(low=rubric.scores_on.low, high=rubric.scores_on.high),
         judge=shown_judge(judge),
         needs=(provenance.text_fields or ()) if provenance else (),
         verdict=validation.outcome if validation else None,
-        criteria=tuple(_criterion(criterion, weights.get(criterion.id)) for criterion in rubric.criteria),
-    )
-
-
-def _criterion(criterion: Criterion, weight: float | None) -> CriterionDescription:
-    return CriterionDescription(
-        id=criterion.id,
-        kind=criterion.kind,
-        trait=criterion.trait,
-        statement=criterion.statement,
-        levels=tuple(LevelDescription(score=each.score, description=each.description) for each in criterion.levels),
-        weight=weight,
+        criteria=tuple(
+            CriterionDescription(
+                id=criterion.id,
+                kind=criterion.kind,
+                trait=criterion.trait,
+                statement=criterion.statement,
+                levels=criterion.levels,
+                weight=weights.get(criterion.id),
+            )
+            for criterion in rubric.criteria
+        ),
     )

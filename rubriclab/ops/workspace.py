@@ -7,14 +7,13 @@ import html
 import importlib
 import logging
 import os
-import queue
 import re
 import sys
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, aclosing, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -118,7 +117,13 @@ def judge_of(version: Version, named: str | None, store: Store, notify: Notify) 
         return JudgeChoice(EMBEDDED)
     source = imported_source(version, provenance.judge_from, store)
     if source and not source.trusted:
-        raise _not_confirmed(version, source)
+        origin = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
+        raise NotConfirmed(
+            f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: "
+            f"{quoted_judge(provenance.judge, provenance.judge_address)}.",
+            f"Name a judge with `judge`, or, if this one may have your texts and your key, run: "
+            f"rubriclab trust {source.ref}",
+        )
     notify(f"judge: {quoted_judge(provenance.judge, provenance.judge_address)}{why}")
     return JudgeChoice(provenance.judge, provenance.judge_address, source.ref if source else None)
 
@@ -163,26 +168,11 @@ def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
     return {role: judge for role, judge in judges.items() if judge[0] != EMBEDDED}
 
 
-def _not_confirmed(version: Version, source: Version) -> NotConfirmed:
-    provenance = version.provenance
-    origin = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
-    return NotConfirmed(
-        f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: "
-        f"{quoted_judge(provenance.judge, provenance.judge_address)}.",
-        f"Name a judge with `judge`, or, if this one may have your texts and your key, run: "
-        f"rubriclab trust {source.ref}",
-    )
-
-
 def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
     if judge == EMBEDDED:
         notify(
             f"judge: embedded{why}; it measures texts offline and is not a language model (name another with `judge`)"
         )
-
-
-# The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.
-GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 # The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.
@@ -476,10 +466,6 @@ def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
     return tuple({version.ref: version for version in (version_of(workspace, rubric) for rubric in named)}.values())
 
 
-# Results that a stream may be ahead of its reader.
-AHEAD = 16
-
-
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run asynchronous work to its end, closing the connections of language models afterwards.
 
@@ -504,38 +490,23 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
-    """Yield what an asynchronous stream yields, which runs in a thread of its own, a few results ahead at most.
+    """Yield what an asynchronous stream yields, which runs in a thread of its own.
 
     Closing the iterator ends the stream.
     """
-    results: queue.Queue[list[T]] = queue.Queue(AHEAD)
-    stopped = threading.Event()
-
-    async def run() -> None:
-        try:
-            async with aclosing(stream()) as running:
-                async for result in running:
-                    await asyncio.to_thread(put, [result])
-                    if stopped.is_set():
-                        return
-        finally:
-            await asyncio.to_thread(put, [])
-
-    def put(result: list[T]) -> None:
-        """Hand a result over, unless nobody is reading any more; an empty one is the end."""
-        while not stopped.is_set():
-            with suppress(queue.Full):
-                results.put(result, timeout=0.1)
-                return
-
     with closing(BackgroundLoop()) as loop:
-        future = loop.start(run)
+        running = stream()
+
+        async def take() -> list[T]:
+            async for result in running:
+                return [result]
+            return []
+
         try:
-            while result := results.get():
+            while result := loop.run(take):
                 yield result[0]
         finally:
-            stopped.set()
-        future.result()
+            loop.run(running.aclose)
 
 
 async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
@@ -624,8 +595,6 @@ class BackgroundLoop:
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
 
-# Told what is being done, and the share of the whole that is done (0 to 1; below 0 where the whole is not known).
-Callback = Callable[[str, float], None]
 # Seconds between two changes of a bar in a notebook.
 PAUSE = 0.2
 # Seconds between two lines where there is no terminal.
@@ -639,10 +608,10 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def terminal_bar(ledger: Ledger) -> Iterator[Callback]:
+def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
     """Show a bar on standard error while the block runs, with calls, tokens, money and time left."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}"),
@@ -652,7 +621,7 @@ def terminal_bar(ledger: Ledger) -> Iterator[Callback]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=1.0, spent="")
 
         def advance(doing: str, share: float) -> None:
@@ -668,7 +637,7 @@ def terminal_bar(ledger: Ledger) -> Iterator[Callback]:
 
 
 @contextmanager
-def regular_lines(ledger: Ledger) -> Iterator[Callback]:
+def regular_lines(ledger: Ledger) -> Iterator[Progress]:
     """Write a line to standard error once a minute while the block runs, with what is done and what is left."""
     begun, ended = time.monotonic(), threading.Event()
     latest = ("starting", -1.0)
@@ -696,7 +665,7 @@ def regular_lines(ledger: Ledger) -> Iterator[Callback]:
 
 
 @contextmanager
-def notebook_bar(ledger: Ledger) -> Iterator[Callback]:
+def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
     """Show a bar under the cell while the block runs, and remove it afterwards."""
     display: Any = importlib.import_module("IPython.display")
     shown = display.display(display.HTML(""), display_id=True)
@@ -714,16 +683,6 @@ def notebook_bar(ledger: Ledger) -> Iterator[Callback]:
         yield advance
     finally:
         shown.update(display.HTML(""))
-
-
-def calling(callback: Callback) -> Callable[[Ledger], AbstractContextManager[Callback]]:
-    """Return a display that hands everything to a callback."""
-
-    @contextmanager
-    def display(_ledger: Ledger) -> Iterator[Callback]:
-        yield callback
-
-    return display
 
 
 def spent(ledger: Ledger) -> str:

@@ -511,7 +511,7 @@ def size_view(size: StoreSize) -> View:
     total = "" if space.total is None else f": {byte_count(space.total)} with indexes and free space"
     free = f", of which `vacuum` gives back {byte_count(space.free)}" if space.free else ""
     kinds = [kind for kind in size.kinds if kind.rows]
-    return view("store", place=size.place, words=f"{total}{free}", lines=(), kinds=kinds)
+    return view("store", place=size.store, words=f"{total}{free}", lines=(), kinds=kinds)
 
 
 def prune_view(result: PruneResult) -> View:
@@ -520,13 +520,13 @@ def prune_view(result: PruneResult) -> View:
     words = f": {count(result.removed, 'cached answer')} {verb}, {byte_count(result.bytes)}"
     give_back = "`rubriclab store vacuum` gives the space back to the file system."
     lines = [give_back] if result.removed and not result.dry_run else []
-    return view("store", place=result.place, words=words, lines=lines, kinds=())
+    return view("store", place=result.store, words=words, lines=lines, kinds=())
 
 
 def vacuum_view(result: VacuumResult) -> View:
     """Return the space before and after."""
     words = f": {byte_count(result.before)} before, {byte_count(result.after)} now"
-    return view("store", place=result.place, words=words, lines=(), kinds=())
+    return view("store", place=result.store, words=words, lines=(), kinds=())
 
 
 # Findings of papers.

@@ -25,11 +25,12 @@ from rubriclab.errors import BudgetReached, NotInStore, SettingsError, StoreErro
 from rubriclab.judges.judge import Ledger
 from rubriclab.judges.stack import LocalBudget
 from rubriclab.learning.estimate import DryRun
+from rubriclab.methods.method import Progress
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count, plain
 from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version, parse_ref
 from rubriclab.ops import versions as service
-from rubriclab.ops.workspace import Callback, Job, Notify, Workspace, finish, no_progress, spent
+from rubriclab.ops.workspace import Job, Notify, Workspace, finish, no_progress, spent
 from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE
 from rubriclab.report.rubrics import ranked
@@ -274,7 +275,7 @@ class Asking:
         """Keep how far an operation is while it runs."""
 
         @contextmanager
-        def display(ledger: Ledger) -> Iterator[Callback]:
+        def display(ledger: Ledger) -> Iterator[Progress]:
             def advance(doing: str, share: float) -> None:
                 self._under_way[request] = {"doing": f"{doing}; {spent(ledger)}", "share": share}
                 if request in self._stopped:
