@@ -150,7 +150,7 @@ def plan(texts: str, *, rubric: str, output: str | None, as_json: bool, **values
     out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
     """
     from rubriclab.models.characters import count
-    from rubriclab.ops.label import plan as prepare, plan_row
+    from rubriclab.ops.label import plan as prepare
     from rubriclab.ops.options import PlanOptions
 
     options = options_of(PlanOptions, values)
@@ -168,14 +168,15 @@ def plan(texts: str, *, rubric: str, output: str | None, as_json: bool, **values
             for row in result.to_rows():
                 write(row)
     if as_json:
-        chosen = [{"id": text.example.id, **plan_row(text)} for text in result.plan.texts]
+        rows = zip(result.plan.texts, result.to_rows(), strict=True)
+        chosen = [{"id": text.example.id, **row["plan"]} for text, row in rows]
         plan_json = {"rubric": result.version.ref, "pool": result.plan.pool, "texts": chosen, "output": output}
         print_json({**plan_json, **effort_row(result.effort)})
         return
     print_view(result.view(), err=output == "-")
     if output not in (None, "-"):
-        rows = count(len(result.plan.texts), "row")
-        note(f"{rows} written to {output}; label them, and give them to `rubriclab learn` with the old rows")
+        written = count(len(result.plan.texts), "row")
+        note(f"{written} written to {output}; label them, and give them to `rubriclab learn` with the old rows")
 
 
 @click.group("literature")

@@ -169,14 +169,14 @@ class CheckResult(Displayed):
     skipped_scores: int
     duplicates: int
     missing: Mapping[str, int]
+    problem_count: int
     aspects: tuple[AspectCheck, ...]
     problems: tuple[str, ...]
-    problem_count: int
     hints: tuple[str, ...]
     notes: tuple[str, ...]
-    next: str | None
     proposal: str | None
-    usable_as_proposed: bool = False
+    usable_as_proposed: bool
+    next: str | None
 
     @property
     def usable(self) -> bool:
@@ -286,6 +286,7 @@ class _Reading:
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,
+            usable_as_proposed=False,
         )
 
     def _examples(self) -> tuple[Example, ...]:

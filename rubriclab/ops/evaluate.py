@@ -14,15 +14,15 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import ratings
-from rubriclab.learning.scoring import CANNOT_ASSESS, RivalCounts, Score, score_stream
+from rubriclab.learning.scoring import CANNOT_ASSESS, Score
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, labelled, text_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 from rubriclab.models.version import Baseline, Effort, Provenance, Version
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, usable_texts, without_fields
-from rubriclab.ops.options import AgreeOptions, EvaluateOptions
-from rubriclab.ops.score import Rivals, rival_notes, rivals_of
+from rubriclab.ops.options import AgreeOptions, EvaluateOptions, ScoreOptions
+from rubriclab.ops.score import Scoring, rivals_of
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring
 from rubriclab.ops.workspace import (
     Answered,
@@ -31,7 +31,6 @@ from rubriclab.ops.workspace import (
     Workspace,
     judge_named,
     judge_of,
-    unanswered,
     version_of,
     versions_of,
 )
@@ -96,30 +95,33 @@ def evaluate(
         SettingsError: if no text has a source or context, and all texts that a version was learned from had one.
     """
     versions = versions_of(workspace, rubrics)
-    choices = {version.ref: judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions}
-    rivals = {version.ref: rivals_of(options, version.rubric, version.ref, workspace.notify) for version in versions}
+    choices = [judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
+    rivals = [rivals_of(options, version.rubric, version.ref, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = usable_texts(data, options, aspects.items(), workspace.notify)
     kept = _unseen(examples, versions, options, workspace)
     texts = _texts(kept, versions, data, options, workspace)
 
+    scorings = [
+        Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, ScoreOptions(), rivals=together)
+        for each, choice, together in zip(versions, choices, rivals, strict=True)
+    ]
+
     def estimate() -> DryRun:
         roles = {
-            each.ref: (choices[each.ref].spec, estimate_scoring(each.rubric, texts[each.ref], rivals[each.ref]))
-            for each in versions
+            each.name: (each.choice.spec, estimate_scoring(each.rubric, texts[each.name], each.rivals))
+            for each in scorings
         }
         return dry_run(roles, workspace.options)
 
     async def run() -> Evaluation:
         scores: dict[str, tuple[Score, ...]] = {}
-        fault = None
-        for version in versions:
-            ref = version.ref
-            rows = await _scores(version.rubric, texts[ref], choices[ref], ref, workspace, rivals=rivals[ref])
-            scored = sum(score.score is not None for score in rows)
-            reason = next((score.unscored for score in reversed(rows) if score.unscored), None)
-            fault = fault or unanswered(choices[ref].spec, ref, scored, reason, workspace.ledger)
-            scores[ref] = rows
+        for scoring in scorings:
+            scores[scoring.name] = rows = tuple([scored.score async for scored in scoring.stream()])
+            if refused := sum(score.unscored == CANNOT_ASSESS for score in rows):
+                left_out = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
+                workspace.notify(f"{scoring.name}: {left_out}")
+        fault = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         results, by_aspect = _results(versions, texts, scores, options)
         return Evaluation(versions, results, kept, texts, scores, by_aspect, workspace.effort(), fault)
 
@@ -182,28 +184,6 @@ def _texts(
         for note in without_fields(version, missing_fields(version, rows), describe(data), len(rows)):
             notify(note)
     return texts
-
-
-async def _scores(
-    rubric: Rubric,
-    rows: Sequence[Example],
-    choice: JudgeChoice,
-    name: str,
-    workspace: Workspace,
-    *,
-    rivals: Rivals = None,
-) -> tuple[Score, ...]:
-    judge, done, counts = workspace.judge(choice), list[Score](), RivalCounts()
-    scores = score_stream(rubric, rows, judge, name, workspace.under_way, rivals=rivals, counts=counts)
-    with workspace.progress(workspace.ledger) as on_progress:
-        async for score in scores:
-            done.append(score)
-            on_progress(f"{name}: {len(done)} of {len(rows)} texts", len(done) / len(rows))
-    for note in rival_notes(counts):
-        workspace.notify(f"{name}: {note}")
-    if refused := sum(score.unscored == CANNOT_ASSESS for score in done):
-        workspace.notify(f"{name}: {count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}")
-    return tuple(done)
 
 
 def _results(

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rubriclab.data.readers import Rows
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import dry_run
@@ -55,13 +56,9 @@ class ScoreExplanation(Answered, Displayed):
             "labelled": held_out,
             "replies": [asdict(reply) for reply in self.score.replies],
             "nearest": [
-                {
-                    "id": neighbour.text.id,
-                    "distance": round(neighbour.distance, 6),
-                    "label": neighbour.text.label,
-                    "predicted": neighbour.text.predicted,
-                }
-                for neighbour in self.nearest
+                {"id": near.text.id, "distance": round(near.distance, 6)}
+                | {"label": near.text.label, "predicted": near.text.predicted}
+                for near in self.nearest
             ],
         }
 
@@ -133,15 +130,12 @@ def explained(
         most: the number of nearest texts.
     """
     aggregation = version.rubric.aggregation
-    same = (
-        [each for each in record.texts if (each.output, each.source) == (example.output, example.source)]
-        if record
-        else []
-    )
+    content = (example.output, example.source)
+    same = [each for each in record.texts if (each.output, each.source) == content] if record else []
     labelled = next((text for text in same if text.id == example.id), same[0] if same else None)
     if score is None:
-        if not (record and labelled):
-            raise ValueError("expected a score for a text that the rubric was not learned from")
+        assert record
+        assert labelled
         score = _recorded_score(version, record, labelled)
     ratings = {each.id: each.score for each in score.criteria}
     nearest: tuple[Neighbour, ...] = ()
@@ -154,8 +148,7 @@ def explained(
 
 def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText) -> Score:
     aggregation = version.rubric.aggregation
-    if aggregation is None:
-        raise ValueError("expected a rubric with learned weights")
+    assert aggregation
     row = next(row for each, row in zip(record.texts, record.cells, strict=True) if each is text)
     pairs = zip(record.candidates, row, strict=True)
     cells = {candidate.criterion.id: cell for candidate, cell in pairs if candidate.kept}
@@ -188,15 +181,14 @@ def _is_plain_text(data: Data) -> bool:
     return isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == PLAIN_TEXT)
 
 
-def _chosen(rows: Any, data: Data, name: str | None) -> Example:
+def _chosen(rows: Rows, data: Data, name: str | None) -> Example:
     found: list[Example] = []
     for row in rows:
         if not isinstance(row, Example):
             raise DataError(f"A row cannot be used: {row}", "Correct the row, or leave it out.")
-        if name is None or row.id == name:
-            found.append(row)
-        if name is not None and found:
-            return found[0]
+        if row.id == name:
+            return row
+        found.append(row)
     if name is not None:
         raise DataError(f"{describe(data)} has no text with the id {name!r}.")
     if len(found) != 1:

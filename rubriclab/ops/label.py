@@ -20,9 +20,7 @@ from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
-from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.matrix import centers_and_spreads, standardise
-from rubriclab.learning.scoring import score_stream
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
 from rubriclab.models.judgment import (
@@ -52,7 +50,8 @@ from rubriclab.models.text import (
 )
 from rubriclab.models.version import Effort, TrainingRecord, Version
 from rubriclab.ops.inputs import Data, notify_skipped, own_columns, rows_of
-from rubriclab.ops.options import LabelOptions, PlanOptions
+from rubriclab.ops.options import LabelOptions, PlanOptions, ScoreOptions
+from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import missing_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, judge_of, version_of
 from rubriclab.stats.correlation import FloatArray, float_table
@@ -270,7 +269,11 @@ class Labeling:
     def result(self) -> LabelResult:
         """Return all that is known so far."""
         rows, history = self.rows(), self._snapshot()
-        given = {rater: self._given_here(rater, history) for rater in history.raters}
+        # Texts of other files are no items of this page.
+        given = {
+            rater: [each for item, each in history.of(rater).items() if item in self._places(rater)]
+            for rater in history.raters
+        }
         answers = [each for judgments in given.values() for each in judgments if each.kind == "rating"]
         return LabelResult(
             aspect=self.question.aspect.name,
@@ -279,11 +282,6 @@ class Labeling:
             raters={rater: self.progress(rater) for rater, judgments in given.items() if judgments},
             agreement=self.agreement(),
         )
-
-    def _given_here(self, rater: str, history: History) -> list[HumanJudgment]:
-        """Return a rater's judgments of items of this page, which texts of other files are not."""
-        places = self._places(rater)
-        return [judgment for item, judgment in history.of(rater).items() if item in places]
 
     def _places(self, rater: str) -> Mapping[ItemId, int]:
         return {item.id: position for position, item in enumerate(self.items(rater))}
@@ -403,26 +401,26 @@ def labelled_rows(
         if aspect in row.get("scores", {}) or text.example.id in compared:
             yield row
     for each in former:
-        yield _preference(each.better, each.worse, tie=each.tie, aspect=each.aspect, rater=each.rater)
+        preference = {"preferred": each.better, "over": each.worse, "tie": each.tie or None}
+        about = {**preference, "aspect": each.aspect, "rater": each.rater}
+        yield {name: value for name, value in about.items() if value is not None}
 
 
 def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict[str, Any]:
     example = text.example
-    scores, annotations, reasons = dict(example.scores), _annotations(example), dict(example.reasons)
+    scores, reasons = dict(example.scores), dict(example.reasons)
+    annotations: dict[str, Any] = {
+        aspect: named_annotations(example, aspect) or list(numbers) for aspect, numbers in example.annotations.items()
+    }
     if given := {each.rater: each.value for each in ratings if each.value is not None}:
         everybody = _earlier_scores(example, aspect) | given
         annotations[aspect] = everybody
         scores[aspect] = math.fsum(everybody.values()) / len(everybody)
     if said := {each.rater: each.reason for each in ratings if each.reason}:
         reasons[aspect] = {rater or EARLIER: reason for rater, reason in named_reasons(example, aspect).items()} | said
+    names = ("id", "group", "system", "source", "context", "reference", "output")
     fields = {
-        "id": example.id,
-        "group": example.group,
-        "system": example.system,
-        "source": example.source,
-        "context": example.context,
-        "reference": example.reference,
-        "output": example.output,
+        **{name: getattr(example, name) for name in names},
         "scores": scores,
         "annotations": annotations,
         "reasons": reasons,
@@ -436,19 +434,6 @@ def _earlier_scores(example: Example, aspect: str) -> dict[str, float]:
         names = (f"{EARLIER} {number}" for number in range(1, len(numbers) + 1))
         return named_annotations(example, aspect) or dict(zip(names, numbers, strict=True))
     return {EARLIER: example.scores[aspect]} if aspect in example.scores else {}
-
-
-def _annotations(example: Example) -> dict[str, Any]:
-    """Return the annotations of every aspect, by the raters' names where they are known."""
-    return {
-        aspect: named_annotations(example, aspect) or list(numbers) for aspect, numbers in example.annotations.items()
-    }
-
-
-def _preference(better: str, worse: str, *, tie: bool, aspect: str | None, rater: str | None) -> dict[str, Any]:
-    named = {"aspect": aspect, "rater": rater}
-    about = {name: value for name, value in named.items() if value is not None}
-    return {"preferred": better, "over": worse, **({"tie": True} if tie else {}), **about}
 
 
 DEFAULT_COUNT = 10
@@ -475,7 +460,12 @@ class PlanResult(Displayed):
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows to label as they came, each with the reasons in `plan`."""
-        return [{**row, "plan": plan_row(text)} for row, text in zip(self.rows, self.plan.texts, strict=True)]
+        from rubriclab.report.results import why
+
+        return [
+            {**row, "plan": {"rank": text.rank, "new_group": text.new_group, "why": why(text)}}
+            for row, text in zip(self.rows, self.plan.texts, strict=True)
+        ]
 
 
 def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> Job[PlanResult]:
@@ -499,21 +489,18 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
     pool = _pool(rows, version, options, workspace.notify)
     examples = [text.example for text in pool]
+    scoring = Scoring(workspace, examples, version.rubric, version.ref, choice, ScoreOptions())
 
     async def run() -> PlanResult:
-        rated, reasons, judge = list[PoolText](), list[str](), workspace.judge(choice)
-        with workspace.progress(workspace.ledger) as on_progress:
-            async for score in score_stream(version.rubric, examples, judge, version.ref, workspace.under_way):
-                if score.unscored:
-                    reasons.append(score.unscored)
-                else:
-                    ratings = {rating.id: rating.score for rating in score.criteria if rating.applies}
-                    rated.append(PoolText(examples[len(rated) + len(reasons)], ratings))
-                done = len(rated) + len(reasons)
-                on_progress(f"{done:,} of {len(examples):,} texts", done / len(examples))
+        scores = [each.score async for each in scoring.stream()]
+        rated = [
+            PoolText(example, {rating.id: rating.score for rating in score.criteria if rating.applies})
+            for example, score in zip(examples, scores, strict=True)
+            if not score.unscored
+        ]
+        reasons = [score.unscored for score in scores if score.unscored]
         if not rated:
-            texts = count(len(examples), "text")
-            raise JudgeError(f"None of {texts} could be scored; the latest reason: {reasons[-1]}")
+            raise JudgeError(f"None of {count(len(scores), 'text')} could be scored; the latest reason: {reasons[-1]}")
         if reasons:
             texts = count(len(reasons), "text")
             workspace.notify(f"left out: {texts} that could not be scored; the latest reason: {reasons[-1]}")
@@ -521,10 +508,7 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
         row_of = {id(text.example): text.row for text in pool}
         return PlanResult(version, found, tuple(row_of[id(text.example)] for text in found.texts), workspace.effort())
 
-    def estimate() -> DryRun:
-        return dry_run({"judge": (choice.spec, estimate_scoring(version.rubric, examples))}, workspace.options)
-
-    return Job(estimate, run)
+    return Job(scoring.estimate, run)
 
 
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[UnlabelledRow, ...]:
@@ -636,13 +620,17 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
         count: how many to plan, at most the size of the pool.
     """
     terms = rubric.aggregation.terms if rubric.aggregation else ()
-    ordered = sorted(pool, key=_order)
-    ratings = _ratings(ordered, [term.criterion for term in terms])
+    ids = [term.criterion for term in terms]
+    names = ("id", "group", "output", "source", "context")
+    ordered = sorted(pool, key=lambda text: [getattr(text.example, name) or "" for name in names])
+    ratings = float_table(([text.ratings.get(name) for name in ids] for text in ordered), len(ids))
     column_of = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates)}
-    labelled = record.matrix[:, [column_of[term.criterion] for term in terms]]
+    labelled = record.matrix[:, [column_of[name] for name in ids]]
     sizes = np.abs([term.weight for term in terms])
     shares = sizes / sizes.sum()
-    z, labelled_z = standardised_ratings(ratings, labelled)
+    # Standardised over both together; missing ratings are 0.
+    scale = centers_and_spreads(np.vstack([ratings, labelled]))
+    z, labelled_z = standardise(ratings, *scale), standardise(labelled, *scale)
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
     chosen = select_texts(z, groups, labelled_z, labelled_groups, shares)[:count]
     texts = tuple(
@@ -657,15 +645,6 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     return LabelPlan(texts, len(ordered))
 
 
-def _order(text: PoolText) -> tuple[str, ...]:
-    example = text.example
-    return (example.id, example.group, example.output, example.source or "", example.context or "")
-
-
-def _ratings(texts: Sequence[PoolText], criteria: Sequence[str]) -> FloatArray:
-    return float_table(([text.ratings.get(name) for name in criteria] for text in texts), len(criteria))
-
-
 def _unusual(rubric: Rubric, distances: FloatArray, ratings: FloatArray, labelled: FloatArray) -> UnusualRating | None:
     best = int(np.argmax(distances))
     if not distances[best] > 0 or rubric.aggregation is None:
@@ -673,12 +652,6 @@ def _unusual(rubric: Rubric, distances: FloatArray, ratings: FloatArray, labelle
     name = rubric.aggregation.terms[best].criterion
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == name)
     return UnusualRating(criterion, float(ratings[best]), round(float(np.nanmean(labelled[:, best])), DIGITS))
-
-
-def standardised_ratings(pool: FloatArray, labelled: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the ratings of both, shape (texts, criteria), standardised over both together; missing ones are 0."""
-    scale = centers_and_spreads(np.vstack([pool, labelled]))
-    return standardise(pool, *scale), standardise(labelled, *scale)
 
 
 def select_texts(
@@ -695,7 +668,7 @@ def select_texts(
     distance from the mean of all texts, first. Distances are Euclidean, weighted by the criteria's shares.
 
     Args:
-        pool, labelled: standardised ratings, shape (texts, criteria), as from `standardised_ratings`.
+        pool, labelled: standardised ratings, shape (texts, criteria).
         groups, labelled_groups: of the texts.
         shares: of each criterion in the rubric's score, shape (criteria,), not negative, with the sum 1.
     """
@@ -724,10 +697,3 @@ def _rows_of(groups: Sequence[str]) -> dict[str, list[int]]:
     for row, group in enumerate(groups):
         rows.setdefault(group, []).append(row)
     return rows
-
-
-def plan_row(planned: SelectedText) -> dict[str, object]:
-    """Return what is planned of a text as one JSON object."""
-    from rubriclab.report.results import why
-
-    return {"rank": planned.rank, "new_group": planned.new_group, "why": why(planned)}

@@ -199,7 +199,7 @@ class Scoring:
         And one if texts address the judge, those that an earlier run scored included.
         """
         number = self.counts.addresses_judge
-        marked = [f"{number:,} of {self.counts.rows:,} texts address the judge; see column addresses_judge"]
+        marked = [f"{number:,} of {self.counts.rows:,} texts address the judge"]
         lacking = without_fields(self.version, self.counts.without, describe(self.data), texts) if self.version else []
         return [*lacking, *(marked if number else [])]
 

@@ -15,8 +15,7 @@ from rubriclab.judges.batch import BatchModel, OpenBatch
 from rubriclab.judges.stack import PREFIX, recorded_name
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import quoted_judge
-from rubriclab.models.rubric import CriterionKind, Level, Rubric
-from rubriclab.models.text import Aspect
+from rubriclab.models.rubric import CriterionKind, Rubric
 from rubriclab.models.version import Candidate, Cell, Outcome, RecordedText, TrainingRecord, Validation, Version
 from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
 from rubriclab.ops.workspace import Workspace, online_judges, version_of
@@ -485,6 +484,15 @@ class DescriptionModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
+class LevelDescription(DescriptionModel):
+    """What a text is like that deserves a score."""
+
+    score: float
+    """On the scale of the criterion."""
+    description: str
+    """What such a text is like."""
+
+
 class CriterionDescription(DescriptionModel):
     """A criterion of the rubric."""
 
@@ -496,10 +504,19 @@ class CriterionDescription(DescriptionModel):
     """What it is about, in a few words."""
     statement: str
     """What the judge is asked."""
-    levels: tuple[Level, ...] = ()
+    levels: tuple[LevelDescription, ...] = ()
     """What texts of each score are like, if the criterion says it."""
     weight: float | None = None
     """Its share of the score; the sizes of all weights sum to 1. Null without learned weights."""
+
+
+class AspectDescription(DescriptionModel):
+    """What is judged."""
+
+    name: str
+    """Such as coherence."""
+    definition: str
+    """What it means."""
 
 
 class ScaleDescription(DescriptionModel):
@@ -520,7 +537,7 @@ class RubricDescription(DescriptionModel):
     """Equal rubrics have equal digests."""
     task: str
     """The kind of text."""
-    aspect: Aspect
+    aspect: AspectDescription
     """What the rubric judges."""
     scale: ScaleDescription
     """The scale of the scores."""
@@ -550,7 +567,7 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
         rubric=name,
         digest=rubric.digest,
         task=rubric.task,
-        aspect=rubric.aspect,
+        aspect=AspectDescription(**dict(rubric.aspect)),
         scale=ScaleDescription(low=rubric.scores_on.low, high=rubric.scores_on.high),
         judge=shown_judge(judge),
         needs=(provenance.text_fields or ()) if provenance else (),
@@ -561,7 +578,7 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
                 kind=criterion.kind,
                 trait=criterion.trait,
                 statement=criterion.statement,
-                levels=criterion.levels,
+                levels=tuple(LevelDescription(**dict(level)) for level in criterion.levels),
                 weight=weights.get(criterion.id),
             )
             for criterion in rubric.criteria
