@@ -35,9 +35,6 @@ from rubriclab.methods.seal.learn import learn, pack_questions, propose, texts_t
 from rubriclab.methods.seal.score import (
     PRESETS,
     REASONS_REPEATED,
-    Decomposition,
-    PairVerdict,
-    SealScoringSettings,
     SealSettings,
     TextVerdicts,
     Unit,
@@ -103,10 +100,6 @@ def test_the_judge_weighs_where_the_setting_says_so_or_else_the_pack(weights: An
 WORDS = assignment().words
 
 
-async def units(count: int, kind: Any, **settings: Any) -> Decomposition:
-    return await decompose(sentences(count), kind, WORDS, scripted(), SealScoringSettings(**settings))
-
-
 @pytest.mark.parametrize("kind", ["sentence", "sentence pair"])
 @pytest.mark.parametrize(
     ("count", "least", "whole"), [(2, 3, True), (3, 3, False), (4, 5, True), (5, 5, False), (1, 2, True)]
@@ -114,10 +107,10 @@ async def units(count: int, kind: Any, **settings: Any) -> Decomposition:
 async def test_a_text_of_fewer_sentences_than_the_threshold_is_judged_whole(
     kind: Any, count: int, least: int, whole: bool
 ):
-    found = await units(count, kind, whole_below_sentences=least)
-    assert (found.kind == "whole") is whole
+    found, units = await decompose(sentences(count), exam(pack(kind), whole_below_sentences=least), scripted())
+    assert (found == "whole") is whole
     if whole:
-        assert found.units == (Unit("u1", sentences(count)),)
+        assert units == (Unit("u1", sentences(count)),)
 
 
 # Facts
@@ -125,14 +118,13 @@ async def test_a_text_of_fewer_sentences_than_the_threshold_is_judged_whole(
 
 async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them():
     judge = scripted(per_sentence=1)
-    found = await extract_facts(sentences(45), "source", WORDS, judge)
+    found = (await extract_facts({"source": sentences(45)}, WORDS, judge))["source"]
     ids = [[each["id"] for each in prompt.fields["sentences"]] for prompt in judge.prompts]
     assert [len(each) for each in ids] == [15, 15, 15]
     assert [number for each in ids for number in each] == list(range(1, 46))
     assert judge.prompts[0].fields["before"] == ""
     assert judge.prompts[1].fields["before"] == " ".join(split_sentences(sentences(15))[12:])
-    assert [fact.sentence for fact in found.found] == list(range(45))
-    assert found.lost == {}
+    assert found == [[f"Fact 0 of source {number}."] for number in range(1, 46)]
 
 
 def said(*entries: tuple[Any, Any]) -> dict[str, Any]:
@@ -168,18 +160,22 @@ REPLIES = {
 @pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
 async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry_are_lost(reply: Any, expected: Any):
     judge = FakeJudge(lambda _: reply)
-    found = await extract_facts(sentences(2), "output", WORDS, judge)
-    assert [(fact.sentence, fact.text) for fact in found.found] == expected
-    assert set(found.lost) == {0, 1} - {place for place, _ in expected}
-    assert all("after one repair" in why for why in found.lost.values())
+    found = (await extract_facts({"output": sentences(2)}, WORDS, judge))["output"]
+    assert [(place, fact) for place, facts in enumerate(found) if isinstance(facts, list) for fact in facts] == expected
+    lost = {place: why for place, why in enumerate(found) if isinstance(why, str)}
+    assert set(lost) == {0, 1} - {place for place, _ in expected}
+    assert all("after one repair" in why for why in lost.values())
 
 
 @pytest.mark.parametrize(("per_sentence", "whole"), [(1, True), (2, False)])
 async def test_a_text_of_fewer_facts_than_the_threshold_is_judged_whole(per_sentence: int, whole: bool):
-    found = await decompose(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), SealScoringSettings())
-    assert (found.kind == "whole") is whole
-    more = SealScoringSettings(whole_below_facts=3 if whole else 7)
-    assert (await decompose(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), more)).kind != found.kind
+    def judge() -> FakeJudge:
+        return scripted(per_sentence=per_sentence)
+
+    kind, _ = await decompose(sentences(3), exam(pack("fact")), judge())
+    assert (kind == "whole") is whole
+    other, _ = await decompose(sentences(3), exam(pack("fact"), whole_below_facts=3 if whole else 7), judge())
+    assert other != kind
 
 
 TEXTS = examples(24)
@@ -560,7 +556,7 @@ def found(*rows: tuple[float | None, float | None], **fields: Any) -> TextVerdic
     """Return verdicts on questions a1 and b1 about as many units."""
     units = tuple(Unit(f"u{n}", f"Unit {n}.", (n - 1,)) for n in range(1, len(rows) + 1))
     verdicts = {
-        (unit.id, question.id): PairVerdict(value, f"Reason {question.id} {unit.id}.")
+        (unit.id, question.id): unit.verdict(value, f"Reason {question.id} {unit.id}.")
         for unit, row in zip(units, rows, strict=True)
         for question, value in zip(QUESTIONS, row, strict=True)
     }

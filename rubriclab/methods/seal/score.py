@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Self
 
@@ -247,9 +247,8 @@ class TextVerification:
     Attributes:
         kind: the kind of its units.
         units: the units to verify.
-        texts: whole texts to compare with.
+        texts: whole texts to compare with; where units are facts, only those of which some facts are missing.
         facts: facts to compare with, by id.
-        incomplete: materials of which some facts are missing; they are shown as texts too.
         lacking: why a question cannot be asked of this text, by the question's id.
     """
 
@@ -259,7 +258,6 @@ class TextVerification:
     units: tuple[Unit, ...]
     texts: Mapping[Material, str]
     facts: Mapping[Material, Mapping[str, str]]
-    incomplete: frozenset[Material]
     lacking: Mapping[str, str]
 
     @property
@@ -314,7 +312,7 @@ def _verdict_prompt(
     """
     plan = verification.plan
     texts = {} if material else verification.texts
-    names = [material] if material else [name for name in verification.facts if name not in verification.incomplete]
+    names = [material] if material else [name for name in verification.facts if name not in texts]
     fields: dict[str, Any] = {
         **plan.assignment.fields(),
         "kind": verification.kind,
@@ -355,22 +353,6 @@ MAX_FACTS = 6
 TOKENS_PER_FACT = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact, and the index of the sentence that states it, from 0."""
-
-    text: str
-    sentence: int
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The facts of a text in order, and the sentences whose facts could not be obtained, each with the reason."""
-
-    found: tuple[Fact, ...]
-    lost: Mapping[int, str]
-
-
 def _few_enough(facts: list[str], info: ValidationInfo) -> list[str]:
     most = info.context["most"] if info.context else len(facts)
     if len(facts) > most and not is_salvage(info):
@@ -381,37 +363,40 @@ def _few_enough(facts: list[str], info: ValidationInfo) -> list[str]:
 # The facts of one sentence; none if it states nothing.
 Stated = Annotated[list[Words], AfterValidator(_few_enough)]
 
-
 # The example's field that a text is from.
 TextField = Literal["output"] | Material
 
+# The facts of each sentence of a text, or why they could not be obtained.
+SentenceFacts = Sequence[list[str] | str]
 
-async def extract_facts(text: str, what: TextField, words: TaskWords, judge: Judge) -> Facts:
-    """Return the facts that `text` states, at most `MAX_FACTS` of each sentence.
+
+async def extract_facts(
+    texts: Mapping[TextField, str], words: TaskWords, judge: Judge, *, in_one_call: bool = False
+) -> dict[TextField, SentenceFacts]:
+    """Return the facts that the sentences of texts state, at most `MAX_FACTS` of each.
 
     A text that states nothing has its first sentence as its only fact.
+
+    Args:
+        in_one_call: whether one call is about all sentences of all texts (paper).
     """
-    sentences = split_sentences(text)
-    runs = chunks(range(len(sentences)), SENTENCES_PER_CALL)
-    stated = await asyncio.gather(*(_stated_facts({what: sentences}, words, places, judge) for places in runs))
-    return _facts(sentences, [facts for portion in stated for facts in portion])
-
-
-async def extract_all_facts(
-    output: str, beside: Mapping[Material, str], words: TaskWords, judge: Judge
-) -> dict[TextField, Facts]:
-    """Return the facts of an output and of the texts that it is compared with, all from one call (paper)."""
-    sentences: dict[TextField, tuple[str, ...]] = {"output": split_sentences(output)}
-    sentences.update({what: split_sentences(text) for what, text in beside.items()})
-    stated = iter(await _stated_facts(sentences, words, range(sum(map(len, sentences.values()))), judge))
-    return {what: _facts(some, list(itertools.islice(stated, len(some)))) for what, some in sentences.items()}
+    sentences = {what: split_sentences(text) for what, text in texts.items()}
+    every = [(what, sentence) for what, some in sentences.items() for sentence in some]
+    runs = chunks(range(len(every)), len(every) if in_one_call else SENTENCES_PER_CALL)
+    stated = itertools.chain.from_iterable(
+        await asyncio.gather(*(_stated_facts(every, places, words, judge) for places in runs))
+    )
+    found: dict[TextField, SentenceFacts] = {}
+    for what, some in sentences.items():
+        facts = list(itertools.islice(stated, len(some)))
+        found[what] = [[some[0]], *facts[1:]] if some and not any(facts) else facts
+    return found
 
 
 async def _stated_facts(
-    sentences: Mapping[TextField, Sequence[str]], words: TaskWords, places: Sequence[int], judge: Judge
-) -> list[list[str] | str]:
-    """Return the facts of some sentences of all texts together, or why they could not be obtained."""
-    every = [(what, sentence) for what, some in sentences.items() for sentence in some]
+    every: Sequence[tuple[TextField, str]], places: Sequence[int], words: TaskWords, judge: Judge
+) -> SentenceFacts:
+    """Return the facts of the sentences at `places` among those of all texts."""
     fields = {
         "words": words.model_dump(),
         "before": " ".join(text for _, text in every[max(0, places[0] - SENTENCES_BEFORE) : places[0]]),
@@ -424,17 +409,9 @@ async def _stated_facts(
     numbers = [str(place + 1) for place in places]
     form = keyed_reply(tuple(ExpectedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
     longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(places)
-    prompt = Prompt("seal/facts", fields, form, max_tokens=longest)
-    stated, missing = await ask_entries(judge, prompt, "facts")
-    return [stated.get(f"sentence {number}", missing) for number in numbers]
-
-
-def _facts(sentences: Sequence[str], stated: Sequence[list[str] | str]) -> Facts:
-    found = {Fact(fact, at): None for at, facts in enumerate(stated) if isinstance(facts, list) for fact in facts}
-    lost = {at: why for at, why in enumerate(stated) if isinstance(why, str)}
-    if sentences and not found and not lost:
-        found = {Fact(sentences[0], 0): None}
-    return Facts(tuple(found), lost)
+    stated, missing = await ask_entries(judge, Prompt("seal/facts", fields, form, max_tokens=longest), "facts")
+    named = (stated.get(f"sentence {number}") for number in numbers)
+    return [missing if facts is None else list(dict.fromkeys(facts)) for facts in named]
 
 
 class SplitText(BaseModel):
@@ -475,45 +452,51 @@ class Unit:
         """The text of the unit."""
         return self.text if self.second is None else f"{self.text} {self.second}"
 
-
-@dataclass(frozen=True, slots=True)
-class Decomposition:
-    """A text's units in order, and their kind."""
-
-    kind: Kind
-    units: tuple[Unit, ...]
+    def verdict(self, value: float | None, reason: str, support: tuple[str, ...] = ()) -> UnitVerdict:
+        """Return the verdict on the unit."""
+        return UnitVerdict(self.words, self.sentences, value, reason, support)
 
 
 async def decompose(
-    text: str, kind: UnitKind, words: TaskWords, judge: Judge, settings: SealScoringSettings
-) -> Decomposition:
-    """Return the text's units of a kind; the whole text as one if it has too few of them.
+    text: str, plan: VerificationPlan, judge: Judge, facts: SentenceFacts | None = None
+) -> tuple[Kind, tuple[Unit, ...]]:
+    """Return the text's units in order and their kind; the whole text as one if it has too few of them.
 
-    The judge extracts facts, and splits sentences if the settings say so. A sentence whose facts could not be obtained,
-    or a text that could not be split, is a lost unit.
+    The judge extracts facts that are not given, and splits sentences if the settings say so. A sentence whose facts
+    could not be obtained, or a text that could not be split, is a lost unit.
     """
+    whole, kind, settings, words = Unit("u1", text), plan.units.kind, plan.settings, plan.assignment.words
     if kind in ("response", "triple"):
-        return Decomposition(kind, (Unit("u1", text),))
+        return kind, (whole,)
     if not settings.decompose:
-        return whole_text(text)
+        return "whole", (whole,)
     if kind == "fact":
-        return fact_units(text, await extract_facts(text, "output", words, judge), settings)
-    sentences = tuple(Sentence(each, (place,)) for place, each in enumerate(split_sentences(text)))
-    if split_by_judge(kind, settings):
-        longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
-        fields = {"words": words.model_dump(), "text": text}
-        answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=longest))
-        if answer.value is None:
-            lost = f"the judge did not split the text into sentences: {answer.missing}"
-            return Decomposition(kind, (Unit("u1", text, lost=lost),))
-        sentences = locate_sentences(text, answer.value.sentences)
-    if len(sentences) < settings.whole_below_sentences:
-        return whole_text(text)
-    pieces = [Unit("", each.text, each.places) for each in sentences]
-    if kind == "sentence pair":
-        pairs = itertools.pairwise(sentences)
-        pieces = [Unit("", a.text, tuple(sorted({*a.places, *b.places})), b.text) for a, b in pairs]
-    return Decomposition(kind, _numbered(pieces))
+        facts = facts or (await extract_facts({"output": text}, words, judge))["output"]
+        pieces = []
+        for place, (sentence, stated) in enumerate(zip(split_sentences(text), facts, strict=True)):
+            if isinstance(stated, str):
+                pieces.append(Unit("", sentence, (place,), lost=stated))
+            else:
+                pieces += [Unit("", fact, (place,)) for fact in stated]
+        too_few = len(pieces) < settings.whole_below_facts and not any(unit.lost for unit in pieces)
+    else:
+        sentences = tuple(Sentence(each, (place,)) for place, each in enumerate(split_sentences(text)))
+        if split_by_judge(kind, settings):
+            longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
+            fields = {"words": words.model_dump(), "text": text}
+            answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=longest))
+            if answer.value is None:
+                lost = f"the judge did not split the text into sentences: {answer.missing}"
+                return kind, (replace(whole, lost=lost),)
+            sentences = locate_sentences(text, answer.value.sentences)
+        too_few = len(sentences) < settings.whole_below_sentences
+        pieces = [Unit("", each.text, each.places) for each in sentences]
+        if kind == "sentence pair":
+            pairs = itertools.pairwise(sentences)
+            pieces = [Unit("", a.text, tuple(sorted({*a.places, *b.places})), b.text) for a, b in pairs]
+    if too_few:
+        return "whole", (whole,)
+    return kind, tuple(replace(unit, id=f"u{number}") for number, unit in enumerate(pieces, 1))
 
 
 def split_by_judge(kind: UnitKind, settings: SealScoringSettings) -> bool:
@@ -521,41 +504,8 @@ def split_by_judge(kind: UnitKind, settings: SealScoringSettings) -> bool:
     return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
 
 
-def fact_units(text: str, facts: Facts, settings: SealScoringSettings) -> Decomposition:
-    """Return a text's facts as units; the whole text if all are known and are too few."""
-    if not facts.lost and len(facts.found) < settings.whole_below_facts:
-        return whole_text(text)
-    sentences = split_sentences(text)
-    pieces = [Unit("", fact.text, (fact.sentence,)) for fact in facts.found]
-    pieces += [Unit("", sentences[place], (place,), lost=why) for place, why in facts.lost.items()]
-    return Decomposition("fact", _numbered(sorted(pieces, key=lambda unit: unit.sentences)))
-
-
-def _numbered(pieces: Iterable[Unit]) -> tuple[Unit, ...]:
-    return tuple(replace(unit, id=f"u{number}") for number, unit in enumerate(pieces, 1))
-
-
-def whole_text(text: str) -> Decomposition:
-    """Return the text as one unit."""
-    return Decomposition("whole", (Unit("u1", text),))
-
-
 # The ids of a unit and a question.
 Pair = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PairVerdict:
-    """The verdict on one unit by one question: v in equation 4.
-
-    Attributes:
-        value: 1 for the good answer, 0 for the other, a share of the scale if it was rated; `None` without a verdict.
-        support: the texts of the facts that support the unit.
-    """
-
-    value: float | None
-    reason: str
-    support: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,14 +513,14 @@ class TextVerdicts:
     """The verdicts on one text.
 
     Attributes:
-        verdicts: one for each pair of unit and question, by their ids.
+        verdicts: v in equation 4: one for each pair of unit and question, by their ids.
         rated: whether units were rated on the scale instead of verified.
         weights: the judge's weights of the questions for this text, by id; `None` if not requested.
         fault: why the text cannot have a score.
     """
 
     units: tuple[Unit, ...] = ()
-    verdicts: Mapping[Pair, PairVerdict] = field(default_factory=dict)
+    verdicts: Mapping[Pair, UnitVerdict] = field(default_factory=dict)
     rated: bool = False
     weights: Mapping[str, float] | None = None
     fault: str | None = None
@@ -587,26 +537,27 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
     texts = plan.materials(example)
     lacking = plan.lacking(texts)
     if len(lacking) == len(plan.questions):
-        return _all_verdicts(whole_text(example.output), plan, lacking, {})
-    facts: dict[TextField, Facts] = {}
+        return _all_verdicts((Unit("u1", example.output),), plan, lacking, {})
+    facts: dict[TextField, SentenceFacts] = {}
     if plan.units.kind == "fact" and plan.settings.decompose and plan.settings.facts == "one call":
-        facts = await extract_all_facts(example.output, texts, words, judge)
-        decomposition = fact_units(example.output, facts["output"], plan.settings)
-    else:
-        decomposition = await decompose(example.output, plan.units.kind, words, judge, plan.settings)
-    askable = tuple(unit for unit in decomposition.units if unit.lost is None)
+        shown: dict[TextField, str] = {"output": example.output}
+        for name, text in texts.items():
+            shown[name] = text
+        facts = await extract_facts(shown, words, judge, in_one_call=True)
+    kind, units = await decompose(example.output, plan, judge, facts.pop("output", None))
+    askable = tuple(unit for unit in units if unit.lost is None)
     if not askable:
-        return _all_verdicts(decomposition, plan, lacking, {})
-    verification = TextVerification(plan, example.output, decomposition.kind, askable, texts, {}, frozenset(), lacking)
-    if decomposition.kind == "fact":
+        return _all_verdicts(units, plan, lacking, {})
+    verification = TextVerification(plan, example.output, kind, askable, texts, {}, lacking)
+    if kind == "fact":
         verification = await _with_facts(verification, facts, judge)
 
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
-    verdicts: dict[Pair, PairVerdict] = {}
+    verdicts: dict[Pair, UnitVerdict] = {}
     for prompt, answer in zip(prompts, answers, strict=True):
-        verdicts |= _verdicts(prompt, answer, plan)
-    judged = replace(_all_verdicts(decomposition, plan, verification.lacking, verdicts), rated=verification.rated)
+        verdicts |= _verdicts(prompt, answer, verification)
+    judged = replace(_all_verdicts(units, plan, verification.lacking, verdicts), rated=verification.rated)
     if not (prompts and prompts[0].fields["weigh"]):
         return judged
     # The judge's weights may be usable even if the verdicts of the reply are not.
@@ -618,19 +569,24 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
 
 
 def _verdicts(
-    prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], plan: VerificationPlan
-) -> dict[Pair, PairVerdict]:
+    prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
+) -> dict[Pair, UnitVerdict]:
     """Return a verdict on each unit by each question that a prompt shows, also where the reply has none."""
-    units = {name: each for name, each in (answer.value.entries if answer.value else {}).items() if name != WEIGHTS}
-    usable = {(unit, name): entry for unit, each in units.items() for name, entry in each.entries.items()}
+    found = {name: each for name, each in (answer.value.entries if answer.value else {}).items() if name != WEIGHTS}
+    usable = {(unit, name): entry for unit, each in found.items() for name, entry in each.entries.items()}
     pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
-    missing = PairVerdict(None, why_missing(prompt, answer, "verdict") if len(usable) < len(pairs) else "")
+    missing = why_missing(prompt, answer, "verdict") if len(usable) < len(pairs) else ""
     facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
+    plan, units = verification.plan, {unit.id: unit for unit in verification.units}
     questions = {question.id: question for question in plan.questions}
-    return {
-        pair: _verdict(usable[pair], questions[pair[1]], facts, plan.assignment.scale) if pair in usable else missing
-        for pair in pairs
-    }
+    verdicts = {}
+    for pair in pairs:
+        unit = units[pair[0]]
+        if pair in usable:
+            verdicts[pair] = unit.verdict(*_verdict(usable[pair], questions[pair[1]], facts, plan.assignment.scale))
+        else:
+            verdicts[pair] = unit.verdict(None, missing)
+    return verdicts
 
 
 def _verdict(
@@ -638,8 +594,8 @@ def _verdict(
     question: Criterion,
     facts: Mapping[str, str],
     scale: Scale,
-) -> PairVerdict:
-    """Return the verdict that an entry gives; the texts of the facts that it names are its support.
+) -> tuple[float, str, tuple[str, ...]]:
+    """Return the value that an entry gives, its reason, and the texts of the facts that it names.
 
     Args:
         facts: those in the prompt, by id.
@@ -648,7 +604,7 @@ def _verdict(
     support: tuple[str, ...] = ()
     match entry:
         case ScoreEntry(score=score) | (float() as score):
-            return PairVerdict(share_of_scale(score, scale), reason)
+            return round((score - scale.low) / scale.width, DIGITS), reason, ()
         case UnitAnswer(answer=answer) | (str() as answer):
             holds = answer == "yes"
         case UnitSupport(facts=names) | (list() as names):
@@ -657,69 +613,55 @@ def _verdict(
                 unknown = f"the fact named does not exist: {', '.join(dict.fromkeys(names))}"
                 reason = "; ".join(filter(None, (unknown, reason)))
             holds = bool(support)
-    return PairVerdict(float(holds == (question_of(question).better == "yes")), reason, support)
-
-
-def share_of_scale(score: float, scale: Scale) -> float:
-    """Return a score on `scale` as a share in [0, 1]."""
-    return round((score - scale.low) / scale.width, DIGITS)
+    return float(holds == (question_of(question).better == "yes")), reason, support
 
 
 def _all_verdicts(
-    decomposition: Decomposition,
-    plan: VerificationPlan,
-    lacking: Mapping[str, str],
-    requested: Mapping[Pair, PairVerdict],
+    units: Sequence[Unit], plan: VerificationPlan, lacking: Mapping[str, str], requested: Mapping[Pair, UnitVerdict]
 ) -> TextVerdicts:
     """Return a verdict on every unit by every question, also where none was requested."""
     verdicts = {}
-    for unit in decomposition.units:
-        for question in plan.questions:
-            why = lacking.get(question.id) or unit.lost
-            verdicts[unit.id, question.id] = PairVerdict(None, why) if why else requested[unit.id, question.id]
-    return TextVerdicts(decomposition.units, verdicts)
+    for unit, question in itertools.product(units, plan.questions):
+        why = lacking.get(question.id) or unit.lost
+        verdicts[unit.id, question.id] = unit.verdict(None, why) if why else requested[unit.id, question.id]
+    return TextVerdicts(tuple(units), verdicts)
 
 
 async def _with_facts(
-    verification: TextVerification, known: Mapping[TextField, Facts], judge: Judge
+    verification: TextVerification, known: Mapping[TextField, SentenceFacts], judge: Judge
 ) -> TextVerification:
     """Return the verification with facts in place of whole texts; those that are not known are extracted."""
     plan, texts, words = verification.plan, verification.texts, verification.plan.assignment.words
-    requests = (extract_facts(text, name, words, judge) for name, text in texts.items() if name not in known)
-    extracted = iter(await asyncio.gather(*requests))
-    facts: dict[Material, Facts] = {name: known[name] if name in known else next(extracted) for name in texts}
+    requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in known)
+    facts = dict(known)
+    for extracted in await asyncio.gather(*requests):
+        facts |= extracted
     # With only some of the facts, units that a lost fact supports would count as wrong.
     incomplete = {
-        name: f"the facts of the {words.called(name)} could not all be had: {next(iter(each.lost.values()))}"
-        for name, each in facts.items()
-        if each.lost
+        name: f"the facts of the {words.called(name)} could not all be had: {lost[0]}"
+        for name in texts
+        if (lost := [each for each in facts[name] if isinstance(each, str)])
     }
+    stated = {name: itertools.chain(*(each for each in facts[name] if not isinstance(each, str))) for name in texts}
     needed = ((question.id, question_of(question).support) for question in plan.questions)
     return replace(
         verification,
         texts={name: text for name, text in texts.items() if name in incomplete},
         facts={
-            name: {f"{LETTERS[name]}{number}": fact.text for number, fact in enumerate(each.found, 1)}
-            for name, each in facts.items()
+            name: {f"{LETTERS[name]}{number}": fact for number, fact in enumerate(each, 1)}
+            for name, each in stated.items()
         },
-        incomplete=frozenset(incomplete),
         lacking={**verification.lacking, **{name: incomplete[of] for name, of in needed if of in incomplete}},
     )
 
 
 def normalise(weights: Sequence[float]) -> FloatArray:
-    """Return weights in shares that sum to 1, shape (questions,).
+    """Return weights, at least one of them above zero, in shares that sum to 1, shape (questions,).
 
     Equation 5 wants every weight above zero; the prompts of the paper's appendix D allow zero, and so does this.
-
-    Raises:
-        ValueError: if one is not a number of zero or more, or none is above zero.
     """
-    raw = np.asarray(weights, dtype=float)
-    if not ((np.isfinite(raw) & (raw >= 0)).all() and raw.any()):
-        raise ValueError(f"weights are numbers of zero or more, at least one of them above zero; got {list(weights)}")
     # Divided by the largest first, since the sum of large numbers may overflow.
-    relative = raw / raw.max()
+    relative = np.asarray(weights, dtype=float) / max(weights)
     shares: FloatArray = relative / relative.sum()
     return shares
 
@@ -801,11 +743,7 @@ def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> Criterion
     """
     if not text_verdicts.units:
         return CriterionRating(question.id, None, text_verdicts.fault or "")
-    verdicts = [text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units]
-    units = tuple(
-        UnitVerdict(unit.words, unit.sentences, verdict.value, verdict.reason, verdict.support)
-        for unit, verdict in zip(text_verdicts.units, verdicts, strict=True)
-    )
+    units = tuple(text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units)
     share = mean_of_units(verdict_matrix(text_verdicts, [question])[:, 0])
     score = None if share is None else round(share, DIGITS)
     if len(units) < 2:
