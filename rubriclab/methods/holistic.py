@@ -24,7 +24,7 @@ import asyncio
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -46,7 +46,7 @@ from rubriclab.methods.method import (
     ignore_progress,
     scores_of,
 )
-from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, gather_in_order, rating
+from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, rating
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
@@ -250,27 +250,6 @@ def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) 
     return criterion.model_copy(update={"evidence": evidence})
 
 
-async def learn_single(
-    method: str,
-    training_input: TrainingInput,
-    criterion: Criterion,
-    judge: Judge,
-    *,
-    form: ScoreFormat,
-    settings: HolisticSettings,
-    on_progress: Progress,
-) -> Learned:
-    """Return the part of a method with a fixed criterion, evaluated on the labelled texts.
-
-    Raises:
-        JudgeError: if there are labelled texts, and none of them could be scored.
-    """
-    on_progress(f"{len(training_input.examples)} texts to score", 0.1)
-    rated = await score_all(training_input, criterion, judge, form, settings)
-    require_scores(tuple(rated.values()))
-    return learned_part(method, training_input, criterion, rated, settings=settings)
-
-
 def learned_part(
     method: str,
     training_input: TrainingInput,
@@ -290,20 +269,14 @@ def learned_part(
 
 
 def scorer(form: ScoreFormat) -> ScoreFunction:
-    """Return the scoring function of a method with requests in `form`."""
+    """Return the scoring function of a method with one criterion, which is requested in `form`."""
 
     async def score(
         example: Example, part: Part, assignment: Assignment, judge: Judge
     ) -> tuple[float | None, tuple[CriterionRating, ...]]:
-        """Return the mean of the text's scores, and each rating with its reason."""
         settings = HolisticSettings.model_validate(part.settings)
-        requests = (
-            holistic_rating(example, criterion, assignment, judge, form=form, settings=settings)
-            for criterion in part.criteria
-        )
-        ratings = tuple(await gather_in_order(requests))
-        present = [rated.score for rated in ratings if rated.score is not None]
-        return sum(present) / len(present) if present else None, ratings
+        rated = await holistic_rating(example, part.criteria[0], assignment, judge, form=form, settings=settings)
+        return rated.score, (rated,)
 
     return score
 
@@ -318,43 +291,65 @@ class BaselineSettings(HolisticSettings):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def _calls(training_input: TrainingInput, settings: HolisticSettings) -> LearningCalls:
-    unrated = int(bool(training_input.unrated))
-    return LearningCalls(len(training_input.examples) * settings.calls, unrated=unrated)
-
-
-def by_definition(
-    name: str, form: ScoreFormat, shares_call: Callable[[Mapping[str, Any]], bool] = lambda _: False
+def _baseline(
+    name: str,
+    form: ScoreFormat,
+    criterion: Callable[[TrainingInput, Any, Judge, int], Awaitable[Criterion]],
+    settings: type[BaselineSettings] = BaselineSettings,
+    shown: Callable[[Any], int] = lambda _settings: 0,
 ) -> Method:
-    """Return the baseline that scores by the aspect's definition."""
+    """Return a baseline.
+
+    Args:
+        criterion: makes its criterion from the training input, the settings, the generator and the seed.
+        shown: the number of labelled texts that the criterion shows, which are not scored.
+    """
 
     async def learn(
         training_input: TrainingInput,
-        settings: BaselineSettings,
+        settings: Any,
         *,
         judge: Judge,
-        on_progress: Progress,
-        **_unused: Any,
+        generator: Judge,
+        seed: int,
+        on_progress: Progress = ignore_progress,
     ) -> Learned:
-        """Return the part with the definition as its criterion, evaluated on the labelled texts."""
-        criterion = whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
-        return await learn_single(
-            name, training_input, criterion, judge, form=form, settings=settings, on_progress=on_progress
-        )
+        """Return the part with the criterion, evaluated on the labelled texts that it does not show.
+
+        Raises:
+            DataError: if the criterion needs labelled texts, and there are none.
+            JudgeError: if no steps could be obtained, or none of the texts could be scored.
+        """
+        made = await criterion(training_input, settings, generator, seed)
+        texts = tuple(each for each in training_input.examples if each.id not in made.evidence.examples)
+        on_progress(f"{len(texts)} texts to score", 0.1)
+        rated = await score_all(replace(training_input, examples=texts), made, judge, form, settings)
+        require_scores(tuple(rated.values()))
+        learned = learned_part(name, training_input, made, rated, settings=settings)
+        count = len(training_input.examples)
+        all_shown = f"all {count} labelled texts are shown, so that none is left to measure on"
+        return replace(learned, notes=(all_shown,)) if count and not texts else learned
+
+    def calls(training_input: TrainingInput, settings: Any) -> LearningCalls:
+        texts = max(0, len(training_input.examples) - shown(settings))
+        return LearningCalls(texts * settings.calls, unrated=int(bool(training_input.unrated)))
 
     return Method(
         name=name,
-        settings=BaselineSettings,
+        settings=settings,
         presets={},
         prompts=(form.template,),
         learn=learn,
         score=scorer(form),
-        learning_calls=_calls,
+        learning_calls=calls,
         single_criterion=True,
-        shares_call=shares_call,
         rated_later=lambda _settings: True,
         needs_labels=False,
     )
+
+
+async def _define(training_input: TrainingInput, *_unused: Any) -> Criterion:
+    return whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
 
 
 def whole_aspect(
@@ -389,10 +384,11 @@ class Analysis(BaseModel):
 # The score depends on the analysis before it, so a weighted score is the mean over several analyses.
 ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
 
-ANALYZE_RATE = by_definition("analyze_rate", ANALYSIS_FORM)
+ANALYZE_RATE = _baseline("analyze_rate", ANALYSIS_FORM, _define)
 
-
-DIRECT = by_definition("direct", ScoreFormat("direct/rate", lambda _: {}), shares_call=has_one_reasoned_score)
+DIRECT = replace(
+    _baseline("direct", ScoreFormat("direct/rate", lambda _: {}), _define), shares_call=has_one_reasoned_score
+)
 
 
 FEW_SHOT_FORM = ScoreFormat(
@@ -408,36 +404,15 @@ class FewShotSettings(BaselineSettings):
     """Labelled texts in the prompt; 3 in HypoEval's baseline."""
 
 
-async def _learn_few_shot(
-    training_input: TrainingInput,
-    settings: FewShotSettings,
-    *,
-    judge: Judge,
-    seed: int,
-    on_progress: Progress,
-    **_unused: Any,
-) -> Learned:
-    """Return the part with `k` demonstrations, evaluated on the other labelled texts.
-
-    Raises:
-        DataError: if there are no labelled texts.
-        JudgeError: if there are other labelled texts, and none of them could be scored.
-    """
+async def _demonstrate(
+    training_input: TrainingInput, settings: FewShotSettings, _generator: Judge, seed: int
+) -> Criterion:
     if not training_input.examples:
         raise DataError("few_shot learns from labelled texts, and there are none.")
-    assignment = training_input.assignment
-    chosen = demonstrations(training_input.examples, assignment.aspect.name, settings.k, seed)
-    shown = tuple(each.example for each in chosen)
-    criterion = whole_aspect(
-        assignment, assignment.aspect.definition, Evidence(origin="labels", examples=shown), chosen
-    )
-    others = replace(training_input, examples=tuple(each for each in training_input.examples if each.id not in shown))
-    learned = await learn_single(
-        "few_shot", others, criterion, judge, form=FEW_SHOT_FORM, settings=settings, on_progress=on_progress
-    )
-    if others.examples:
-        return learned
-    return replace(learned, notes=(f"all {len(shown)} labelled texts are shown, so that none is left to measure on",))
+    aspect = training_input.assignment.aspect
+    chosen = demonstrations(training_input.examples, aspect.name, settings.k, seed)
+    evidence = Evidence(origin="labels", examples=tuple(each.example for each in chosen))
+    return whole_aspect(training_input.assignment, aspect.definition, evidence, chosen)
 
 
 def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:
@@ -460,18 +435,10 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
     )
 
 
-FEW_SHOT = Method(
-    name="few_shot",
-    settings=FewShotSettings,
-    presets={},
-    prompts=("few_shot/rate",),
-    learn=_learn_few_shot,
-    score=scorer(FEW_SHOT_FORM),
-    # One score of each text that is not shown.
-    learning_calls=lambda training_input, settings: LearningCalls(
-        max(0, len(training_input.examples) - settings.k) * settings.calls
-    ),
-    single_criterion=True,
+FEW_SHOT = replace(
+    _baseline("few_shot", FEW_SHOT_FORM, _demonstrate, FewShotSettings, lambda settings: int(settings.k)),
+    needs_labels=True,
+    rated_later=lambda _settings: False,
 )
 
 
@@ -507,25 +474,11 @@ class Steps(BaseModel):
         return "\n".join(f"{place}. {step.strip()}" for place, step in enumerate(self.steps, 1))
 
 
-async def _learn_geval(
-    training_input: TrainingInput,
-    settings: GEvalSettings,
-    *,
-    judge: Judge,
-    generator: Judge,
-    on_progress: Progress,
-    **_unused: Any,
-) -> Learned:
-    """Return the part with the steps that `generator` writes, evaluated on the labelled texts.
-
-    Raises:
-        JudgeError: if no steps could be obtained, or no labelled text could be scored.
-    """
+async def _list_steps(
+    training_input: TrainingInput, settings: GEvalSettings, generator: Judge, _seed: int
+) -> Criterion:
     steps = await write_steps(training_input.assignment, settings, generator)
-    criterion = whole_aspect(training_input.assignment, steps, Evidence(origin="prior knowledge"))
-    return await learn_single(
-        "geval", training_input, criterion, judge, form=GEVAL_FORM, settings=settings, on_progress=on_progress
-    )
+    return whole_aspect(training_input.assignment, steps, Evidence(origin="prior knowledge"))
 
 
 async def write_steps(assignment: Assignment, settings: HolisticSettings, generator: Judge) -> str:
@@ -541,19 +494,16 @@ async def write_steps(assignment: Assignment, settings: HolisticSettings, genera
     return answer.value.numbered()
 
 
-GEVAL = Method(
-    name="geval",
-    settings=GEvalSettings,
+_GEVAL = _baseline("geval", GEVAL_FORM, _list_steps, GEvalSettings)
+GEVAL = replace(
+    _GEVAL,
     presets=GEVAL_PRESETS,
     prompts=("geval/steps", "geval/rate"),
-    learn=_learn_geval,
-    score=scorer(GEVAL_FORM),
-    learning_calls=lambda training_input, settings: replace(_calls(training_input, settings), generator=1),
-    rated_later=lambda _settings: True,
-    single_criterion=True,
+    learning_calls=lambda training_input, settings: replace(
+        _GEVAL.learning_calls(training_input, settings), generator=1
+    ),
     states="steps",
     shares_call=has_one_reasoned_score,
-    needs_labels=False,
 )
 
 
@@ -646,7 +596,6 @@ def feature_criterion(name: str, evidence: Evidence | None = None) -> Criterion:
 
 
 def _unknown_features(part: Part) -> Iterator[str]:
-    """Yield which of a part's criteria are no text features."""
     for number, criterion in enumerate(part.criteria):
         if criterion.id not in _BY_NAME:
             yield f"criteria[{number}].id: expected a text feature that rubriclab knows, got {describe(criterion.id)}"

@@ -540,10 +540,8 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
         return _all_verdicts((Unit("u1", example.output),), plan, lacking, {})
     facts: dict[TextField, SentenceFacts] = {}
     if plan.units.kind == "fact" and plan.settings.decompose and plan.settings.facts == "one call":
-        shown: dict[TextField, str] = {"output": example.output}
-        for name, text in texts.items():
-            shown[name] = text
-        facts = await extract_facts(shown, words, judge, in_one_call=True)
+        shown: dict[TextField, str] = dict(texts.items())
+        facts = await extract_facts({"output": example.output, **shown}, words, judge, in_one_call=True)
     kind, units = await decompose(example.output, plan, judge, facts.pop("output", None))
     askable = tuple(unit for unit in units if unit.lost is None)
     if not askable:
