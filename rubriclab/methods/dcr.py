@@ -64,10 +64,10 @@ from rubriclab.stats.intervals import DIGITS
 PRESETS: Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
 
-class DCRScoringSettings(BaseModel):
-    """The stored settings that scoring needs; others are ignored."""
+class DCRSettings(BaseModel):
+    """Hyperparameters of DCR; part of the digest of a version."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     level: Literal["sentence", "paragraph"] = "sentence"
     """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in
@@ -84,12 +84,6 @@ class DCRScoringSettings(BaseModel):
 
     most_per_call: Whole = Field(default=40, ge=1, le=200)
     """Most sentences, or reasons, in one call; longer texts need several calls. The paper has all in one."""
-
-
-class DCRSettings(DCRScoringSettings):
-    """Hyperparameters of DCR; part of the digest of a version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 Sign = Literal[1, -1]
@@ -239,7 +233,7 @@ class ReferenceComparison:
 
 
 def comparison_of(
-    example: Example, material: Material, assignment: Assignment, settings: DCRScoringSettings
+    example: Example, material: Material, assignment: Assignment, settings: DCRSettings
 ) -> ReferenceComparison | str:
     """Return the comparison of a text, or why there can be none."""
     words, label = assignment.words, assignment.words.called(material)
@@ -257,7 +251,7 @@ def comparison_of(
 
 
 def evaluate_prompts(
-    comparison: ReferenceComparison, checks: Sequence[str], assignment: Assignment, settings: DCRScoringSettings
+    comparison: ReferenceComparison, checks: Sequence[str], assignment: Assignment, settings: DCRSettings
 ) -> list[Prompt[Any]]:
     """Return the prompts about all sentences, chunk by chunk; sentences are numbered from 1.
 
@@ -308,7 +302,7 @@ async def score(
     Raises:
         ChecklistError: if the part does not name the text to compare with.
     """
-    settings = DCRScoringSettings.model_validate(part.settings)
+    settings = DCRSettings.model_validate(part.settings)
     rating = await rate(example, part.criteria[0], reference_field(part.units), assignment, judge, settings=settings)
     return rating.score, (rating,)
 
@@ -320,7 +314,7 @@ async def rate(
     assignment: Assignment,
     judge: Judge,
     *,
-    settings: DCRScoringSettings,
+    settings: DCRSettings,
 ) -> CriterionRating:
     """Return the text's rating by the checks of `criterion`, compared with its field `material`.
 

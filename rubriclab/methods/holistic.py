@@ -24,14 +24,14 @@ import asyncio
 import math
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rubriclab.errors import DataError, JudgeError
+from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.replies import score_distribution
 from rubriclab.methods.method import (
@@ -46,7 +46,7 @@ from rubriclab.methods.method import (
     ignore_progress,
     scores_of,
 )
-from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, rating
+from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, rating, require_any, require_reply
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
@@ -221,15 +221,9 @@ async def score_all(
     return dict(zip((example.id for example in training_input.examples), await asyncio.gather(*scored), strict=True))
 
 
-def require_scores(rated: Sequence[CriterionRating]) -> None:
-    """Check that a text has a score, if there are any texts.
-
-    Raises:
-        JudgeError: if none of the texts has a score.
-    """
-    if rated and all(rating.score is None for rating in rated):
-        reason = rated[0].reason
-        raise JudgeError(f"The judge gave no usable score for any training text: {reason}", "Try another `judge`.")
+def require_scores(rated: Iterable[CriterionRating]) -> None:
+    """Check that a text has a score, if there are any texts; raises JudgeError as `require_any` does."""
+    require_any("score", [(rating.score, rating.reason) for rating in rated])
 
 
 def score_array(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
@@ -324,7 +318,7 @@ def _baseline(
         texts = tuple(each for each in training_input.examples if each.id not in made.evidence.examples)
         on_progress(f"{len(texts)} texts to score", 0.1)
         rated = await score_all(replace(training_input, examples=texts), made, judge, form, settings)
-        require_scores(tuple(rated.values()))
+        require_scores(rated.values())
         learned = learned_part(name, training_input, made, rated, settings=settings)
         count = len(training_input.examples)
         all_shown = f"all {count} labelled texts are shown, so that none is left to measure on"
@@ -489,9 +483,8 @@ async def write_steps(assignment: Assignment, settings: HolisticSettings, genera
     """
     fields = with_answer_scale(assignment, settings).fields()
     answer = await ask(generator, Prompt("geval/steps", fields, Steps, max_tokens=1024))
-    if answer.value is None:
-        raise JudgeError(f"No evaluation steps could be obtained: {answer.missing}", "Try another `generator`.")
-    return answer.value.numbered()
+    (steps,) = require_reply([answer], "evaluation steps", "generator")
+    return steps.numbered()
 
 
 _GEVAL = _baseline("geval", GEVAL_FORM, _list_steps, GEvalSettings)

@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -30,6 +30,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
+from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask, read
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
@@ -117,6 +118,33 @@ async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | No
         if answer.value is not None or not answer.replied:
             break
     return answer
+
+
+def require_reply(answers: Sequence[JudgeAnswer[R]], what: str, role: Literal["judge", "generator"]) -> list[R]:
+    """Return the usable replies to requests for `what`.
+
+    Raises:
+        JudgeError: if there is none; advises another `role`.
+    """
+    usable = [answer.value for answer in answers if answer.value is not None]
+    if not usable:
+        raise JudgeError(f"No {what} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
+    return usable
+
+
+def require_any(what: str, given: Sequence[tuple[Any, str]]) -> None:
+    """Check that the judge gave something for a training text, if it was asked about any.
+
+    Args:
+        what: what it was asked for.
+        given: what it gave, or `None`, each with the reason.
+
+    Raises:
+        JudgeError: if it gave nothing at all.
+    """
+    if given and all(value is None for value, _ in given):
+        reason = f"The judge gave no usable {what} for any training text: {given[0][1]}"
+        raise JudgeError(reason, "Try another `judge`.")
 
 
 # A model may copy an id with its brackets or markers, or format it like the beginning of a line.

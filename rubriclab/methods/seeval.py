@@ -21,7 +21,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.holistic import (
     STRIDE,
@@ -55,6 +54,7 @@ from rubriclab.methods.prompting import (
     cited_reasons,
     fields_of_reasons,
     numbered_reasons,
+    require_reply,
     show_once,
 )
 from rubriclab.models.base import MAX_WORDING_LENGTH
@@ -147,10 +147,8 @@ async def elicit(
     """
     prompts = (explain_prompt(number, assignment, settings, steps) for number in range(count))
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
-    explanations = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
-    if not explanations:
-        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", "Try another `judge`.")
-    return explanations
+    replies = require_reply(answers, "explanation", "judge")
+    return tuple(dict.fromkeys(reply.explanation for reply in replies))
 
 
 def explain_prompt(

@@ -37,7 +37,6 @@ from rubriclab.methods.checkeval.learn import FilterResult, augment, by_author, 
 from rubriclab.methods.checkeval.score import (
     PRESETS,
     AnswerEntry,
-    CheckEvalScoringSettings,
     CheckEvalSettings,
     Diversification,
     Elaboration,
@@ -321,13 +320,13 @@ DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 
 def prompts(example=None, **settings: Any):
     given = example or text(source="Source.", context="Context.")
-    return answer_prompts(given, QUESTIONS, DIMENSIONS, assignment(), settings=CheckEvalScoringSettings(**settings))
+    return answer_prompts(given, QUESTIONS, DIMENSIONS, assignment(), settings=CheckEvalSettings(**settings))
 
 
 async def run_answer(judge: FakeJudge, example=None, **settings: Any) -> dict[str, QuestionAnswer]:
     given = example or text()
     return await ask_questions(
-        given, QUESTIONS, DIMENSIONS, assignment(), judge, settings=CheckEvalScoringSettings(**settings)
+        given, QUESTIONS, DIMENSIONS, assignment(), judge, settings=CheckEvalSettings(**settings)
     )
 
 
@@ -457,7 +456,7 @@ async def test_a_hostile_reply_is_read_rightly_or_left_missing_with_the_reason(g
 
 async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing():
     judge = FakeJudge(lambda _: reply("yes", "no", "maybe", "yes"))
-    found = await ask_questions(text(), HOSTILE, {}, assignment(), judge, settings=CheckEvalScoringSettings())
+    found = await ask_questions(text(), HOSTILE, {}, assignment(), judge, settings=CheckEvalSettings())
     told = "yes, no or n/a was expected; got 'maybe'"
     assert told in judge.prompts[1].repair.complaint
     assert told in found["s03"].reason

@@ -153,7 +153,7 @@ async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_for
         ("checkeval", EmbeddedJudge(), "The judge gave no usable answer for any training text: unusable reply"),
         ("checkeval", None, "No question could be made from the seeds: finer points of .*: unusable reply"),
         ("seeval", EmbeddedJudge(), "No explanation could be obtained: unusable reply"),
-        ("seal", EmbeddedJudge(), "There is no usable verdict on any training text: "),
+        ("seal", EmbeddedJudge(), "The judge gave no usable verdict for any training text: "),
         ("dcr", EmbeddedJudge(), "The judge gave no usable score for any training text: "),
         ("direct", EmbeddedJudge(), "The judge gave no usable score for any training text: unusable reply"),
         ("few_shot", EmbeddedJudge(), "The judge gave no usable score for any training text: unusable reply"),

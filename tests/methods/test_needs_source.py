@@ -22,7 +22,7 @@ from scripted_judge import (
 )
 
 from rubriclab.methods.checkeval.learn import augment, filter_questions
-from rubriclab.methods.checkeval.score import CheckEvalScoringSettings, CheckEvalSettings, answer_prompts
+from rubriclab.methods.checkeval.score import CheckEvalSettings, answer_prompts
 from rubriclab.methods.hypoeval.learn import ProposalContext, propose
 from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
@@ -32,7 +32,7 @@ from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 
 TEXT = example(1, 3, source="THE SOURCE", context="THE CONTEXT")
-ASKED = CheckEvalScoringSettings(ask="together", answers="with reasons")
+ASKED = CheckEvalSettings(ask="together", answers="with reasons")
 Build = Callable[[Sequence[Criterion]], Prompt[Any]]
 
 PROMPTS: dict[str, tuple[str, Build]] = {

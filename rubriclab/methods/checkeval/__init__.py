@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rubriclab.methods.checkeval.learn import learn, learning_calls
-from rubriclab.methods.checkeval.score import PRESETS, CheckEvalScoringSettings, CheckEvalSettings, score
+from rubriclab.methods.checkeval.score import PRESETS, CheckEvalSettings, score
 from rubriclab.methods.method import Method
 
 
 def shares_call(settings: Mapping[str, Any]) -> bool:
     """Return whether questions with these settings can share a call: each answer has a reason."""
-    return CheckEvalScoringSettings.model_validate(settings).answers == "with reasons"
+    return CheckEvalSettings.model_validate(settings).answers == "with reasons"
 
 
 CHECKEVAL = Method(

@@ -49,6 +49,8 @@ from rubriclab.methods.prompting import (
     first_usable,
     for_each,
     numbered_reasons,
+    require_any,
+    require_reply,
 )
 from rubriclab.methods.questions import (
     find_redundant,
@@ -89,8 +91,7 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
     fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": QUESTIONS_EACH}
     answer = await ask(generator, Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=1500))
-    if answer.value is None:
-        raise JudgeError(f"No seed questions could be written: {answer.missing}", "Try another `generator`.")
+    (written,) = require_reply([answer], "seed questions", "generator")
     numbers = count(1)
     subs = tuple(
         SubDimension(
@@ -98,7 +99,7 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
             definition=sub.definition,
             questions=tuple(SeedQuestion(id=f"s{next(numbers):02d}", text=text) for text in sub.questions),
         )
-        for sub in answer.value.sub_dimensions
+        for sub in written.sub_dimensions
     )
     return Checklist(
         format="rubriclab-checklist/1",
@@ -518,10 +519,7 @@ async def learn(
             f"{done} of {len(texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(texts)
         ),
     )
-    every = [answer for answered in answers for answer in answered.values()]
-    if every and all(answer.answer is None for answer in every):
-        reason = f"The judge gave no usable answer for any training text: {every[0].reason}"
-        raise JudgeError(reason, "Try another `judge`.")
+    require_any("answer", [(each.answer, each.reason) for answered in answers for each in answered.values()])
 
     def score(answered: Mapping[str, QuestionAnswer], some: Sequence[Criterion]) -> float | None:
         return text_score(some, {each.id: rate_question(each, answered[each.id]) for each in some}, assignment.scale)

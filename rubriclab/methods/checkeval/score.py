@@ -58,10 +58,10 @@ Ask = Literal["by sub-dimension", "one by one", "together"]
 AnswerForm = Literal["with reasons", "yes or no"]
 
 
-class CheckEvalScoringSettings(BaseModel):
-    """The stored settings that scoring needs; others are ignored."""
+class CheckEvalSettings(BaseModel):
+    """Hyperparameters of CheckEval; part of the digest of a version."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ask: Ask = "by sub-dimension"
     """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by
@@ -69,12 +69,6 @@ class CheckEvalScoringSettings(BaseModel):
 
     answers: AnswerForm = "with reasons"
     """What an answer contains: a reason and then yes, no or n/a; or only yes or no (paper)."""
-
-
-class CheckEvalSettings(CheckEvalScoringSettings):
-    """Hyperparameters of CheckEval; part of the digest of a version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     seeds: Literal["checklist", "prior knowledge"] = "checklist"
     """The source of sub-dimensions and seed questions: a checklist written by people (paper), or the generator, from
@@ -347,7 +341,7 @@ async def score(
 
     It is `None` if half of the applicable questions or more have no answer, or if none is applicable.
     """
-    settings = CheckEvalScoringSettings.model_validate(part.settings)
+    settings = CheckEvalSettings.model_validate(part.settings)
     answers = await ask_questions(example, part.criteria, part.dimensions or {}, assignment, judge, settings=settings)
     ratings = {each.id: rate_question(each, answers[each.id]) for each in part.criteria}
     return text_score(part.criteria, ratings, assignment.scale), tuple(ratings.values())
@@ -382,7 +376,7 @@ async def ask_questions(
     assignment: Assignment,
     judge: Judge,
     *,
-    settings: CheckEvalScoringSettings,
+    settings: CheckEvalSettings,
 ) -> dict[str, QuestionAnswer]:
     """Return the answer to each question, by its id."""
 
@@ -403,7 +397,7 @@ def answer_prompts(
     questions: Sequence[Criterion],
     dimensions: Mapping[str, str],
     assignment: Assignment,
-    settings: CheckEvalScoringSettings,
+    settings: CheckEvalSettings,
 ) -> list[Prompt[KeyedReply]]:
     """Return the prompts with all questions about a text.
 

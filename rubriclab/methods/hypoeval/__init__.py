@@ -1,7 +1,7 @@
 """HypoEval: hypotheses about what raters reward, learned from a few labels and literature; each rates a text."""
 
 from rubriclab.methods.hypoeval.learn import extend, learn, learning_calls
-from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalScoringSettings, HypoEvalSettings, score
+from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, score
 from rubriclab.methods.method import Method
 
 HYPOEVAL = Method(
@@ -13,7 +13,7 @@ HYPOEVAL = Method(
     score=score,
     learning_calls=learning_calls,
     criterion_kind="hypothesis",
-    shares_call=lambda settings: HypoEvalScoringSettings.model_validate(settings).ask != "concatenated",
+    shares_call=lambda settings: HypoEvalSettings.model_validate(settings).ask != "concatenated",
     shows_reasons=lambda settings: "labels" in settings.sources,
     # The published procedures are rounds of ratings and proposals.
     rated_later=lambda settings: settings.procedure == "improved",

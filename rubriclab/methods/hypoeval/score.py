@@ -27,14 +27,6 @@ Ask = Literal["separately", "together", "concatenated"]
 Procedure = Literal["improved", "paper", "published"]
 
 
-class HypoEvalScoringSettings(BaseModel):
-    """The stored settings that scoring needs; others are ignored."""
-
-    model_config = ConfigDict(frozen=True)
-
-    ask: Ask
-
-
 class HypoEvalSettings(BaseModel):
     """Hyperparameters of HypoEval; part of the digest of a version."""
 
@@ -222,7 +214,7 @@ async def score(
     The mean is rounded, so that equal means are equal whatever the order of the sum. It is `None` if hypotheses with
     less than half of the weight have a rating.
     """
-    settings = HypoEvalScoringSettings.model_validate(part.settings)
+    settings = HypoEvalSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
     weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
     rated = [(weights[r.criterion], r.score) for r in ratings if r.score is not None]

@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress
-from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, show_once
+from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
 from rubriclab.methods.questions import (
     MIN_ANSWERS,
     AnswerMatrix,
@@ -89,10 +89,8 @@ async def learn(
         lambda text: judge_text(text, plan, judge),
         lambda done: on_progress(f"{done} of {len(texts)} texts judged", PROPOSED + (1 - PROPOSED) * done / len(texts)),
     )
-    verdicts = [verdict for each in judged for verdict in each.verdicts.values()]
-    if judged and all(verdict.value is None for verdict in verdicts):
-        reason = verdicts[0].reason if verdicts else judged[0].fault
-        raise JudgeError(f"There is no usable verdict on any training text: {reason}", "Try another `judge`.")
+    verdicts = [(verdict.value, verdict.reason) for each in judged for verdict in each.verdicts.values()]
+    require_any("verdict", verdicts or [(None, each.fault or "") for each in judged])
 
     def counts(question: Criterion) -> dict[str, int]:
         # Answers are counted unit by unit; ratings are none.

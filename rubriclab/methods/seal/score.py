@@ -69,10 +69,10 @@ PRESETS: Presets = {
 UNPACKED = Units(kind="response", beside=("source", "context"))
 
 
-class SealScoringSettings(BaseModel):
-    """The stored settings that scoring needs; others are ignored."""
+class SealSettings(BaseModel):
+    """Hyperparameters of SEAL; part of the digest of a version."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     most_per_call: Whole = Field(default=40, ge=1, le=200)
     """Most verdicts in one call; more need further calls. The paper has all in one."""
@@ -106,12 +106,6 @@ class SealScoringSettings(BaseModel):
     weights: Literal["as packed", "judge", "equal"] = "as packed"
     """The weights of questions: those of the pack; those that the judge gives for each text (paper, for dialogue and
     QAGS); or equal weights (its ablation w/o weights)."""
-
-
-class SealSettings(SealScoringSettings):
-    """Hyperparameters of SEAL; part of the digest of a version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     proposed: Whole = Field(default=4, ge=0, le=20)
     """New sub-dimensions requested, each with its question; 0 requests none (paper)."""
@@ -214,7 +208,7 @@ class VerificationPlan:
     dimensions: Mapping[str, str]
     units: Units
     assignment: Assignment
-    settings: SealScoringSettings
+    settings: SealSettings
 
     @property
     def judge_weighs(self) -> bool:
@@ -499,7 +493,7 @@ async def decompose(
     return kind, tuple(replace(unit, id=f"u{number}") for number, unit in enumerate(pieces, 1))
 
 
-def split_by_judge(kind: UnitKind, settings: SealScoringSettings) -> bool:
+def split_by_judge(kind: UnitKind, settings: SealSettings) -> bool:
     """Return whether the judge splits the text into sentences."""
     return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
 
@@ -699,7 +693,7 @@ async def score(
     It is `None` if the text is empty, if half of its units or more have no usable verdicts, or if requested weights are
     unusable. The ratings then have the reason.
     """
-    settings = SealScoringSettings.model_validate(part.settings)
+    settings = SealSettings.model_validate(part.settings)
     plan = VerificationPlan(part.criteria, part.dimensions or {}, part.units or UNPACKED, assignment, settings)
     return score_verdicts(await judge_text(example, plan, judge), part.criteria, assignment.scale)
 
