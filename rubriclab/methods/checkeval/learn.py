@@ -39,6 +39,7 @@ from rubriclab.methods.checkeval.score import (
     fault,
     of_questions,
     rate_question,
+    sub_dimension_fields,
     text_score,
 )
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress
@@ -64,7 +65,7 @@ from rubriclab.methods.questions import (
 )
 from rubriclab.methods.sources import Checklist, SeedQuestion, SubDimension
 from rubriclab.models.base import digest
-from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Part
+from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects
 from rubriclab.prompts.prompt import Prompt
 
@@ -156,17 +157,16 @@ async def augment(
         answer = await first_usable(prompt, generator, salvage=prompt.reply)
         if answer.value is None:
             return f"other sides of {what!r}: {answer.missing}"
+        origin = {"origin": "diversified", "examples": shown}
         new = answer.value.questions[: settings.diversified * len(some)]
-        return [
-            _NewQuestion(each.seed, "diversified", each, shown, cited_reasons(each.reasons, reasons)) for each in new
-        ]
+        return [(each.seed, each, {**origin, "reasons": cited_reasons(each.reasons, reasons)}) for each in new]
 
     async def elaborate(sub: SubDimension, seed: SeedQuestion) -> list[_NewQuestion] | str:
         prompt = elaborate_prompt(sub, seed, assignment, settings)
         answer = await first_usable(prompt, generator, salvage=prompt.reply)
         if answer.value is None:
             return f"finer points of {seed.id}: {answer.missing}"
-        return [_NewQuestion(seed.id, "elaborated", new) for new in answer.value.questions[: settings.elaborated_most]]
+        return [(seed.id, new, {"origin": "elaborated"}) for new in answer.value.questions[: settings.elaborated_most]]
 
     together = [subs] if settings.procedure == "paper" else [(sub,) for sub in subs]
     seeds = [(sub, seed) for sub in subs for seed in sub.questions]
@@ -193,24 +193,12 @@ async def augment(
         )
         slug = re.sub(r"[^a-z0-9]+", "-", sub.name.lower()).strip("-") or "sub-dimension"
         # The diversified questions of the sub-dimension, and then the elaborated ones of each seed.
-        for each in (new for new in made if new.seed in own):
-            prefix = f"{slug}-d" if each.origin == "diversified" else f"{each.seed}-e"
+        for seed_id, new, origin in (each for each in made if each[0] in own):
+            prefix = f"{slug}-d" if origin["origin"] == "diversified" else f"{seed_id}-e"
             name = next(name for number in count(1) if (name := f"{prefix}{number}") not in taken)
             taken.add(name)
-            questions.append(
-                make_question(
-                    name,
-                    each.question.text,
-                    sub,
-                    each.seed,
-                    origin=each.origin,
-                    absent=each.question.absent,
-                    broken=each.question.broken,
-                    needs_source=each.question.needs_source,
-                    examples=each.examples,
-                    reasons=each.reasons,
-                )
-            )
+            stated = new.model_dump(include={"absent", "broken", "needs_source"})
+            questions.append(make_question(name, new.text, sub, seed_id, **stated, **origin))
     return tuple(questions), failures
 
 
@@ -277,15 +265,8 @@ def elaborate_prompt(
     return Prompt("checkeval/elaborate", fields, form, max_tokens=_proposal_tokens(settings.elaborated_most))
 
 
-@dataclass(frozen=True, slots=True)
-class _NewQuestion:
-    """A question with the id of its seed, the texts whose raters' reasons the prompt showed, and those it cites."""
-
-    seed: str
-    origin: Literal["diversified", "elaborated"]
-    question: FinerQuestion
-    examples: tuple[str, ...] = ()
-    reasons: tuple[CitedReason, ...] = ()
+# The id of a new question's seed, the question, and where it comes from, as `make_question` takes it.
+_NewQuestion = tuple[str, FinerQuestion, Mapping[str, Any]]
 
 
 def _proposal_tokens(questions: int) -> int:
@@ -378,14 +359,7 @@ async def _filter_dimension(
     shown = [each for each in pool if each.id not in reasons]
     fields = {
         **assignment.fields(),
-        "sub_dimensions": [
-            {
-                "name": sub.name,
-                "definition": sub.definition,
-                "questions": [payload(question) for question in shown if question.trait == sub.name],
-            }
-            for sub in checklist.sub_dimensions
-        ],
+        "sub_dimensions": sub_dimension_fields(shown, {sub.name: sub.definition for sub in checklist.sub_dimensions}),
         "others": [other.model_dump() for other in other_aspects(checklist, assignment)],
     }
     prompt = Prompt("checkeval/filter_dimension", fields, Removals, max_tokens=256 + 128 * len(shown))

@@ -22,8 +22,8 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_model, model_validator
@@ -250,13 +250,8 @@ TOKENS_AROUND = 1000
 TOKENS_PER_HYPOTHESIS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """The score of a text by an existing hypothesis, compared with its label."""
-
-    id: str
-    score: float
-    verdict: Literal["too high", "too low", "close"]
+# The id of a hypothesis, a text's score by it, and the verdict "too high", "too low" or "close" beside its label.
+Prediction = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +292,7 @@ class ProposalContext:
             {
                 **assignment.text_fields(example),
                 "score": example.scores[assignment.aspect.name],
-                "predictions": [asdict(each) for each in self.predictions.get(example.id, ())],
+                "predictions": list(self.predictions.get(example.id, ())),
                 "reasons": fields_of_reasons(reasons, example.id),
             }
             for example in by_source(self.examples)
@@ -491,9 +486,9 @@ def predict_label(
     predictions = []
     for criterion in by_id(criteria):
         if (score := scores.get(criterion.id)) is not None:
-            off: Literal["too high", "too low"] = "too high" if score > label else "too low"
+            off = "too high" if score > label else "too low"
             is_wrong = abs(score - label) > tolerance(theta, scale)
-            predictions.append(Prediction(criterion.id, score, off if is_wrong else "close"))
+            predictions.append({"id": criterion.id, "score": score, "verdict": off if is_wrong else "close"})
     return tuple(predictions)
 
 
@@ -517,7 +512,7 @@ def _wrong_texts(
     accuracy = {name: sum(own) / len(own) if own else 0.0 for name, own in gains.items()}
     best = sorted(criteria, key=lambda each: (-accuracy[each.id], each.id))[: settings.k]
     found = {name: predict_label(best, ratings.get(name, {}), labels[name], settings.theta, scale) for name in labels}
-    missed = {name: sum(each.verdict != "close" for each in predictions) for name, predictions in found.items()}
+    missed = {name: sum(each["verdict"] != "close" for each in predictions) for name, predictions in found.items()}
     wrong = [example for example in shown if missed[example.id] >= max(1, WRONG_SHARE * len(found[example.id]))]
     sizes = Counter(example.group for example in wrong)
     half = max(1, len({example.group for example in shown}) // 2)
@@ -562,20 +557,7 @@ async def learn(
             f"{training_input.assignment.words.task!r}.",
             "Give your own with `literature=PATH`.",
         )
-    order, shown = list(training_input.in_order), sorted(training_input.shown, key=lambda example: example.id)
-    for texts in (order, shown):
-        random.Random(seed).shuffle(texts)
-    run = _HypoEvalRun(
-        order=tuple(order),
-        first=tuple(shown[: settings.initial_examples]),
-        assignment=training_input.assignment,
-        judge=judge,
-        generator=generator,
-        findings=training_input.findings if settings.sources in ("labels and literature", "literature") else (),
-        settings=settings,
-        random=random.Random(f"union {seed}"),
-        on_progress=on_progress,
-    )
+    run = _HypoEvalRun(training_input, settings, judge, generator, seed, on_progress)
     await run.propose_all()
     await run.remove_redundant()
     await run.rate_bank()
@@ -586,17 +568,20 @@ async def learn(
 class _HypoEvalRun:
     """One run of learning: the bank, the ratings, and the steps in order."""
 
-    order: tuple[Example, ...]
-    first: tuple[Example, ...]
-    assignment: Assignment
+    training_input: TrainingInput
+    settings: HypoEvalSettings
     judge: Judge
     generator: Judge
-    findings: tuple[Finding, ...]
-    settings: HypoEvalSettings
-    random: random.Random
+    seed: int
     on_progress: Progress
 
     def __post_init__(self) -> None:
+        given = self.training_input
+        self.order, shown = list(given.in_order), sorted(given.shown, key=lambda example: example.id)
+        for texts in (self.order, shown):
+            random.Random(self.seed).shuffle(texts)
+        self.first, self.assignment = tuple(shown[: self.settings.initial_examples]), given.assignment
+        self.findings = given.findings if "literature" in self.settings.sources else ()
         self.bank = Bank(self.settings)
         self.ratings = RatingTable(self.assignment, self.judge, self.settings.ask)
         self.labels = {example.id: example.scores[self.assignment.aspect.name] for example in self.order}
@@ -631,7 +616,7 @@ class _HypoEvalRun:
             scores = {each.id: self.ratings.get(each.id, example.id).score for each in top}
             label, scale = self.labels[example.id], self.assignment.scale
             predictions = predict_label(top, scores, label, settings.theta, scale)
-            missed = sum(each.verdict != "close" for each in predictions)
+            missed = sum(each["verdict"] != "close" for each in predictions)
             if missed >= max(1, wrong_needed(len(top), step, total)):
                 wrong[example.id] = (example, predictions)
             if len(wrong) >= settings.wrong_bank:
@@ -727,7 +712,7 @@ class _HypoEvalRun:
         size, preferred = self.settings.bank_size, self._by_preference()
         literature = [each for each in preferred if _is_from_literature(each)]
         learned = [each for each in preferred if not _is_from_literature(each)]
-        kept = final_bank(learned, literature, size, self.settings.procedure, self.random)
+        kept = final_bank(learned, literature, size, self.settings.procedure, random.Random(f"union {self.seed}"))
         self.bank.keep_only(kept, f"no place in the final bank of {size}")
         self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
 
