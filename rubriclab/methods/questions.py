@@ -169,6 +169,9 @@ MIN_ANSWERS = 10
 # to 0.59 if of 24 questions four were reversed and six were answered at random.
 AGAINST = 0.2
 
+# Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
+TRACKING = 0.2
+
 # Correlation of two questions' answers from which the later one is redundant.
 REPEATED_CORRELATION = 0.95
 
@@ -274,7 +277,9 @@ def learn_from_answers(
     )
 
 
-def select_questions(questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0) -> SelectedQuestions:
+def select_questions(
+    questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0, proposed: bool = False
+) -> SelectedQuestions:
     """Return the questions that the labels select; without labels, all of them.
 
     At least one question is kept: if the labels speak against all, the best of each sub-dimension.
@@ -282,15 +287,20 @@ def select_questions(questions: Sequence[Criterion], answers: AnswerMatrix, *, e
     Args:
         ends: the share of the texts with the lowest and with the highest labels on which generated questions are tried:
             one that the worst texts pass as often as the best is dropped. 0 tries none.
+        proposed: whether proposed questions need a positive correlation with the labels, unless there are no others.
     """
     r: list[float] = label_correlations(answers.good, answers.labels).tolist()
     order = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
-    dropped = _unearned(questions, answers, ends) | _unvarying(answers) | _against(answers, r)
+    untracked = _untracked(questions, answers, r) if proposed else {}
+    if len(untracked) == len(questions):
+        untracked = {}
+    dropped = _unearned(questions, answers, ends) | _unvarying(answers) | _against(answers, r) | untracked
     dropped |= _repeating([column for column in order if column not in dropped], questions, answers)
     notes: tuple[str, ...] = ()
     if questions and len(dropped) == len(questions):
         known = {question.id: -2.0 if math.isnan(each) else each for question, each in zip(questions, r, strict=True)}
-        firsts = [max(group, key=lambda each: known[each.id]) for group in by_trait(questions).values()]
+        others = [question for column, question in enumerate(questions) if column not in untracked]
+        firsts = [max(group, key=lambda each: known[each.id]) for group in by_trait(others).values()]
         best = [questions.index(each) for each in firsts]
         dropped = {column: reason for column, reason in dropped.items() if column not in best}
         notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(best)})",)
@@ -311,6 +321,21 @@ def _unvarying(answers: AnswerMatrix) -> dict[int, str]:
         elif len(present) >= MIN_ANSWERS and len(set(present)) == 1:
             constant[column] = f"the same answer for all {len(present)} training texts that it was asked of"
     return constant
+
+
+def _untracked(questions: Sequence[Criterion], answers: AnswerMatrix, r: Sequence[float]) -> dict[int, str]:
+    """Return the columns of proposed questions whose correlation is not significantly above zero (one-sided)."""
+    untracked = {}
+    counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
+    for column, (question, correlation, n) in enumerate(zip(questions, r, counts, strict=True)):
+        is_proposed = question_of(question).origin == "proposed"
+        # Without a correlation (NaN), other rules apply.
+        if is_proposed and n >= MIN_ANSWERS and (p := p_below(-correlation, n)) > TRACKING:
+            untracked[column] = (
+                f"does not track the labels: correlation {correlation:.2f} over {n} training texts, "
+                f"so high by chance in {p:.1%} of cases"
+            )
+    return untracked
 
 
 def _against(answers: AnswerMatrix, r: Sequence[float]) -> dict[int, str]:
@@ -463,20 +488,6 @@ class Groups(BaseModel):
     groups: Annotated[list[Group], keep_valid(("reason",))]
 
 
-def group_prompt(criteria: Sequence[Criterion], noun: Noun, assignment: Assignment) -> Prompt[Groups]:
-    """Return the prompt for the groups among `criteria`."""
-    entries = [
-        {
-            "id": each.id,
-            "text": f"{each.trait}: {each.statement}" if each.kind == "hypothesis" else each.statement,
-            "levels": [{"score": level.score, "description": level.description} for level in each.levels],
-        }
-        for each in criteria
-    ]
-    fields = {**assignment.fields(), "noun": noun, "entries": entries}
-    return Prompt(TEMPLATE, fields, Groups, max_tokens=512 + TOKENS_PER_GROUP * len(criteria))
-
-
 async def find_redundant(
     tiers: Sequence[Sequence[Criterion]],
     noun: Noun,
@@ -538,7 +549,16 @@ async def _redundant_pairs(
     A reply by which too many would be dropped is asked for once more.
     """
     seeds = {each.id: each.question.seed for each in block if each.question and each.question.origin == "elaborated"}
-    prompt, fault = group_prompt(block, noun, assignment), ""
+    entries = [
+        {
+            "id": each.id,
+            "text": f"{each.trait}: {each.statement}" if each.kind == "hypothesis" else each.statement,
+            "levels": [{"score": level.score, "description": level.description} for level in each.levels],
+        }
+        for each in block
+    ]
+    fields = {**assignment.fields(), "noun": noun, "entries": entries}
+    prompt, fault = Prompt(TEMPLATE, fields, Groups, max_tokens=512 + TOKENS_PER_GROUP * len(block)), ""
     for _ in range(2):
         answer = await ask(judge, prompt, salvage=Groups)
         if answer.value is None or answer.reply is None:

@@ -7,9 +7,10 @@ are asked about, whatever the order of the input.
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rubriclab.judges.judge import Judge, ask
@@ -165,10 +166,7 @@ async def judge_all(
     async def rate(some: Sequence[Part]) -> dict[str, CriterionRating]:
         prompt = judge_prompt(example, some, assignment, reasons=form is None or form.reasons)
         answer = await ask(judge, prompt)
-        criteria = {criterion.id: criterion for part in some for criterion in part.criteria}
-        given = ratings_in(answer.value, criteria) if answer.value else {}
-        missing = why_missing(prompt, answer, "entry for it") if len(given) < len(criteria) else ""
-        return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
+        return _all_ratings(some, answer.value, lambda: why_missing(prompt, answer, "entry for it"))
 
     calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
     together, others = await asyncio.gather(
@@ -197,6 +195,16 @@ def _in_order(
     rest = iter(others)
     by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(rest) for part in parts)
     return tuple(rated for ratings in by_part for rated in ratings)
+
+
+def _all_ratings(
+    parts: Sequence[Part], judgments: KeyedReply | None, why: Callable[[], str]
+) -> dict[str, CriterionRating]:
+    """Return the ratings in a reply about one text by all criteria; those that it lacks have the reason of `why`."""
+    criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
+    given = ratings_in(judgments, criteria) if judgments else {}
+    missing = why() if len(given) < len(criteria) else ""
+    return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
 
 def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
@@ -269,16 +277,11 @@ async def judge_group(
             return [{} for _ in examples]
         prompt = judge_group_prompt(examples, joined, assignment)
         answer = await ask(judge, prompt)
-        criteria = {criterion.id: criterion for part in joined for criterion in part.criteria}
         entries = answer.value.entries if answer.value else {}
         found = []
         for number in range(1, len(examples) + 1):
-            entry = entries.get(f"text {number}")
-            given = ratings_in(entry, criteria) if entry else {}
-            if len(given) < len(criteria):
-                missing = why_missing(prompt, answer, f"entry for text {number} of its call")
-                given = {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
-            found.append(given)
+            missing = functools.partial(why_missing, prompt, answer, f"entry for text {number} of its call")
+            found.append(_all_ratings(joined, entries.get(f"text {number}"), missing))
         return found
 
     together, others = await asyncio.gather(

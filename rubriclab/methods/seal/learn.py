@@ -9,6 +9,7 @@ labelled texts, if any     -> every question verified for every unit of every te
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,11 +25,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
 from rubriclab.methods.questions import (
-    MIN_ANSWERS,
-    AnswerMatrix,
-    SelectedQuestions,
     learn_from_answers,
-    p_below,
     question_of,
     select_questions,
 )
@@ -45,12 +42,8 @@ from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, split_sentences
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.stats.correlation import label_correlations
 
 PROPOSED = 0.2
-
-# Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
-TRACKING = 0.2
 
 
 async def learn(
@@ -113,7 +106,7 @@ async def learn(
         rate=rate_question,
         counts=counts,
         score=lambda verdicts, some: score_verdicts(verdicts, some, assignment.scale)[0],
-        select=select_by_labels if by_labels else None,
+        select=functools.partial(select_questions, proposed=True) if by_labels else None,
         reselect=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
@@ -136,32 +129,6 @@ def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], 
         for seed in sub.questions
     )
     return tuple(questions), {sub.name: sub.definition for sub in subs}
-
-
-def select_by_labels(questions: Sequence[Criterion], answers: AnswerMatrix) -> SelectedQuestions:
-    """Return the questions that the labels select: of the proposed ones only those that correlate with them.
-
-    A pack's questions are written by people and kept unless the labels speak against them; so are proposed questions if
-    there are no others.
-    """
-    correlations = label_correlations(answers.good, answers.labels).tolist()
-    counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
-    untracked = {}
-    for column, (question, r, n) in enumerate(zip(questions, correlations, counts, strict=True)):
-        proposed = question_of(question).origin == "proposed"
-        # Without a correlation (NaN), other rules apply.
-        if proposed and n >= MIN_ANSWERS and (p := p_below(-r, n)) > TRACKING:
-            untracked[column] = (
-                f"does not track the labels: correlation {r:.2f} over {n} training texts, "
-                f"so high by chance in {p:.1%} of cases"
-            )
-    if len(untracked) == len(questions):
-        untracked = {}
-    kept = [column for column in range(len(questions)) if column not in untracked]
-    remaining = AnswerMatrix(answers.good[:, kept], answers.applies[:, kept], answers.labels)
-    selection = select_questions([questions[column] for column in kept], remaining)
-    dropped = {questions[column].id: reason for column, reason in untracked.items()}
-    return replace(selection, dropped={**dropped, **selection.dropped})
 
 
 def learning_calls(training_input: TrainingInput, settings: SealSettings) -> LearningCalls:
