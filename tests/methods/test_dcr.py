@@ -174,9 +174,7 @@ OK, BAD = "All there. Consistent.", "Wrong name. It is not consistent."
 MARKS = {
     "whole numbers": (marked(1, -1, 1, 1), SOUND),
     "strings": (marked("+1", "-1", "1", " 1 "), SOUND),
-    "another order": (marked(1, 1, -1, 1, ids=(4, 3, 2, 1)), SOUND),
     "numbers as words": (marked(1, -1, 1, 1, ids=("1", "[2]", "report 3", "**4**:")), SOUND),
-    "without thoughts": ({f"report {n}": {"mark": s} for n, s in enumerate((1, -1, 1, 1), 1)}, SOUND),
     "zero": (marked(1, 0, 1, 1), "+?++"),
     "a half": (marked(0.5, -1, 1, 1), "?-++"),
     "decimals": (marked(1.0, -1.0, 1, 1), "+-++"),
@@ -185,37 +183,18 @@ MARKS = {
     "another minus": (marked(1, "−1", 1, 1), "+-++"),
     "null and a list": (marked(None, [-1], 1, 1), "??++"),
     "two and minus two": (marked(2, -2, 1, 1), "??++"),
-    "too few": (marked(1, -1, ids=(1, 3)), "+?-?"),
-    "too many": (marked(1, -1, 1, 1, -1, ids=(1, 2, 3, 4, 5)), SOUND),
     "marks alone": ({f"report {n}": s for n, s in enumerate((1, -1, 1, 1), 1)}, SOUND),
-    "none": ({}, "????"),
-    "unknown number": (marked(1, -1, 1, 1, ids=(1, 2, 3, 9)), "+-+?"),
-    "counted from zero": (marked(1, -1, 1, 1, ids=(0, 1, 2, 3)), "????"),
-    "counted from two": (marked(1, -1, 1, 1, ids=(2, 3, 4, 5)), "????"),
-    "negative number": (marked(1, -1, 1, 1, ids=(1, 2, 3, "-4")), "+-+?"),
-    "number that is true": (marked(1, -1, 1, 1, ids=(True, 2, 3, 4)), "?-++"),
-    "twice alike": (marked(1, -1, -1, 1, 1, ids=(1, 2, 2, 3, 4)), SOUND),
-    "twice, unlike": (marked(1, -1, 1, 1, 1, ids=(1, 2, 2, 3, 4)), "+?++"),
     "twice, once unusable": (marked(1, -1, 0, 1, 1, ids=(1, 2, 2, 3, 4)), "+?++"),
     "an array as in the paper": ({"marks": [1, -1, 1, 1]}, "????"),
-    "one sign for all": ({"marks": 1}, "????"),
 }
 
 REASONS = {
     "sound": (reasoned(OK, BAD, OK, OK), SOUND),
     "numbers as words": (reasoned(OK, BAD, OK, OK, ids=("Sentence 1", "2.", "(3)", "4")), SOUND),
     "empty": (reasoned(OK, "", OK, OK), "+?++"),
-    "blank": (reasoned(OK, " \n", OK, OK), "+?++"),
     "dots": (reasoned(OK, "...", OK, OK), "+?++"),
     "null": (reasoned(OK, None, OK, OK), "+?++"),
-    "no text": (reasoned(OK, {"consistent": False}, OK, OK), "+?++"),
-    "too few": (reasoned(OK, BAD, OK, ids=(1, 2, 4)), "+-?+"),
-    "too many": (reasoned(OK, BAD, OK, OK, BAD, ids=(1, 2, 3, 4, 5)), SOUND),
-    "twice alike": (reasoned(OK, OK, BAD, OK, OK, ids=(1, 1, 2, 3, 4)), SOUND),
-    "twice, unlike": (reasoned(OK, BAD, BAD, OK, OK, ids=(1, 1, 2, 3, 4)), "?-++"),
-    "sentences for numbers": (reasoned(OK, BAD, ids=("Claim 1 is true.", 2)), "?-??"),
     "bare reasons": ({"sentences": [OK, BAD, OK, OK]}, "????"),
-    "nothing": ("", "????"),
 }
 
 
@@ -245,18 +224,6 @@ async def test_reasons_are_read_rightly_or_missing(given, code):
     assert found == code
     assert len(repairs(judge)) <= 1
     counts(code, rated)
-
-
-async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing():
-    judge = scripted(convert=lambda _: marked(1, "minus", 1, 1))
-    _, rated = await read(judge)
-    told = "1 or -1 was expected; got 'minus'"
-    assert told in repairs(judge)[0]
-    assert told in rated.units[1].reason
-    assert rated.units[1].reason.startswith("It says: Claim 2 is false.")
-    judge = scripted(convert=lambda _: marked(1, -1, 1, ids=(1, 2, 7)))
-    await read(judge)
-    assert repairs(judge)[0] == "report 3: missing; report 4: missing."
 
 
 def labelled(bad=(0, 1, 2, 3), **fields):

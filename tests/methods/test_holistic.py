@@ -65,9 +65,6 @@ async def scored(judge, chosen=ONCE, *, form=FORM, scale=None) -> CriterionRatin
     return await holistic_rating(TEXT, whole(), given_, judge, form=form, settings=chosen)
 
 
-WITHOUT_LABELS = [name for name in OVERALL if name != "few_shot"]
-
-
 def ratings_asked(judge):
     return of_kind(judge, "rate")
 
@@ -82,9 +79,6 @@ def in_turn(*replies):
         return {"score": reply} if isinstance(reply, int | float) else reply
 
     return FakeJudge(script)
-
-
-# Once
 
 
 # Weighted, with log-probabilities
@@ -170,9 +164,6 @@ async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow
     assert holistic_prompt(TEXT, whole(), assignment(scale), FORM, ONCE).fields["scale"]["whole"] == scale.whole
 
 
-# Faults
-
-
 # Parts and lessons
 
 
@@ -191,19 +182,6 @@ LABEL = {text.output: text.scores[ASPECT] for text in TEXTS}
 
 
 # Every baseline
-
-
-@pytest.mark.parametrize("name", WITHOUT_LABELS)
-async def test_it_can_be_learned_without_a_labelled_text(name):
-    judge = scripted()
-    learned = await learn(name, (), judge=judge)
-    assert ratings_asked(judge) == []
-    assert learned.examples == ()
-    trained = await train_method(
-        METHODS[name], TrainingInput((), assignment()), METHODS[name].settings(), judge=judge, generator=judge, seed=1
-    )
-    assert trained.rubric.parts[0] == learned.part
-    assert (trained.provenance.agreement, trained.provenance.baseline, trained.provenance.examples) == (None, None, ())
 
 
 async def test_few_shot_cannot():

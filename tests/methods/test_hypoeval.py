@@ -56,7 +56,6 @@ from rubriclab.methods.hypoeval.learn import (
 )
 from rubriclab.methods.hypoeval.score import NOT_REQUESTED, PRESETS, HypoEvalSettings, RatingTable, rate
 from rubriclab.methods.method import CriterionRating, choose_settings
-from rubriclab.models.base import digest
 from rubriclab.models.rubric import Evidence, Part
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
@@ -94,12 +93,6 @@ def seen_texts(prompt) -> list[str]:
 def order_of(learned):
     by_id = {text.id: text for text in TEXTS}
     return [by_id[name] for name in learned.examples]
-
-
-def test_the_numbers_are_the_paper_s_by_default_too():
-    paper = choose_settings(HypoEvalSettings, PRESETS, {"preset": "paper"}).model_dump()
-    ours = HypoEvalSettings().model_dump()
-    assert {name for name in ours if ours[name] != paper[name]} == {"procedure", "drop_hopeless"}
 
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
@@ -358,17 +351,6 @@ async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wro
     assert len(judge.prompts) == 2
 
 
-@pytest.mark.parametrize(
-    ("ids", "rated"),
-    [("ab", "ab"), ("abcd", "abc"), ("abb", "ab"), ("aabc", "abc"), ("xyz", "abc"), ("xy", ""), ("", "")],
-)
-async def test_of_ratings_together_only_the_criteria_without_a_clear_one_are_missing(ids, rated):
-    entries = [{"criterion": name, "reason": "Because.", "score": 3} for name in ids]
-    found = await rate(TEXT, THREE, assignment(), scripted(rate_together=lambda _: {"ratings": entries}), "together")
-    assert "".join(each.criterion for each in found if each.score == 3) == rated
-    assert all("also after one repair" in each.reason for each in found if each.score is None)
-
-
 TEXTS_RATINGS = examples(4)
 
 
@@ -509,9 +491,6 @@ async def test_literature_alone_without_any_is_the_user_s_to_mend():
         await run(sources="literature", found=())
 
 
-# Ways of asking
-
-
 # Wrong examples and refinement
 
 
@@ -581,66 +560,6 @@ async def test_refinement_stops_when_neither_labels_nor_literature_change_anythi
     assert len(of_kind(generator, "refine")) == rounds
 
 
-# Determinism
-
-
-async def test_the_same_examples_in_another_order_give_the_same_part():
-    first, *_ = await run()
-    for seed in range(3):
-        shuffled = list(TEXTS)
-        random.Random(seed).shuffle(shuffled)
-        again, *_ = await run(shuffled)
-        assert again.part == first.part
-        assert digest(again.part.model_dump(mode="json")) == digest(first.part.model_dump(mode="json"))
-        assert again.examples == first.examples
-        np.testing.assert_array_equal(again.matrix, first.matrix)
-
-
-# Evidence
-
-
-async def test_a_correlation_is_numpy_s_over_all_ratings_there_are():
-    learned, judge, _ = await run()
-    labels = {text.output: text.scores[ASPECT] for text in TEXTS}
-    for each in everybody(learned):
-        rated = [output for statement, output in questions(judge) if statement == each.statement]
-        scores = [
-            drawn_rating(p, each.trait)
-            for p in of_kind(judge, "rate")
-            if p.fields["criteria"][0]["statement"] == each.statement
-        ]
-        evidence = each.evidence
-        assert (evidence.judged, evidence.missing) == (len(rated), 0)
-        if len(rated) < 5 or len(set(scores)) == 1:
-            assert evidence.pearson is None
-        else:
-            expected = np.corrcoef(scores, [labels[output] for output in rated])[0, 1]
-            assert evidence.pearson == pytest.approx(expected, abs=1e-6)
-
-
-# Scales
-
-
-@pytest.mark.parametrize(
-    "scale",
-    [
-        Scale(low=0, high=1, whole=True),
-        Scale(low=0, high=1, whole=False),
-        Scale(low=1, high=3, whole=True),
-        Scale(low=0, high=100, whole=False),
-        Scale(low=0.1, high=0.9, whole=False),
-    ],
-    ids=Scale.describe,
-)
-async def test_every_level_stands_at_an_anchor_of_the_scale(scale: Scale):
-    judge = scripted(rate=lambda p: rating(random.Random(p.fields["output"]).choice([scale.low, scale.high])))
-    learned, *_ = await run(examples(14, scale), scale=scale, judge=judge)
-    for each in everybody(learned):
-        assert tuple(level.score for level in each.levels) == scale.anchors()
-    assert np.nanmin(learned.matrix) >= scale.low
-    assert np.nanmax(learned.matrix) <= scale.high
-
-
 # Failures
 
 
@@ -685,17 +604,6 @@ async def test_a_generator_that_fails_at_one_refill_is_survived():
     refilled = {c.evidence.examples for c in everybody(learned) if c.evidence.refined}
     assert len(refilled) == 2
     assert first not in refilled
-
-
-@pytest.mark.parametrize("ask", ["separately", "together", "concatenated"])
-async def test_prior_knowledge_needs_no_label_and_asks_the_generator_alone(ask: str):
-    learned, judge, generator = await run((), sources="prior knowledge", ask=ask)
-    assert len(learned.part.criteria) == SMALL["selected"]
-    assert {criterion.evidence.origin for criterion in learned.part.criteria} == {"prior knowledge"}
-    assert {criterion.evidence.judged for criterion in learned.part.criteria} == {0}
-    assert len(generator.prompts) == 1
-    assert judge.prompts == []
-    assert (learned.examples, learned.scores.shape, learned.reselected.shape) == ((), (0,), (0,))
 
 
 def preset(name: str) -> HypoEvalSettings:

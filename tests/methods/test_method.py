@@ -140,9 +140,49 @@ async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_for
     method, judge, given_ = METHODS[name], Recording(), given_to(name)
     settings = choose_settings(method.settings, method.presets, {} if preset == "default" else {"preset": preset})
     learned = await method.learn(given_, settings, judge=judge, generator=judge, seed=1, on_progress=ignore_progress)
-    score, _ = await method.score(TEXTS[0], learned.part, given_.assignment, judge)
-    assert score is not None
     assert not [prompt.name for prompt in judge.prompts if prompt.repair]
+    for place, ident in enumerate(learned.examples):
+        text = next(text for text in TEXTS if text.id == ident)
+        score, ratings = await method.score(text, learned.part, given_.assignment, judge)
+        assert score == pytest.approx(learned.scores[place], abs=1e-6)
+        of_text = {each.criterion: each for each in learned.ratings[place]}
+        assert all(of_text[each.criterion].score == each.score for each in ratings if each.criterion in of_text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_the_order_of_the_texts_changes_nothing_that_is_learned(name):
+    method, judge = METHODS[name], EmbeddedJudge()
+    first, again = [
+        await method.learn(
+            given_to(name, texts), method.settings(), judge=judge, generator=judge, seed=1, on_progress=ignore_progress
+        )
+        for texts in (TEXTS, TEXTS[::-1])
+    ]
+    assert (again.part, again.examples, again.candidates) == (first.part, first.examples, first.candidates)
+    np.testing.assert_array_equal(again.matrix, first.matrix)
+    np.testing.assert_array_equal(again.reselected, first.reselected)
+
+
+WITHOUT_LABELS = [(name, {}) for name in NAMES if not METHODS[name].needs_labels]
+PRIOR = [("hypoeval", {"sources": "prior knowledge", "ask": ask}) for ask in ("separately", "concatenated")]
+
+
+@pytest.mark.parametrize(("name", "chosen"), [*WITHOUT_LABELS, *PRIOR], ids=str)
+async def test_without_labels_criteria_are_made_and_no_text_is_judged(name, chosen):
+    method, judge = METHODS[name], Recording()
+    learned = await method.learn(
+        given_to(name, ()),
+        method.settings(**chosen),
+        judge=judge,
+        generator=EmbeddedJudge(),
+        seed=1,
+        on_progress=ignore_progress,
+    )
+    assert learned.part.criteria
+    assert (learned.examples, learned.scores.shape, learned.reselected.shape) == ((), (0,), (0,))
+    assert learned.matrix.shape == (0, len(learned.candidates))
+    assert {each.evidence.judged or 0 for each in learned.part.criteria} == {0}
+    assert not [prompt for prompt in judge.prompts if "output" in prompt.fields]
 
 
 @pytest.mark.parametrize(

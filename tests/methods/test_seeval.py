@@ -169,19 +169,6 @@ async def test_each_group_is_predicted_by_the_explanation_that_the_other_groups_
     assert learned.reselected.tolist() == [wrong(LABEL[text.output]) for text in texts]
 
 
-# Without labels, and with faults
-
-
-async def test_without_examples_one_explanation_is_elicited_and_nothing_else():
-    fake = judge()
-    learned = await learn("seeval", (), judge=fake)
-    (prompt,) = fake.prompts
-    assert (prompt.name, prompt.temperature) == ("seeval/explain", 0)
-    assert [criterion.statement for criterion in learned.part.criteria] == [FIRST]
-    assert (learned.examples, learned.scores.shape, learned.matrix.shape) == ((), (0,), (0, 1))
-    assert not learned.optimistic
-
-
 # Rewriting
 
 
