@@ -19,7 +19,6 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.score import (
     TOKENS_PER_ANSWER,
     AnswerEntry,
-    QuestionAnswer,
     Readable,
     rate_question,
     sub_dimension_fields,
@@ -212,7 +211,7 @@ def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict
     found = {}
     for name, each in judgments.entries.items():
         if criteria[name].kind == "question":
-            found[name] = rate_question(criteria[name], QuestionAnswer.of_entry(each))
+            found[name] = rate_question(criteria[name], each)
         else:
             score, reason = (each.score, each.reason) if isinstance(each, ScoreEntry) else (each, "")
             found[name] = rating(name, score, reason)

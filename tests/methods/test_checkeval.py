@@ -41,7 +41,6 @@ from rubriclab.methods.checkeval.score import (
     Diversification,
     Elaboration,
     FinerQuestion,
-    QuestionAnswer,
     QuestionVerdict,
     answer_prompts,
     ask_questions,
@@ -302,7 +301,7 @@ def prompts(example=None, **settings: Any):
     return answer_prompts(given, QUESTIONS, DIMENSIONS, assignment(), settings=CheckEvalSettings(**settings))
 
 
-async def run_answer(judge: FakeJudge, example=None, **settings: Any) -> dict[str, QuestionAnswer]:
+async def run_answer(judge: FakeJudge, example=None, **settings: Any) -> dict[str, CriterionRating]:
     given = example or text()
     return await ask_questions(
         given, QUESTIONS, DIMENSIONS, assignment(), judge, settings=CheckEvalSettings(**settings)
@@ -325,8 +324,8 @@ async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how:
     judge = scripted()
     found = await run_answer(judge, ask=how)
     assert [asked_answer(prompt) for prompt in judge.prompts] == groups
-    assert {name: said.answer for name, said in found.items()} == {
-        each.id: drawn_answer(each.id, "", "Some words.") for each in QUESTIONS
+    assert {name: rated.score for name, rated in found.items()} == {
+        each.id: float(drawn_answer(each.id, "", "Some words.") == "yes") for each in QUESTIONS
     }
 
 

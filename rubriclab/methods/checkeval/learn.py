@@ -31,14 +31,12 @@ from rubriclab.methods.checkeval.score import (
     FinerQuestion,
     PlainDiversification,
     PlainElaboration,
-    QuestionAnswer,
     QuestionVerdict,
     Removals,
     WrittenSeeds,
     ask_questions,
     fault,
     of_questions,
-    rate_question,
     sub_dimension_fields,
     text_score,
 )
@@ -493,14 +491,14 @@ async def learn(
             f"{done} of {len(texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(texts)
         ),
     )
-    require_any("answer", [(each.answer, each.reason) for answered in answers for each in answered.values()])
-
-    def score(answered: Mapping[str, QuestionAnswer], some: Sequence[Criterion]) -> float | None:
-        return text_score(some, {each.id: rate_question(each, answered[each.id]) for each in some}, assignment.scale)
+    every = [each for ratings in answers for each in ratings.values()]
+    require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in every])
 
     def counts(question: Criterion) -> dict[str, int]:
-        counted = Counter(answered[question.id].answer for answered in answers)
-        return {answer: counted[answer] for answer in ("yes", "no", "n/a")}
+        rated = [ratings[question.id] for ratings in answers]
+        good, bad = (sum(each.score == value for each in rated) for value in (1, 0))
+        yes, no = (good, bad) if question_of(question).better == "yes" else (bad, good)
+        return {"yes": yes, "no": no, "n/a": sum(not each.applies for each in rated)}
 
     by_labels = settings.filter == "model and labels"
     learned = learn_from_answers(
@@ -513,9 +511,9 @@ async def learn(
         ),
         training_input,
         answers,
-        rate=lambda answered, question: rate_question(question, answered[question.id]),
+        rate=lambda ratings, question: ratings[question.id],
         counts=counts,
-        score=score,
+        score=lambda ratings, some: text_score(some, ratings, assignment.scale),
         select=functools.partial(select_questions, ends=ENDS) if by_labels else None,
         reselect=by_labels and bool(texts),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -321,19 +320,6 @@ def fault(broken: YesNo | None, better: str = "yes") -> str | None:
 TOKENS_PER_ANSWER = 96
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionAnswer:
-    """A judge's answer to one question about one text with its reason, or no answer and what went wrong."""
-
-    answer: YesNo | None
-    reason: str
-
-    @classmethod
-    def of_entry(cls, entry: AnswerEntry | YesNo) -> QuestionAnswer:
-        """Return the answer of a reply's entry, with a reason or without."""
-        return cls(entry.answer, entry.reason.strip()) if isinstance(entry, AnswerEntry) else cls(entry, "")
-
-
 async def score(
     example: Example, part: Part, assignment: Assignment, judge: Judge
 ) -> tuple[float | None, tuple[CriterionRating, ...]]:
@@ -342,8 +328,7 @@ async def score(
     It is `None` if half of the applicable questions or more have no answer, or if none is applicable.
     """
     settings = CheckEvalSettings.model_validate(part.settings)
-    answers = await ask_questions(example, part.criteria, part.dimensions or {}, assignment, judge, settings=settings)
-    ratings = {each.id: rate_question(each, answers[each.id]) for each in part.criteria}
+    ratings = await ask_questions(example, part.criteria, part.dimensions or {}, assignment, judge, settings=settings)
     return text_score(part.criteria, ratings, assignment.scale), tuple(ratings.values())
 
 
@@ -361,12 +346,12 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
     return round(scale.low + share * scale.width, DIGITS)
 
 
-def rate_question(question: Criterion, answered: QuestionAnswer) -> CriterionRating:
-    """Return the rating from the answer: 1 for the good one, 0 for the other."""
-    if answered.answer == "n/a":
-        return CriterionRating(question.id, None, answered.reason, applies=False)
-    good = None if answered.answer is None else float(answered.answer == question_of(question).better)
-    return CriterionRating(question.id, good, answered.reason)
+def rate_question(question: Criterion, entry: AnswerEntry | YesNo) -> CriterionRating:
+    """Return the rating by a reply's entry, with a reason or without: 1 for the good answer, 0 for the other."""
+    answer, reason = (entry.answer, entry.reason.strip()) if isinstance(entry, AnswerEntry) else (entry, "")
+    if answer == "n/a":
+        return CriterionRating(question.id, None, reason, applies=False)
+    return CriterionRating(question.id, float(answer == question_of(question).better), reason)
 
 
 async def ask_questions(
@@ -377,19 +362,21 @@ async def ask_questions(
     judge: Judge,
     *,
     settings: CheckEvalSettings,
-) -> dict[str, QuestionAnswer]:
-    """Return the answer to each question, by its id."""
-
-    async def answers(prompt: Prompt[KeyedReply]) -> dict[str, QuestionAnswer]:
-        entries, missing = await ask_entries(judge, prompt, "answer")
-        found = {name: QuestionAnswer.of_entry(entry) for name, entry in entries.items()}
-        return {each.id: found.get(each.id, QuestionAnswer(None, missing)) for each in prompt.reply.expected}
-
+) -> dict[str, CriterionRating]:
+    """Return the rating by each question, by its id."""
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
-    by_id = {
-        name: answered for reply in await gather_in_order(map(answers, prompts)) for name, answered in reply.items()
+    entries, missing = dict[str, Any](), dict[str, str]()
+    for prompt, (found, why) in zip(
+        prompts, await gather_in_order(ask_entries(judge, prompt, "answer") for prompt in prompts), strict=True
+    ):
+        entries |= found
+        missing |= {each.id: why for each in prompt.reply.expected}
+    return {
+        each.id: rate_question(each, entries[each.id])
+        if each.id in entries
+        else CriterionRating(each.id, None, missing[each.id])
+        for each in questions
     }
-    return {question.id: by_id[question.id] for question in questions}
 
 
 def answer_prompts(
