@@ -28,20 +28,17 @@ from pydantic import (
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
-from rubriclab.methods.holistic import learned_part, require_scores
+from rubriclab.methods.holistic import learn_one
 from rubriclab.methods.method import (
     MISSING_SHARE,
     CriterionRating,
-    Learned,
     LearningCalls,
     Method,
     Presets,
-    Progress,
     TrainingInput,
     UnitVerdict,
-    ignore_progress,
 )
-from rubriclab.methods.prompting import Whole, ask_entries, chunks, for_each
+from rubriclab.methods.prompting import Whole, ask_entries, chunks
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part
@@ -382,40 +379,18 @@ async def _judge(prompt: Prompt[Any], comparison: ReferenceComparison, judge: Ju
     return units
 
 
-async def learn(
-    training_input: TrainingInput,
-    settings: DCRSettings,
-    *,
-    judge: Judge,
-    on_progress: Progress = ignore_progress,
-    **_unused: Any,
-) -> Learned:
-    """Return the part with the checklist's checks as its criterion, evaluated on the labelled texts.
-
-    Raises:
-        ChecklistError: if there is no checklist, or one that is not suitable for DCR.
-        DataError: if there are labelled texts, and none can be compared with a reference; no calls are made then.
-        JudgeError: if none of them could be scored.
-    """
+async def _make_part(training_input: TrainingInput, settings: DCRSettings, *_unused: Any) -> Part:
     criterion, material = learning_criterion(training_input, settings)
-    examples, assignment = training_input.examples, training_input.assignment
-    ratings = await for_each(
-        examples,
-        lambda example: rate(example, criterion, material, assignment, judge, settings=settings),
-        lambda done: on_progress(f"{done} of {len(examples)} texts scored", done / len(examples)),
-    )
-    # Texts that cannot be compared have no units, and say nothing about the judge.
-    require_scores([rating for rating in ratings if rating.units])
-    by_id = dict(zip((example.id for example in examples), ratings, strict=True))
     units = Units(kind="sentence", beside=(material,))
-    return learned_part("dcr", training_input, criterion, by_id, settings=settings, units=units)
+    return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)
 
 
 def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> tuple[Criterion, Material]:
     """Return the criterion, and the field of the text to compare with.
 
     Raises:
-        ChecklistError, DataError: as `learn` does.
+        ChecklistError: if there is no checklist, or one that is not suitable for DCR.
+        DataError: if there are labelled texts, and none can be compared with a reference.
     """
     checklist, assignment = training_input.checklist, training_input.assignment
     if checklist is None:
@@ -452,7 +427,7 @@ DCR = Method(
     settings=DCRSettings,
     presets=PRESETS,
     prompts=("dcr/evaluate", "dcr/convert"),
-    learn=learn,
+    learn=learn_one(score, _make_part),
     score=score,
     learning_calls=learning_calls,
     single_criterion=True,

@@ -37,6 +37,7 @@ from rubriclab.judges.replies import score_distribution
 from rubriclab.methods.method import (
     CriterionRating,
     Learned,
+    LearnFunction,
     LearningCalls,
     Method,
     Presets,
@@ -46,11 +47,20 @@ from rubriclab.methods.method import (
     ignore_progress,
     scores_of,
 )
-from rubriclab.methods.prompting import AssessableRating, OnScale, Rating, Whole, rating, require_any, require_reply
+from rubriclab.methods.prompting import (
+    AssessableRating,
+    OnScale,
+    Rating,
+    Whole,
+    for_each,
+    rating,
+    require_any,
+    require_reply,
+)
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
-from rubriclab.models.text import Assignment, Example, Scale, Units, format_score
+from rubriclab.models.text import Assignment, Example, Scale, format_score
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, pearson
@@ -210,17 +220,6 @@ def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float
     return score_distribution(answer.reply, legal)
 
 
-async def score_all(
-    training_input: TrainingInput, criterion: Criterion, judge: Judge, form: ScoreFormat, settings: HolisticSettings
-) -> dict[str, CriterionRating]:
-    """Return each example's score by `criterion`, by id."""
-    scored = (
-        holistic_rating(example, criterion, training_input.assignment, judge, form=form, settings=settings)
-        for example in training_input.examples
-    )
-    return dict(zip((example.id for example in training_input.examples), await asyncio.gather(*scored), strict=True))
-
-
 def require_scores(rated: Iterable[CriterionRating]) -> None:
     """Check that a text has a score, if there are any texts; raises JudgeError as `require_any` does."""
     require_any("score", [(rating.score, rating.reason) for rating in rated])
@@ -244,22 +243,53 @@ def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) 
     return criterion.model_copy(update={"evidence": evidence})
 
 
-def learned_part(
-    method: str,
-    training_input: TrainingInput,
-    criterion: Criterion,
-    rated: Mapping[str, CriterionRating],
-    *,
-    settings: BaseModel,
-    units: Units | None = None,
-) -> Learned:
-    """Return the part of one criterion with the evidence of `rated`, the labelled texts' ratings by id."""
-    ids, labels = tuple(sorted(rated)), training_input.labels
-    scores = score_array(rated, ids)
-    kept = with_evidence(criterion, scores, np.array([labels[name] for name in ids], dtype=float))
-    part = Part(method=method, settings=settings.model_dump(mode="json"), criteria=(kept,), units=units)
-    ratings = tuple((rated[name],) for name in ids)
-    return Learned(part, ids, (criterion.id,), ratings, scores, scores, optimistic=False)
+def learn_one(score: ScoreFunction, make: Callable[[TrainingInput, Any, Judge, int], Awaitable[Part]]) -> LearnFunction:
+    """Return the learning function of a method whose single criterion is evaluated on labelled texts.
+
+    Args:
+        make: makes the part from the training input, the settings, the generator and the seed.
+    """
+
+    async def learn(
+        training_input: TrainingInput,
+        settings: Any,
+        *,
+        judge: Judge,
+        generator: Judge,
+        seed: int,
+        on_progress: Progress = ignore_progress,
+    ) -> Learned:
+        """Return the part, evaluated on the labelled texts that its criterion does not show.
+
+        Raises:
+            JudgeError: if there are such texts, and none of them could be scored; others as `make` does.
+        """
+        part = await make(training_input, settings, generator, seed)
+        (criterion,) = part.criteria
+        texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
+        scored = await for_each(
+            texts,
+            lambda text: score(text, part, training_input.assignment, judge),
+            lambda done: on_progress(f"{done} of {len(texts)} texts scored", done / len(texts)),
+        )
+        # Texts that lack what they are compared with have no units, and say nothing about the judge.
+        require_scores(sorted((rating for _, (rating,) in scored), key=lambda rating: not rating.units))
+        scores, labels = floats(each for each, _ in scored), training_input.labels
+        kept = with_evidence(criterion, scores, np.array([labels[text.id] for text in texts], dtype=float))
+        count = len(training_input.examples)
+        all_shown = f"all {count} labelled texts are shown, so that none is left to measure on"
+        return Learned(
+            part=part.model_copy(update={"criteria": (kept,)}),
+            examples=tuple(text.id for text in texts),
+            candidates=(criterion.id,),
+            ratings=tuple(ratings for _, ratings in scored),
+            scores=scores,
+            reselected=scores,
+            optimistic=False,
+            notes=(all_shown,) if count and not texts else (),
+        )
+
+    return learn
 
 
 def scorer(form: ScoreFormat) -> ScoreFunction:
@@ -299,30 +329,11 @@ def _baseline(
         shown: the number of labelled texts that the criterion shows, which are not scored.
     """
 
-    async def learn(
-        training_input: TrainingInput,
-        settings: Any,
-        *,
-        judge: Judge,
-        generator: Judge,
-        seed: int,
-        on_progress: Progress = ignore_progress,
-    ) -> Learned:
-        """Return the part with the criterion, evaluated on the labelled texts that it does not show.
+    score = scorer(form)
 
-        Raises:
-            DataError: if the criterion needs labelled texts, and there are none.
-            JudgeError: if no steps could be obtained, or none of the texts could be scored.
-        """
+    async def make(training_input: TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
         made = await criterion(training_input, settings, generator, seed)
-        texts = tuple(each for each in training_input.examples if each.id not in made.evidence.examples)
-        on_progress(f"{len(texts)} texts to score", 0.1)
-        rated = await score_all(replace(training_input, examples=texts), made, judge, form, settings)
-        require_scores(rated.values())
-        learned = learned_part(name, training_input, made, rated, settings=settings)
-        count = len(training_input.examples)
-        all_shown = f"all {count} labelled texts are shown, so that none is left to measure on"
-        return replace(learned, notes=(all_shown,)) if count and not texts else learned
+        return Part(method=name, settings=settings.model_dump(mode="json"), criteria=(made,))
 
     def calls(training_input: TrainingInput, settings: Any) -> LearningCalls:
         texts = max(0, len(training_input.examples) - shown(settings))
@@ -333,8 +344,8 @@ def _baseline(
         settings=settings,
         presets={},
         prompts=(form.template,),
-        learn=learn,
-        score=scorer(form),
+        learn=learn_one(score, make),
+        score=score,
         learning_calls=calls,
         single_criterion=True,
         rated_later=lambda _settings: True,

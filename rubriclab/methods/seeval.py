@@ -15,7 +15,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -28,8 +28,8 @@ from rubriclab.methods.holistic import (
     HolisticSettings,
     ScoreFormat,
     has_one_reasoned_score,
+    holistic_rating,
     require_scores,
-    score_all,
     score_array,
     scorer,
     with_answer_scale,
@@ -346,8 +346,11 @@ class _SEEvalRun:
         )
 
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, CriterionRating]:
-        part = replace(self.training_input, examples=tuple(examples))
-        rated = await score_all(part, criterion, self.judge, FORM, self.settings)
+        assignment, settings = self.training_input.assignment, self.settings
+        requests = (
+            holistic_rating(text, criterion, assignment, self.judge, form=FORM, settings=settings) for text in examples
+        )
+        rated = dict(zip((text.id for text in examples), await asyncio.gather(*requests), strict=True))
         self.on_progress(f"{len(examples)} texts scored by explanation {criterion.id}", 0.5)
         return rated
 
