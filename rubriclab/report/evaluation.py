@@ -315,6 +315,22 @@ def summarize(
     return EvaluationSummary(aspect, level, evaluators, against)
 
 
+def summary_badge(summary: EvaluationSummary) -> tuple[str, Literal["good", "warning", "bad"], str]:
+    """Return whether the best rubric agrees better than the judge without a rubric, or else than the free baseline."""
+    best = summary.evaluators[0]
+    found = summary.baselines[0] if summary.baselines else best.best_baseline
+    if found is None or found.verdict == "not comparable with":
+        return "not compared", "warning", "with any baseline"
+    name, _ = wording.evaluator_parts(found.other.evaluator)
+    other = f"the baseline {name}" if summary.baselines else f"the best free baseline, {name}"
+    match found.verdict:
+        case "above":
+            return "better", "good", f"than {other}"
+        case "below":
+            return "worse", "bad", f"than {other}"
+    return "inconclusive", "warning", f"compared with {other}"
+
+
 def summary_sentences(summary: EvaluationSummary) -> Iterator[str]:
     """Yield the summary in words: the best rubric, the baselines, the other rubrics, and what limits the figures."""
     best = summary.evaluators[0]
@@ -471,6 +487,7 @@ def evaluation_view(
         verdict_sections=list(_verdicts(versions, scored, examples)),
         summaries={name: each for name, each in summaries.items() if name in graded},
         sentences=summary_sentences,
+        summary_badge=summary_badge,
         errors=list(filter(None, errors)),
         several=len({result.aspect for result in correlations}) > 1,
         blocks=[(*block, _free_last(block[2])) for block in wording.blocks(correlations)],

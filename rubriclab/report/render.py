@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("report.css")
 TEMPLATES = Path(__file__).with_name("templates")
+# Longer words of code may break.
+MAX_WORD = 30
+# Tables of so many columns are wider than a phone.
+MIN_WIDE = 4
 # Headings go down to h6.
 DEEPEST = 6
 BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "ul", "dl", "div", "table", "figure"})
@@ -53,6 +57,8 @@ WORDING = (
 TAG_STYLES: Mapping[str, tuple[str, ...]] = {"bdi": ("quoted",), "strong": ("strong",)}
 DRAWN = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")
+# An estimate with its interval, which stay on one line.
+_ESTIMATE = re.compile(r"[\d.]+(?: %)? \[[^\[\]\n]{1,30}\]|\d %")
 _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!]|:(?=//)|(?<=www)\.)")
 # What a host of pull requests turns into a mention or a reference, which no backslash prevents.
@@ -268,7 +274,8 @@ def p_value(value: float | None) -> Markup:
 
 def badge(words: str, tone: str, remark: str = "") -> Markup:
     """Return a result in a word or two, with a remark beside it; the tone is `good`, `warning` or `bad`."""
-    return Markup('<p class="badge"><strong class="{}">{}</strong> {}</p>').format(tone, words, q(remark))
+    beside = Markup("<span>{}</span>").format(shown(remark)) if remark else ""
+    return Markup('<p class="badge"><strong class="{}">{}</strong> {}</p>').format(tone, words, beside)
 
 
 def facts(pairs: Iterable[tuple[str, str]], show_value: Callable[[str], object] | None = None) -> Markup:
@@ -380,11 +387,17 @@ def _text(words: str | None, *, quoted: bool) -> Markup:
     """Return escaped words; those of ours with minus signs, and as code between two backticks."""
     if not words or quoted:
         return escape(words or "")
-    parts = typeset(words).split("`")
+    typed = _ESTIMATE.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), typeset(words))
+    parts = typed.split("`")
     if len(parts) % 2 == 0:
-        return escape(typeset(words))
-    marks = (Markup("<code>{}</code>" if place % 2 else "{}").format(each) for place, each in enumerate(parts))
-    return Markup().join(marks)
+        return escape(typed)
+    return Markup().join(_code(each) if place % 2 else escape(each) for place, each in enumerate(parts))
+
+
+def _code(words: str) -> Markup:
+    """Return code whose words do not break at hyphens, unless they are longer than a line of a phone."""
+    short = (Markup("<span>{}</span>" if len(each) <= MAX_WORD else "{}").format(each) for each in words.split(" "))
+    return Markup("<code>{}</code>").format(Markup(" ").join(short))
 
 
 def _inside(element: Element, level: int = DEEPEST, title: str = "", *, quoted: bool = False) -> Markup:
@@ -447,9 +460,14 @@ def _group(element: Element, level: int, title: str) -> Markup:
 def _table(table: Element, level: int, title: str) -> Markup:
     columns, caption, ticks = columns_of(table), table.find("caption"), table.find("tfoot")
     kinds = [Markup(' class="drawing"' if c.drawing else ' class="number"' if c.numeric else "") for c in columns]
+    # On narrow screens the cells of a wide table stand below each other, each behind the title of its column.
+    named_cells = len(columns) >= MIN_WIDE
+    labels = [Markup(' data-title="{}"').format(words_of(c.title)) if named_cells else Markup() for c in columns]
     hidden = Markup(' class="hidden"' if caption is None else "")
     named = escape(title) if caption is None else _inside(caption)
-    made = [Markup('<div class="wide"><table>\n<caption{}>{}</caption>\n').format(hidden, named)]
+    styles = " ".join(filter(None, (table.get("class"), "rows" if named_cells else "")))
+    styled = Markup(' class="{}"').format(styles) if styles else ""
+    made = [Markup('<div class="wide"><table{}>\n<caption{}>{}</caption>\n').format(styled, hidden, named)]
     titles = [_inside(column.title) for column in columns]
     if any(titles):
         cells = (
@@ -464,7 +482,7 @@ def _table(table: Element, level: int, title: str) -> Markup:
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
             made.append(heading.format(len(columns), first))
             continue
-        cells = (Markup("<td{}>{}</td>").format(*cell) for cell in zip(kinds[1:], others, strict=True))
+        cells = (Markup("<td{}{}>{}</td>").format(*cell) for cell in zip(kinds[1:], labels[1:], others, strict=True))
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
         row_kind = Markup(' class="{}"').format(kind) if kind else ""
         made.append(Markup("<tr{}>{}{}</tr>\n").format(row_kind, named_row, Markup().join(cells)))

@@ -19,7 +19,7 @@ from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import asked_at, count
 from rubriclab.models.rubric import Criterion, Evidence, Part
-from rubriclab.models.text import Scale
+from rubriclab.models.text import Scale, format_score
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
@@ -170,6 +170,23 @@ def summary(version: Version) -> Markup:
     return sentence.format(
         judge, shown(f"{reached}{perfect}{wording.raters_errors(raters.errors if raters else None)}")
     )
+
+
+def basis(version: Version) -> Markup:
+    """Return what the verdict of a validated version rests on, without the figures that the verdict states."""
+    validation = version.provenance.validation
+    if validation is None or version.rubric.scores_on.names:
+        return summary(version)
+    errors, raters = wording.rubric_agreement(validation).errors, validation.raters
+    measured = f"Measured {wording.procedure(validation)}; in brackets, 95 % intervals."
+    near = ""
+    if errors:
+        share, within = wording.percent(errors.near), wording.within(errors)
+        near = f" {share} of the scores lie within {within} of the label, with a bias of {errors.bias:+.2f}."
+    most = wording.ceiling(validation)
+    perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
+    words = f"{measured}{near}{perfect}{wording.raters_errors(raters.errors if raters else None)}"
+    return Markup("{}").format(shown(words))
 
 
 def actions(version: Version) -> Iterator[str]:
@@ -601,14 +618,35 @@ class WeightedCriterion:
         return Interval(100 * self.term.weight, 100 * self.term.low, 100 * self.term.high)
 
 
+def weight_interval() -> str:
+    """Return what stands in brackets behind a weight."""
+    return f"the {wording.percent(INTERVAL_CONFIDENCE)} posterior interval of the weight; below zero, less is better"
+
+
 def weight_remark(version: Version) -> str:
-    """Return what the columns of weights stand for."""
+    """Return what the columns on the choice of criteria stand for."""
     correlation = "point-biserial correlation" if version.rubric.scores_on.names else "Pearson correlation"
     return (
-        f"weight: share of the weights, with its {wording.percent(INTERVAL_CONFIDENCE)} posterior interval; below "
-        "zero, less is better; chosen: share of the rubrics fitted without some of the groups that have it; alone: its "
-        f"own {correlation} with the training labels, by which it was also chosen, so optimistic."
+        f"chosen: share of the rubrics fitted without some of the groups that have it; alone: its own {correlation} "
+        "with the training labels, by which it was also chosen, so optimistic."
     )
+
+
+def end_titles(scale: Scale) -> tuple[str, str]:
+    """Return the titles of the columns that say what the ends of the scale mean."""
+    low, high = scale.names or (format_score(scale.low), format_score(scale.high))
+    return f"{low} means", f"{high} means"
+
+
+def ends(criterion: Criterion) -> tuple[Markup, Markup]:
+    """Return what a text of the lowest and of the highest score is like by a criterion."""
+    if criterion.levels:
+        low, high = criterion.levels[0].description, criterion.levels[-1].description
+    elif criterion.question:
+        low, high = ("yes", "no") if criterion.question.better == "no" else ("no", "yes")
+    else:
+        return Markup(), Markup()
+    return q(wording.excerpt(low, EXCERPT)), q(wording.excerpt(high, EXCERPT))
 
 
 def weighted_criteria(version: Version) -> list[WeightedCriterion]:

@@ -224,7 +224,7 @@ def test_every_view_of_the_rubric_shows_the_verdicts_held_out_beside_the_judge_a
     ):
         assert words in text, words
     assert "Reliability curve: mean score across" in text
-    for absent in ("reach Pearson", "Spearman", "Text by text", "mean absolute"):
+    for absent in ("reach Pearson", "Spearman", "Each dot is a labelled text", "mean absolute"):
         assert absent not in text
 
 

@@ -15,7 +15,7 @@ q svg line circle rect path polygon polyline text
 """
 ATTRIBUTES = """
 lang charset name content http-equiv id class href aria-label aria-labelledby aria-hidden role dir scope colspan open
-x y x1 x2 y1 y2 cx cy r d dy width height points opacity overflow transform text-anchor viewbox
+data-title x y x1 x2 y1 y2 cx cy r d dy width height points opacity overflow transform text-anchor viewbox
 """
 ALLOWED, ALLOWED_ATTRIBUTES = set(TAGS.split()), set(ATTRIBUTES.split())
 

@@ -86,7 +86,7 @@ def test_each_criterion_has_its_own_agreement_beside_the_whole_rubrics(usual: Pa
 
 
 def test_disagreements_show_both_scores_the_text_the_reasons_and_the_source(usual: Page) -> None:
-    start = usual.reading.index("Largest disagreements with people")
+    start = usual.reading.index("Largest disagreements")
     first = usual.reading[start : start + 700]
     assert re.search(r"people 2, rubric 4 Text 1 about", first)
     assert re.search(r"h01 linked sentences 4 Reason for \d-1\. h03 a clear end 4", first)
