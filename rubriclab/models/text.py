@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
 
-from rubriclab.errors import DataError, SettingsError, UserError
+from rubriclab.errors import SettingsError, UserError
 from rubriclab.models.base import FrozenModel, canonical, content_path, digest
 from rubriclab.models.characters import is_blank
 
@@ -552,33 +552,6 @@ def named_reasons(example: Example, aspect: str) -> dict[str, str]:
     """Return the raters' reasons for their scores of the text by name; the name of an unknown rater is empty."""
     given = example.reasons.get(aspect, {})
     return {"": given} if isinstance(given, str) else dict(given)
-
-
-def split_by_group(
-    examples: Iterable[Example], held_out: float, seed: int = 0
-) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """Return training examples and held-out examples, each in the given order; no group is divided.
-
-    `held_out` is the share of groups that are held out; each part gets at least one group. The split depends only on
-    the groups' names and `seed`.
-
-    Raises:
-        SettingsError: if `held_out` does not lie between 0 and 1.
-        DataError: if there are fewer than two groups.
-    """
-    if not 0 < held_out < 1:
-        raise SettingsError(f"The held-out share is {held_out}.", "Give a number between 0 and 1, such as 0.3.")
-    examples = tuple(examples)
-    groups = sorted({example.group for example in examples}, key=lambda group: digest([seed, group]))
-    if len(groups) < 2:
-        raise DataError(
-            f"Expected at least two groups to hold some out, got {len(groups)}.",
-            "A group is the texts that share one source, named in the field 'group'.",
-        )
-    count = min(max(round(held_out * len(groups)), 1), len(groups) - 1)
-    chosen = frozenset(groups[:count])
-    train = tuple(example for example in examples if example.group not in chosen)
-    return train, tuple(example for example in examples if example.group in chosen)
 
 
 def _averaged(example: Example, aspect: str) -> Example:

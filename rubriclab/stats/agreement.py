@@ -42,7 +42,7 @@ from rubriclab.stats.correlation import (
     pearson_rows,
     spearman_rows,
 )
-from rubriclab.stats.intervals import CONFIDENCE, DIGITS, MIN_GROUPS, Interval, Statistic, estimate, sign_flip_p
+from rubriclab.stats.intervals import DIGITS, MIN_GROUPS, Interval, Statistic, estimate, sign_flip_p
 
 Level = Literal["group", "dataset", "system"]
 ConstantRule = Literal["skip", "papers"]
@@ -101,7 +101,6 @@ def agreement(
     *,
     level: Level,
     constant: ConstantRule = "skip",
-    confidence: float = CONFIDENCE,
 ) -> Agreement:
     """Spearman, Pearson and Kendall (tau-b) agreement at one level, each with an interval.
 
@@ -114,7 +113,6 @@ def agreement(
         systems: the system that wrote each text; needed at system level only.
         level: see the module's docstring.
         constant: rule for groups with constant human scores at group level.
-        confidence: of the intervals.
 
     Raises:
         ValueError: lengths differ, a human score is not finite, a predicted score is infinite, a group or
@@ -124,7 +122,7 @@ def agreement(
 
     def estimated(coefficient: Coefficient) -> Interval:
         statistic = level_statistic(used, 0, coefficient, level, constant)
-        return estimate(statistic, used.clusters, elements=len(used.human), correlation=True, confidence=confidence)
+        return estimate(statistic, used.clusters, elements=len(used.human), correlation=True)
 
     return Agreement(
         level=level,
@@ -164,7 +162,6 @@ def difference(
     *,
     level: Level,
     constant: ConstantRule = "skip",
-    confidence: float = CONFIDENCE,
 ) -> AgreementDifference:
     """Spearman agreement of the first evaluator minus the second's, with a paired interval.
 
@@ -187,7 +184,7 @@ def difference(
         constant=constant,
         unit=used.unit,
         too_few_groups=used.too_few_groups,
-        spearman=estimate(statistic, used.clusters, elements=len(used.human), confidence=confidence),
+        spearman=estimate(statistic, used.clusters, elements=len(used.human)),
         p=p,
     )
 

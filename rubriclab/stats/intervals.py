@@ -239,9 +239,7 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
     return [None if p is None else float(next(values)) for p in p_values]
 
 
-def estimate(
-    statistic: Statistic, clusters: int, *, elements: int, correlation: bool = False, confidence: float = CONFIDENCE
-) -> Interval:
+def estimate(statistic: Statistic, clusters: int, *, elements: int, correlation: bool = False) -> Interval:
     """Return the statistic of the data with its interval.
 
     There is no interval for fewer than `MIN_GROUPS` clusters, or if the statistic is undefined without one of them.
@@ -249,13 +247,7 @@ def estimate(
     Args:
         elements: how many elements the arrays of a single sample have.
         correlation: whether the statistic is a correlation or the like, at most 1 in absolute value.
-        confidence: the share of such intervals that hold the true value.
-
-    Raises:
-        ValueError: `confidence` is not between 0 and 1.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: expected a share between 0 and 1, such as 0.95, got {confidence}")
     value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
     if math.isnan(value):
         return Interval(None)
@@ -265,7 +257,7 @@ def estimate(
     samples, batch = int(part.max()) + 1, max(1, BATCH_ELEMENTS // max(1, elements))
     batches = (np.arange(start, min(start + batch, samples)) for start in range(0, samples, batch))
     without = [statistic((part != left_out[:, np.newaxis]).astype(np.float64)) for left_out in batches]
-    return student_interval(value, np.concatenate(without), correlation=correlation, confidence=confidence)
+    return student_interval(value, np.concatenate(without), correlation=correlation)
 
 
 def student_interval(

@@ -35,7 +35,6 @@ import numpy.typing as npt
 from rubriclab.stats.agreement import check_choice
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import (
-    CONFIDENCE,
     MAX_PARTS,
     MIN_GROUPS,
     Interval,
@@ -51,13 +50,7 @@ from rubriclab.stats.intervals import (
 Metric = Literal["nominal", "interval"]
 
 
-def krippendorff_alpha(
-    ratings: npt.ArrayLike,
-    metric: Metric,
-    clusters: npt.ArrayLike | None = None,
-    *,
-    confidence: float = CONFIDENCE,
-) -> Interval:
+def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.ArrayLike | None = None) -> Interval:
     """Krippendorff's alpha of raters x units answers, with an interval over the units.
 
     Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two answers are left out, and
@@ -70,7 +63,6 @@ def krippendorff_alpha(
         ratings: shape (raters, units), nan if missing.
         metric: level of measurement of the answers.
         clusters: the cluster of each unit, numbered from 0; by default every unit is its own.
-        confidence: of the interval.
 
     Raises:
         ValueError: `ratings` is no matrix or holds infinity, `clusters` does not fit, or an option is out of range.
@@ -95,15 +87,10 @@ def krippendorff_alpha(
         disagreement = (drawn * within / (answers.sizes - 1)).sum(axis=1) * (n - 1)
         return 1 - _quotient(disagreement, np.where((totals > 0).sum(axis=1) > 1, among, 0))
 
-    return answers.estimate(statistic, confidence)
+    return answers.estimate(statistic)
 
 
-def fleiss_kappa(
-    ratings: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
-    *,
-    confidence: float = CONFIDENCE,
-) -> Interval:
+def fleiss_kappa(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Interval:
     """Fleiss' kappa of raters x units answers, with an interval over the units.
 
     Fleiss 1971, "Measuring nominal scale agreement among many raters", on the units with two answers or more. Observed
@@ -126,7 +113,7 @@ def fleiss_kappa(
         varied = (answers.totals(drawn) > 0).sum(axis=1) > 1
         return 1 - _quotient(_quotient(drawn @ apart, units), np.where(varied, among, 0))
 
-    return answers.estimate(statistic, confidence)
+    return answers.estimate(statistic)
 
 
 class _Answers:
@@ -186,12 +173,12 @@ class _Answers:
         squares: FloatArray = 2 * self.sizes * np.square(deviations).sum(axis=2)
         return squares
 
-    def estimate(self, statistic: Statistic, confidence: float) -> Interval:
+    def estimate(self, statistic: Statistic) -> Interval:
         """Return a coefficient with its interval; undefined below two units."""
         if len(self.cluster) < 2:
             return Interval(None)
         clusters = int(self.cluster.max()) + 1
-        return estimate(statistic, clusters, elements=self.number, correlation=True, confidence=confidence)
+        return estimate(statistic, clusters, elements=self.number, correlation=True)
 
 
 def _column_sums(columns: IntArray, groups: IntArray) -> Statistic:

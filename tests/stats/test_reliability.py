@@ -182,7 +182,6 @@ def test_intervals_are_those_of_the_data_without_each_cluster(clustered):
         (lambda: fleiss_kappa([[1, 2], [1, 2]], [0]), "clusters: expected 2 integers"),
         (lambda: fleiss_kappa([[1, 2], [1, 2]], [0, -1]), "clusters: expected 2 integers"),
         (lambda: fleiss_kappa([[1, 2], [1, 2]], [0.0, 1.0]), "clusters: expected 2 integers"),
-        (lambda: fleiss_kappa([[1, 2], [1, 2]], confidence=95), "confidence: expected a share"),
     ],
 )
 def test_wrong_input_is_refused(wrong, complaint):
