@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from rubriclab.judges.options import JudgeOptions as JudgeOptions
     from rubriclab.lab import Lab as Lab
-    from rubriclab.learning.scoring import CriterionScore as CriterionScore, Score as Score
+    from rubriclab.learning.scoring import Score as Score
     from rubriclab.methods.method import (
         CriterionRating as CriterionRating,
         Learned as Learned,
@@ -121,10 +121,7 @@ _HOMES = {
         "Question",
         "Rubric",
     ),
-    "learning.scoring": (
-        "CriterionScore",
-        "Score",
-    ),
+    "learning.scoring": ("Score",),
     "ops.evaluate": ("Evaluation",),
     "ops.scores": ("Scores",),
     "ops.score": ("TextScorer",),

@@ -9,8 +9,9 @@ import numpy as np
 from scripted_judge import criterion
 
 from rubriclab.learning.paired_scores import Comparison, DriftLimits, PairedScore, RubricPair, pair_rubrics
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Aggregation, Calibration, Conformal, Term, combine
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Aspect, Scale
@@ -106,7 +107,7 @@ def scored(made: Version, text: str, values: Values) -> Score:
         there = [value for value in given.values() if value is not None]
         score, contributions = (sum(there) / len(there) if there else None), {}
     criteria = tuple(
-        CriterionScore(each.id, given[each.id], f"{each.id} of {text}", contribution=contributions.get(each.id))
+        CriterionRating(each.id, given[each.id], f"{each.id} of {text}", contribution=contributions.get(each.id))
         for each in rubric.criteria
     )
     why = None if score is not None else f"{text} has too few ratings"

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import spearmanr
 from scripted_judge import criterion, question
 
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
 from rubriclab.ops.evaluate import InterraterAgreement, interrater_agreement
@@ -57,8 +58,8 @@ def scores_of(values: Sequence[float], ratings: dict[str, Sequence[float]] | Non
     ]
 
 
-def rating(name: str, value: float, applies: bool = True) -> CriterionScore:
-    return CriterionScore(name, None if math.isnan(value) else float(value), "because", applies)
+def rating(name: str, value: float, applies: bool = True) -> CriterionRating:
+    return CriterionRating(name, None if math.isnan(value) else float(value), "because", applies)
 
 
 def simulated(judges: int = 3, seed: int = 0) -> np.ndarray:

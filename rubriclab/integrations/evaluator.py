@@ -13,7 +13,8 @@ from rubriclab.data.mapping import UNTYPED
 from rubriclab.errors import DataError, UserError
 from rubriclab.judges.stack import recorded_name
 from rubriclab.lab import Lab
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.characters import one_line
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import format_score
@@ -179,7 +180,7 @@ def rationale(score: Score, rubric: Rubric) -> str:
     return "\n".join((first, *(f"{criterion_result(part, rubric)}: {one_line(part.reason)}" for part in parts)))
 
 
-def criterion_result(part: CriterionScore, rubric: Rubric, most: int | None = None) -> str:
+def criterion_result(part: CriterionRating, rubric: Rubric, most: int | None = None) -> str:
     """Return what a criterion adds to the score, its title, cut after `most` characters, and its rating."""
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == part.id)
     points = "" if part.contribution is None else f"{part.contribution:+.2f} "

@@ -116,7 +116,7 @@ async def rate_parts(
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
         rated = await ratings_of_texts(texts, parts, ask, assignment, judge, rivals=rivals, form=form)
-        by_criterion = [{rating.criterion: cell_of(rating) for rating in ratings} for ratings in rated]
+        by_criterion = [{rating.id: cell_of(rating) for rating in ratings} for ratings in rated]
         return [tuple(cells[each.criterion.id] for each in candidates) for cells in by_criterion]
 
     async for row in stream(examples, rate_group, under_way, key=row_key if rivals else None):

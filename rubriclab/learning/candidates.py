@@ -599,7 +599,7 @@ async def _rated(
 
 
 def _columns(rated: Sequence[Sequence[CriterionRating]]) -> dict[str, list[Cell]]:
-    return {column[0].criterion: [cell_of(each) for each in column] for column in zip(*rated, strict=True)}
+    return {column[0].id: [cell_of(each) for each in column] for column in zip(*rated, strict=True)}
 
 
 async def _extended(

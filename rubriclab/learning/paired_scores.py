@@ -14,7 +14,6 @@ from rubriclab.data.rows import is_derived
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.scoring import (
-    CriterionScore,
     RivalCounts,
     Score,
     rival_limits,
@@ -23,6 +22,7 @@ from rubriclab.learning.scoring import (
     score_text,
     stream,
 )
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Rubric, matched_criteria
 from rubriclab.models.text import Example, Scale
@@ -206,7 +206,7 @@ class RubricPair:
 
     def _ratings(
         self, before: Score, after: Score
-    ) -> Iterator[tuple[CriterionPair, CriterionScore | None, CriterionScore | None]]:
+    ) -> Iterator[tuple[CriterionPair, CriterionRating | None, CriterionRating | None]]:
         old, new = ({rating.id: rating for rating in score.criteria} for score in (before, after))
         for pair in self.criteria:
             first = old.get(pair.before.id) if pair.before else None
@@ -251,14 +251,14 @@ class RubricPair:
         }
 
 
-def _share(criterion: Criterion | None, rating: CriterionScore | None, rubric: Rubric) -> float:
+def _share(criterion: Criterion | None, rating: CriterionRating | None, rubric: Rubric) -> float:
     """Return a rating as a share of its range; NaN if missing, and for text features, which have no fixed range."""
     if criterion is None or criterion.kind == "feature" or rating is None or rating.score is None:
         return math.nan
     return rating.score if criterion.kind == "question" else (rating.score - rubric.scale.low) / rubric.scale.width
 
 
-def _contribution(criterion: Criterion | None, rating: CriterionScore | None) -> float:
+def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -> float:
     if criterion is None:
         return 0.0
     return math.nan if rating is None or rating.contribution is None else rating.contribution

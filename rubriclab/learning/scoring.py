@@ -7,7 +7,7 @@ import functools
 import re
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from rubriclab.data.rows import RowError
@@ -15,51 +15,13 @@ from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import FAULTY_ROW, RATINGS_MISSING, SCORED, Judge, UnusableReply, unusable_replies
 from rubriclab.judges.stack import count_text
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import CriterionRating, UnitVerdict
+from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gather_in_order
 from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, shared_input
 from rubriclab.models.aggregation import Ask, CallForm, RivalLimits, combine
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Aspect, Assignment, Example, Scale, task_words
 from rubriclab.prompts.render import inert
-
-
-@dataclass(frozen=True, slots=True)
-class CriterionScore:
-    """A text's score by one criterion, `None` where the judge gave none, and the judge's reason or what went wrong.
-
-    Questions score 1 where the answer speaks for the text, else 0; the mean of that over its units, where a text is
-    judged piece by piece. `applies`, `weight` and `units` are as in `CriterionRating`. `contribution` is what it adds
-    to the score of an average text, in points, where the rubric combines criteria by learned weights.
-    """
-
-    id: str
-    score: float | None
-    reason: str
-    applies: bool = True
-    weight: float | None = None
-    units: tuple[UnitVerdict, ...] = ()
-    contribution: float | None = None
-
-    @property
-    def answers_missing(self) -> int:
-        """How many answers are not there: of the units, where the text was judged piece by piece."""
-        if self.units:
-            return sum(unit.value is None for unit in self.units)
-        return int(self.applies and self.score is None)
-
-    def to_row(self) -> dict[str, Any]:
-        """Return the score as one JSON object, without what its method does not know."""
-        # Not by `asdict`, which takes a third of the time of a text that is scored offline.
-        row: dict[str, Any] = {"id": self.id, "score": self.score, "reason": self.reason, "applies": self.applies}
-        if self.weight is not None:
-            row["weight"] = self.weight
-        if self.units:
-            row["units"] = tuple(asdict(unit) for unit in self.units)
-        if self.contribution is not None:
-            row["contribution"] = self.contribution
-        return row
-
 
 CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
 
@@ -78,7 +40,7 @@ class Score:
     id: str
     aspect: str
     score: float | None
-    criteria: tuple[CriterionScore, ...]
+    criteria: tuple[CriterionRating, ...]
     unscored: str | None
     rubric: str
     judge: str
@@ -228,9 +190,9 @@ def _score(
     contributions: Mapping[str, float] = {}
     if aggregation:
         holistic = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
-        whole = [rated.applies for rated in ratings if rated.criterion in holistic]
+        whole = [rated.applies for rated in ratings if rated.id in holistic]
         if any(whole) or not whole:
-            scores = {rated.criterion: rated.score for rated in ratings if rated.applies}
+            scores = {rated.id: rated.score for rated in ratings if rated.applies}
             found = combine(aggregation, scores, rubric.scale)
             value, contributions = found.score, found.contributions
             interval = None if found.low is None or found.high is None else (found.low, found.high)
@@ -238,16 +200,9 @@ def _score(
         values = [rated.score for rated in ratings] if values is None else values
         known = [each for each in values if each is not None]
         value = sum(known) / len(known) if len(known) == len(values) else None
+    # By a rubric without learned weights there are no contributions, and the ratings stay as they are.
     criteria = tuple(
-        CriterionScore(
-            rated.criterion,
-            rated.score,
-            rated.reason,
-            rated.applies,
-            rated.weight,
-            rated.units,
-            contributions.get(rated.criterion),
-        )
+        replace(rated, contribution=contributions[rated.id]) if rated.id in contributions else rated
         for rated in ratings
     )
     return Score(
@@ -315,7 +270,7 @@ async def _scores_by_part(
     return await gather_in_order(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
 
 
-def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionScore]) -> str:
+def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionRating]) -> str:
     failed = [criterion for criterion in criteria if criterion.score is None and criterion.applies]
     if not failed and rubric.scores_on.names:
         return CANNOT_ASSESS

@@ -10,7 +10,8 @@ from rubriclab.data.readers import Rows
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import dry_run
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import average_score, combine
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, listed
@@ -156,7 +157,7 @@ def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText
         aggregation, {name: cell.score for name, cell in cells.items() if cell.applies}, version.rubric.scale
     )
     criteria = tuple(
-        CriterionScore(name, cell.score, cell.reason, cell.applies, contribution=combined.contributions.get(name))
+        CriterionRating(name, cell.score, cell.reason, cell.applies, contribution=combined.contributions.get(name))
         for name, cell in cells.items()
     )
     interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)

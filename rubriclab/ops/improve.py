@@ -28,7 +28,8 @@ from rubriclab.learning.rewriting import (
     text_faults,
     typical_rewrite_prompt,
 )
-from rubriclab.learning.scoring import CriterionScore, Score, fault_id, score_text, stream, without_rivals
+from rubriclab.learning.scoring import Score, fault_id, score_text, stream, without_rivals
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, format_score, split_sentences
 from rubriclab.models.version import Effort, Version
@@ -387,7 +388,7 @@ class _Reviser:
         return finished(after, "rejected by the judge", reason), current
 
 
-def judged_by_sentence(criterion: CriterionScore) -> bool:
+def judged_by_sentence(criterion: CriterionRating) -> bool:
     """Return whether some verdict of the criterion names the sentences that it is about."""
     return any(unit.sentences for unit in criterion.units)
 
@@ -407,7 +408,7 @@ def incomparable(before: Score, after: Score, origins: Origins) -> str | None:
     return None
 
 
-def _incomparable(before: CriterionScore, after: CriterionScore, origins: Origins) -> str | None:
+def _incomparable(before: CriterionRating, after: CriterionRating, origins: Origins) -> str | None:
     if (lost := _unanswered(after) - _unanswered(before)) > 0:
         return f"lacks {lost} more of its verdicts on the whole text"
     kinds = ["by sentence" if judged_by_sentence(score) else "as a whole" for score in (before, after)]
@@ -421,13 +422,13 @@ def _incomparable(before: CriterionScore, after: CriterionScore, origins: Origin
     return None
 
 
-def _unanswered(criterion: CriterionScore) -> int:
+def _unanswered(criterion: CriterionRating) -> int:
     if criterion.units:
         return sum(unit.value is None for unit in criterion.units if not unit.sentences)
     return criterion.answers_missing
 
 
-def _by_sentence(criterion: CriterionScore) -> Mapping[int, list[float | None]]:
+def _by_sentence(criterion: CriterionRating) -> Mapping[int, list[float | None]]:
     verdicts: dict[int, list[float | None]] = {}
     for unit in criterion.units:
         for sentence in unit.sentences:

@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from rubriclab.learning.gate import rater_errors
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import (
     level_agreement,
     raters_verdicts,
@@ -19,6 +19,7 @@ from rubriclab.learning.verdicts import (
     verdicts_of,
 )
 from rubriclab.methods.catalogue import BASELINE_NAMES
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion, Rubric
@@ -702,7 +703,7 @@ def _recorded(text: JudgedText) -> RecordedText:
     )
 
 
-def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Markup, Markup, Markup]:
+def _answer(part: CriterionRating, criterion: Criterion | None) -> tuple[Markup, Markup, Markup]:
     """Return a criterion, its rating of a text, and the reason with those of single units."""
     title = q(wording.title(criterion, TITLE)) if criterion else ""
     added = f"added {part.contribution:+.2f}" if part.contribution is not None else ""

@@ -19,8 +19,7 @@ from rubriclab.stats.intervals import MIN_GROUPS, Interval
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from rubriclab.learning.scoring import CriterionScore
-    from rubriclab.methods.method import UnitVerdict
+    from rubriclab.methods.method import CriterionRating, UnitVerdict
     from rubriclab.models.version import Cell, Version
     from rubriclab.ops.evaluate import Result
 
@@ -452,7 +451,7 @@ def answers(evidence: Evidence) -> str:
     return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
 
 
-def answered(part: CriterionScore | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
+def answered(part: CriterionRating | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
     """Return a rating of a text: a score, or a question's `yes`, `no` or `n/a`.
 
     Questions that were asked of units instead of the `whole` text may have a score between both answers.

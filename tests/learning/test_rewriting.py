@@ -23,8 +23,8 @@ from rubriclab.learning.rewriting import (
     text_faults,
     word_diff,
 )
-from rubriclab.learning.scoring import CriterionScore, Score
-from rubriclab.methods.method import UnitVerdict
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Units, sentence_spans
 from rubriclab.prompts import render
@@ -256,7 +256,7 @@ def found(given, *criteria, good_from=0.75, output=OUTPUT):
 
 
 def test_a_hypothesis_scored_low_is_a_fault_of_the_whole_that_aims_at_its_highest_level():
-    (fault,) = found(rubric(criterion("order")), CriterionScore("order", 3, "It jumps."))
+    (fault,) = found(rubric(criterion("order")), CriterionRating("order", 3, "It jumps."))
     best = max(criterion("order").levels, key=lambda level: level.score)
     assert (fault.criterion, fault.asks, fault.aim) == ("order", criterion("order").statement, best.description)
     assert (fault.sentences, fault.reason) == ((), "It jumps.")
@@ -264,13 +264,13 @@ def test_a_hypothesis_scored_low_is_a_fault_of_the_whole_that_aims_at_its_highes
 
 @pytest.mark.parametrize(("score", "good_from", "is_fault"), [(4, 0.75, False), (3.9, 0.75, True), (4.9, 1, True)])
 def test_from_which_share_of_the_scale_a_score_is_good_can_be_set(score, good_from, is_fault):
-    assert bool(found(rubric(criterion("a")), CriterionScore("a", score, ""), good_from=good_from)) == is_fault
+    assert bool(found(rubric(criterion("a")), CriterionRating("a", score, ""), good_from=good_from)) == is_fault
 
 
 @pytest.mark.parametrize("better", ["yes", "no"])
 def test_the_bad_answer_to_a_question_is_a_fault_that_aims_at_the_better_one(better):
     given = rubric(question("q1", better=better), question("q2"), method="checkeval")
-    (fault,) = found(given, CriterionScore("q1", 0.0, "It does not."), CriterionScore("q2", 1.0, "It does."))
+    (fault,) = found(given, CriterionRating("q1", 0.0, "It does not."), CriterionRating("q2", 1.0, "It does."))
     assert (fault.asks, fault.aim, fault.reason) == (question("q1").statement, better, "It does not.")
 
 
@@ -282,29 +282,29 @@ def test_failing_units_name_their_sentences_counted_from_one():
             [("First one.", 0.0, "Not said."), ("Second one.", 1.0, "Said."), ("Third one.", None, "no reply")]
         )
     )
-    (fault,) = found(given, CriterionScore("score", 2.0, "", units=verdicts))
+    (fault,) = found(given, CriterionRating("score", 2.0, "", units=verdicts))
     assert (fault.sentences, fault.reason, fault.aim) == ((1,), "Not said.", assignment().aspect.definition)
 
 
 def test_a_unit_that_is_the_whole_text_names_none_of_its_sentences():
     given = rubric(question("q1"), method="seal", units=Units(kind="response"))
     verdict = UnitVerdict(OUTPUT, (), 0.0, "Off the point.")
-    assert found(given, CriterionScore("q1", 0.0, "", units=(verdict,)))[0].sentences == ()
+    assert found(given, CriterionRating("q1", 0.0, "", units=(verdict,)))[0].sentences == ()
     only = UnitVerdict("First one.", (0,), 0.0, "Off the point.")
-    assert found(given, CriterionScore("q1", 0.0, "", units=(only,)), output="First one.")[0].sentences == (1,)
+    assert found(given, CriterionRating("q1", 0.0, "", units=(only,)), output="First one.")[0].sentences == (1,)
 
 
 def test_of_several_facts_in_a_sentence_the_reason_says_which_is_meant():
     given = rubric(question("q1"), method="seal", units=Units(kind="fact", beside=("source",)))
     verdicts = (UnitVerdict("It is red.", (0,), 0.0, "It is blue."), UnitVerdict("It is big.", (0,), 1.0, "Yes."))
-    (fault,) = found(given, CriterionScore("q1", 0.5, "", units=verdicts))
+    (fault,) = found(given, CriterionRating("q1", 0.5, "", units=verdicts))
     assert fault.reason == "“It is red.”: It is blue."
 
 
 def test_a_unit_that_stands_nowhere_in_the_text_is_named_with_its_reason():
     given = rubric(whole(), method="dcr", units=Units(kind="sentence", beside=("reference",)))
     verdicts = (UnitVerdict("It ends in May.", (), 0.0, "Not told."), UnitVerdict(OUTPUT, (), 0.0, "Wrong."))
-    faults = found(given, CriterionScore("score", 1.0, "", units=verdicts))
+    faults = found(given, CriterionRating("score", 1.0, "", units=verdicts))
     assert [fault.reason for fault in faults] == ["“It ends in May.”: Not told.", "Wrong."]
     assert [fault.sentences for fault in faults] == [(), ()]
 
@@ -312,12 +312,12 @@ def test_a_unit_that_stands_nowhere_in_the_text_is_named_with_its_reason():
 def test_a_unit_rated_on_a_scale_fails_below_the_same_share_as_a_text():
     given = rubric(question("q1"), method="seal", units=Units(kind="sentence"))
     verdicts = tuple(UnitVerdict("s", (place,), value, "r") for place, value in enumerate([0.7, 0.8, 1.0]))
-    assert [fault.sentences for fault in found(given, CriterionScore("q1", 0.8, "", units=verdicts))] == [(1,)]
+    assert [fault.sentences for fault in found(given, CriterionRating("q1", 0.8, "", units=verdicts))] == [(1,)]
 
 
 def test_criteria_that_were_rated_as_one_are_one_fault_of_the_aspect():
     given = rubric(criterion("a"), criterion("b"))
-    (fault,) = found(given, CriterionScore("overall", 2, "Weak."))
+    (fault,) = found(given, CriterionRating("overall", 2, "Weak."))
     assert (fault.criterion, fault.asks) == ("coherence", assignment().aspect.definition)
     assert all(name.levels[-1].description in fault.aim for name in (criterion("a"), criterion("b")))
 
@@ -328,7 +328,7 @@ def test_scores_without_reasons_are_nothing_to_rewrite_by():
         require_reasons(of_parts(weighted), "r@1")
     both = of_parts(weighted, Part(method="hypoeval", settings={}, criteria=(criterion("a"),)))
     require_reasons(both, "r@1")
-    rated = (CriterionScore("score", 1, "Probability-weighted: 1: 99%."), CriterionScore("a", 1, "Low."))
+    rated = (CriterionRating("score", 1, "Probability-weighted: 1: 99%."), CriterionRating("a", 1, "Low."))
     assert [fault.reason for fault in found(both, *rated)] == ["Low."]
 
 

@@ -40,7 +40,6 @@ from rubriclab.judges.judge import FakeJudge, Reply
 from rubriclab.learning.estimate import estimate_scoring
 from rubriclab.learning.scoring import (
     CANNOT_ASSESS,
-    CriterionScore,
     RivalCounts,
     Score,
     addresses_judge,
@@ -90,7 +89,7 @@ async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
         id="t07",
         aspect="coherence",
         score=3.5,
-        criteria=(CriterionScore("a", 5, "Worth 5."), CriterionScore("b", 2, "Worth 2.")),
+        criteria=(CriterionRating("a", 5, "Worth 5."), CriterionRating("b", 2, "Worth 2.")),
         unscored=None,
         rubric=REF,
         judge="fake",
@@ -100,7 +99,7 @@ async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
 async def test_a_missing_criterion_is_shown_as_missing_and_the_score_stands_on_the_others():
     score = await score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=4), REF)
     assert (score.score, score.unscored) == (4.5, None)
-    assert score.criteria[1] == CriterionScore("b", None, "the server is busy")
+    assert score.criteria[1] == CriterionRating("b", None, "the server is busy")
 
 
 async def test_too_little_to_go_by_means_no_score_and_the_reason():
@@ -143,8 +142,8 @@ async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds(
     score = await score_text(weighted_rubric(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=4, b=1), REF)
     assert (score.score, score.interval) == (3.25, (2.75, 3.75))
     assert score.criteria == (
-        CriterionScore("a", 4, "Worth 4.", contribution=0.75),
-        CriterionScore("b", 1, "Worth 1.", contribution=-0.5),
+        CriterionRating("a", 4, "Worth 4.", contribution=0.75),
+        CriterionRating("b", 1, "Worth 1.", contribution=-0.5),
     )
 
 
@@ -174,13 +173,13 @@ def rated(score: float) -> dict[str, object]:
 
 def test_a_row_has_every_field_of_the_score_and_leaves_out_what_is_not_known():
     unit = UnitVerdict("It rained.", (0, 2), 1.0, "It did.", ("rain",))
-    known = CriterionScore("a", 1.0, "Yes.", applies=False, weight=0.5, units=(unit,), contribution=-0.25)
-    bare = CriterionScore("b", None, "No reply.")
+    known = CriterionRating("a", 1.0, "Yes.", applies=False, weight=0.5, units=(unit,), contribution=-0.25)
+    bare = CriterionRating("b", None, "No reply.")
     score = Score("t", "coherence", 3.5, (known, bare), None, REF, "fake", (3.0, 4.0), "pass", "together")
     row = score.to_row()
     assert [*row, "replies"] == [field.name for field in fields(Score)], "replies have a file of their own"
     assert row["criteria"][0] == asdict(known)
-    assert list(row["criteria"][0]) == [field.name for field in fields(CriterionScore)]
+    assert list(row["criteria"][0]) == [field.name for field in fields(CriterionRating)]
     assert row["criteria"][1] == {"id": "b", "score": None, "reason": "No reply.", "applies": True}
     assert {**row, "criteria": (), "replies": ()} == {**asdict(score), "criteria": ()}
 
@@ -215,7 +214,7 @@ def scored(asked: FakeJudge) -> Score:
 
 def verdict_ratings(asked: FakeJudge, scale: Scale) -> dict[str, CriterionRating]:
     ratings = asyncio.run(judge_all(VERDICT_TEXT, PARTS, assignment(scale), asked))
-    return {rating.criterion: rating for rating in ratings}
+    return {rating.id: rating for rating in ratings}
 
 
 @pytest.mark.parametrize("said", ["n/a", "N/A.", "cannot assess"])

@@ -342,10 +342,10 @@ async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():
     learned_part = (await learned()).part
     bare = replace(TEXTS_FEATURES[0], source=None)
     _, ratings = await TEXT_FEATURES.score(bare, learned_part, assignment(), nobody())
-    rated = next(each for each in ratings if each.criterion == "words_from_source")
+    rated = next(each for each in ratings if each.id == "words_from_source")
     assert (rated.score, rated.applies) == (None, False)
     assert rated.reason == "Cannot be measured: it needs a source, and there is none."
-    assert next(each for each in ratings if each.criterion == "words").score == Features(bare.output)["words"]
+    assert next(each for each in ratings if each.id == "words").score == Features(bare.output)["words"]
 
 
 async def test_a_measure_that_is_not_known_is_an_error_that_names_it():

@@ -381,8 +381,8 @@ async def test_rows_tell_why_a_score_is_missing():
     table = RatingTable(assignment(), scripted(rate=fails_on_b), "separately")
     await table.fill(THREE[:2], TEXTS_RATINGS[:1])
     ((failed, unasked, rated),) = table.rows(["b", "c", "a"], ["t00"])
-    assert (rated.criterion, rated.score, bool(rated.reason)) == ("a", 4, True)
-    assert (failed.criterion, failed.score) == ("b", None)
+    assert (rated.id, rated.score, bool(rated.reason)) == ("a", 4, True)
+    assert (failed.id, failed.score) == ("b", None)
     assert "busy" in failed.reason
     assert unasked == CriterionRating("c", None, NOT_REQUESTED)
 
@@ -410,7 +410,7 @@ def judge(*scores: float | None):
 async def test_the_score_is_the_mean_over_hypotheses_with_each_reason():
     value, ratings = await score(TEXT_SCORE, part(1, 1, 1), assignment(), judge(5, 2, 4))
     assert value == pytest.approx(11 / 3, abs=1e-6)
-    assert [(r.criterion, r.score, r.reason) for r in ratings] == [
+    assert [(r.id, r.score, r.reason) for r in ratings] == [
         ("h01", 5, "It is 5."),
         ("h02", 2, "It is 2."),
         ("h03", 4, "It is 4."),

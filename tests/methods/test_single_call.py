@@ -108,8 +108,8 @@ async def test_one_call_rates_a_text_by_every_criterion_in_the_rubric_s_order():
     judge = scripted()
     found = await run(judge)
     assert [prompt.name for prompt in judge.prompts] == ["single_call/judge"]
-    assert tuple(each.criterion for each in found) == IDS
-    by_id = {each.criterion: each for each in found}
+    assert tuple(each.id for each in found) == IDS
+    by_id = {each.id: each for each in found}
     for name in ("h1", "h2", "e1", "direct", "geval"):
         assert by_id[name] == CriterionRating(name, drawn_rating(judge.prompts[0], name), "It shows.")
     # The better answered to the third question is no.
@@ -134,7 +134,7 @@ async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_p
         "hypoeval/rate",
     }
     order = ["weighted", "h1", "h2", "shown", "q1", "q2", "q3", "analysed", "log_words", "p1", "overall"]
-    assert [each.criterion for each in found] == order
+    assert [each.id for each in found] == order
     assert all(each.score is not None for each in found)
 
 
@@ -240,7 +240,7 @@ async def read(judge: FakeJudge) -> tuple[CriterionRating, ...]:
 async def test_a_hostile_reply_is_read_rightly_or_left_missing_with_the_reason(given: str, code: str):
     judge = FakeJudge(lambda _: given)
     found = await read(judge)
-    assert [(each.criterion, each.score, each.applies) for each in found] == expected(code)
+    assert [(each.id, each.score, each.applies) for each in found] == expected(code)
     assert len(judge.prompts) <= 2
     for each, sign in zip(found, code, strict=True):
         assert ("after one repair" in each.reason) == (sign == "?")
@@ -285,7 +285,7 @@ TEXTS = rivals(4)
 
 async def rated(judge: Any, texts: Sequence[Example] = TEXTS) -> list[dict[str, CriterionRating]]:
     """Return each text's ratings by criterion."""
-    return [{each.criterion: each for each in row} for row in await judge_group(texts, PARTS, assignment(), judge)]
+    return [{each.id: each for each in row} for row in await judge_group(texts, PARTS, assignment(), judge)]
 
 
 def calls_of(given: Sequence[Example], parts: Any = PARTS, **limits: int) -> list[list[str]]:

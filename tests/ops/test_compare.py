@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from scripted_judge import criterion
 
-from rubriclab import Aspect, CriterionScore, Example, Part, Rubric, Scale, Score
+from rubriclab import Aspect, CriterionRating, Example, Part, Rubric, Scale, Score
 from rubriclab.data.readers import from_rows
 from rubriclab.learning.paired_scores import Outputs, pair_outputs
 from rubriclab.ops.compare import compare_outputs, rank_systems
@@ -31,7 +31,7 @@ def text(name: str, group: str, **fields: Any) -> Example:
 
 
 def scored(name: str, value: float | None, ratings: dict[str, float] | None = None) -> Score:
-    criteria = tuple(CriterionScore(each, rating, f"because {rating}") for each, rating in (ratings or {}).items())
+    criteria = tuple(CriterionRating(each, rating, f"because {rating}") for each, rating in (ratings or {}).items())
     return Score(name, "coherence", value, criteria, None if value is not None else "no reply", "news@1", "embedded")
 
 

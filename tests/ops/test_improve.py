@@ -16,9 +16,9 @@ from rubriclab.data.readers import from_rows, read
 from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, JudgeUnavailable
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import TrainingInput, UnitVerdict, ignore_progress
+from rubriclab.methods.method import CriterionRating, TrainingInput, UnitVerdict, ignore_progress
 from rubriclab.methods.sources import load_checklist
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Assignment, Example, find_aspect, parse_scale, split_sentences, task_words
@@ -364,7 +364,7 @@ def unit(value, *places):
 
 def score(*units, **fields):
     """Return a score by one criterion with verdicts on these units."""
-    rated = CriterionScore(**{"id": "q1", "score": 0.5, "reason": "", "units": units, **fields})
+    rated = CriterionRating(**{"id": "q1", "score": 0.5, "reason": "", "units": units, **fields})
     return Score("t", "coherence", 3.0, (rated,), None, "r@1", "fake")
 
 

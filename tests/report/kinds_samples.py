@@ -7,7 +7,8 @@ from typing import Any
 
 from report_samples import interval, version
 
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Part, Question
 from rubriclab.models.text import Example
 from rubriclab.models.version import TrainingAgreement, Version
@@ -142,11 +143,11 @@ def _answered(rubric: Version, questions: Sequence[Criterion], text: Example, nu
     parts = []
     for place, asked in enumerate(questions):
         if place == 0 and number % 7 == 0:
-            parts.append(CriterionScore(asked.id, None, "The text has nothing of that kind.", applies=False))
+            parts.append(CriterionRating(asked.id, None, "The text has nothing of that kind.", applies=False))
         elif place == 1 and number == 1:
-            parts.append(CriterionScore(asked.id, None, "No answer came."))
+            parts.append(CriterionRating(asked.id, None, "No answer came."))
         else:
-            parts.append(CriterionScore(asked.id, float((number * (place + 3)) % 5 > 1), f"Reason {asked.id}."))
+            parts.append(CriterionRating(asked.id, float((number * (place + 3)) % 5 > 1), f"Reason {asked.id}."))
     known = [part.score for part in parts if part.score is not None]
     return Score(
         text.id, rubric.rubric.aspect.name, 1 + 4 * sum(known) / len(known), tuple(parts), None, rubric.ref, "fake"

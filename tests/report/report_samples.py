@@ -12,7 +12,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from rich.console import Console, RenderableType
 
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Level, Part, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
 from rubriclab.models.version import Baseline, Effort, Provenance, TrainingAgreement, Version
@@ -164,7 +165,7 @@ def words_of(view: RenderableType, width: int = 80) -> str:
 
 def _score(rubric: Version, text: Example, value: float | None) -> Score:
     reason = "The reply was empty." if value is None else f"Reason for {text.id}."
-    parts = tuple(CriterionScore(one.id, value, reason) for one in rubric.rubric.criteria)
+    parts = tuple(CriterionRating(one.id, value, reason) for one in rubric.rubric.criteria)
     why = None if value is not None else f"no usable rating for {text.id}"
     return Score(text.id, rubric.rubric.aspect.name, value, parts, why, rubric.ref, "fake")
 
@@ -222,7 +223,7 @@ def hostile_evaluation(
             text.id,
             aspect,
             None if number == 3 else float(1 + (number * 3) % 5),
-            (CriterionScore(words, 2.0, words), CriterionScore(f"{words} unknown", None, words)),
+            (CriterionRating(words, 2.0, words), CriterionRating(f"{words} unknown", None, words)),
             words if number == 3 else None,
             rubric.ref,
             words,

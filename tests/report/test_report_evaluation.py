@@ -17,7 +17,8 @@ from kinds_samples import answers_of, checklist, shown, unlabelled
 from pages import Page
 from report_samples import examples, interval, results_of, scores_of, version, words_of
 
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.text import Aspect, Example, Scale
 from rubriclab.models.version import Baseline, Effort, RecordedText, Version
 from rubriclab.ops.evaluate import Evaluator, baseline_evaluators
@@ -421,7 +422,7 @@ def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
             text.id,
             "coherence",
             3.0,
-            tuple(CriterionScore(name, float(value[number]), "") for name, value in values.items()),
+            tuple(CriterionRating(name, float(value[number]), "") for name, value in values.items()),
             None,
             news.ref,
             "fake",
@@ -452,7 +453,7 @@ def test_missing_ratings_are_counted_and_scores_by_all_criteria_at_once_keep_the
             text.id,
             "coherence",
             3.0,
-            (CriterionScore("h01", None if number < 2 else 1.0, ""), CriterionScore("overall", float(number), "")),
+            (CriterionRating("h01", None if number < 2 else 1.0, ""), CriterionRating("overall", float(number), "")),
             None,
             news.ref,
             "fake",

@@ -24,8 +24,8 @@ from kinds_samples import (
 from pages import Page
 from report_samples import criterion, examples, printed, results_of, version, words_of
 
-from rubriclab.learning.scoring import CriterionScore, Score
-from rubriclab.methods.method import UnitVerdict
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.models.text import Scale, Units
 from rubriclab.models.version import (
@@ -295,7 +295,7 @@ def test_a_criterion_that_was_never_rated_has_no_figure() -> None:
 def test_an_answer_is_shown_as_it_was_given(
     asked: Criterion | None, score: float | None, applies: bool, said: str
 ) -> None:
-    assert wording.answered(CriterionScore("a", score, "", applies), asked) == said
+    assert wording.answered(CriterionRating("a", score, "", applies), asked) == said
 
 
 def test_a_rubric_without_figures_is_shown_without_them() -> None:
@@ -426,7 +426,7 @@ def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
             text.id,
             "coherence",
             1.0 + number % 5,
-            (CriterionScore("f1", 0.5, "Half.", units=verdicts()),),
+            (CriterionRating("f1", 0.5, "Half.", units=verdicts()),),
             None,
             made.ref,
             "fake",

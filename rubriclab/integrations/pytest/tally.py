@@ -13,7 +13,8 @@ from rubriclab.integrations.evaluator import criterion_result, scale_of
 from rubriclab.integrations.pytest.settings import UPDATE
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.paired_scores import Comparison, SideSummary
-from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.characters import count, one_line
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import format_score
@@ -125,11 +126,11 @@ def _costs(score: Score, rubric: Rubric) -> Iterator[str]:
     yield from (f"  {_cost(part, rubric)}" for part in ranked[:CRITERIA])
 
 
-def _cost(part: CriterionScore, rubric: Rubric) -> str:
+def _cost(part: CriterionRating, rubric: Rubric) -> str:
     return f"{criterion_result(part, rubric, REASON)}: {_reason(part.reason)}"
 
 
-def _ranked(score: Score, rubric: Rubric) -> list[CriterionScore]:
+def _ranked(score: Score, rubric: Rubric) -> list[CriterionRating]:
     contributed = [part for part in score.criteria if part.contribution is not None]
     if contributed:
         costly = [part for part in contributed if (part.contribution or 0.0) < 0]
@@ -139,7 +140,7 @@ def _ranked(score: Score, rubric: Rubric) -> list[CriterionScore]:
     return [part for share, part in sorted(shares, key=lambda pair: pair[0]) if share < 1]
 
 
-def _share(part: CriterionScore, criterion: Criterion, rubric: Rubric) -> float:
+def _share(part: CriterionRating, criterion: Criterion, rubric: Rubric) -> float:
     rating = part.score or 0.0
     return rating if criterion.kind == "question" else (rating - rubric.scale.low) / rubric.scale.width
 

@@ -174,7 +174,7 @@ class RatingTable:
             new = [criterion for criterion in criteria if example.id not in self.of(criterion.id)]
             if new:
                 for rated in await rate(example, new, self._assignment, self._judge, self._ask_how):
-                    self._ratings.setdefault(rated.criterion, {})[example.id] = rated
+                    self._ratings.setdefault(rated.id, {})[example.id] = rated
 
         await asyncio.gather(*map(fill_one, examples))
 
@@ -217,8 +217,8 @@ async def score(
     settings = HypoEvalSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
     weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
-    rated = [(weights[r.criterion], r.score) for r in ratings if r.score is not None]
-    weight, total = sum(w for w, _ in rated), sum(weights[r.criterion] for r in ratings)
+    rated = [(weights[r.id], r.score) for r in ratings if r.score is not None]
+    weight, total = sum(w for w, _ in rated), sum(weights[r.id] for r in ratings)
     if not rated or weight < MIN_RATED_WEIGHT * total:
         return None, ratings
     return round(sum(w * value for w, value in rated) / weight, DIGITS), ratings
