@@ -145,8 +145,8 @@ async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_for
         text = next(text for text in TEXTS if text.id == ident)
         score, ratings = await method.score(text, learned.part, given_.assignment, judge)
         assert score == pytest.approx(learned.scores[place], abs=1e-6)
-        of_text = {each.criterion: each for each in learned.ratings[place]}
-        assert all(of_text[each.criterion].score == each.score for each in ratings if each.criterion in of_text)
+        of_text = {each.id: each for each in learned.ratings[place]}
+        assert all(of_text[each.id].score == each.score for each in ratings if each.id in of_text)
 
 
 @pytest.mark.parametrize("name", NAMES)
