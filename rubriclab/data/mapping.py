@@ -157,8 +157,7 @@ def is_level_word(word: str) -> bool:
 TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")
 TABLES = ("scores", "annotations", "reasons")
-COMPARISON_FIELDS = ("preferred", "over", "tie", "ranking", "aspect", "rater")
-FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, *COMPARISON_FIELDS)
+FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, "aspect", "rater")
 
 FIELD_LIST = (
     f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT and "

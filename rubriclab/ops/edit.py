@@ -209,7 +209,7 @@ def editable_version(workspace: Workspace, rubric: str | Version, options: EditO
 
 def _given_texts(workspace: Workspace, version: Version, options: EditOptions) -> list[Example]:
     aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
-    texts = labelled(usable_texts(options.labels, options, [(aspect, scale)], workspace.notify), aspect)
+    texts = labelled(usable_texts(options.labels, options, [aspect], workspace.notify), aspect)
     usable = [text for text in texts if scale.contains(text.scores[aspect])]
     if len(usable) < len(texts):
         workspace.notify(f"left out: {count(len(texts) - len(usable), 'label')} outside of {scale.describe()}")
