@@ -38,8 +38,8 @@ from rubriclab.judges.stack import (
     LocalLimits,
     Metered,
     Recording,
+    Replay,
     Retried,
-    open_replay,
 )
 
 if TYPE_CHECKING:
@@ -110,10 +110,10 @@ def connect(
         return Budgeted(Interruptible(judge), budget, **price)
 
     def retried(judge: Judge, attempts: int = options.attempts) -> Judge:
-        judge = Limited(judge, limits)
-        if not metrics:
-            return Retried(judge, attempts=attempts, breaker=breaker)
-        return Retried(metrics.queued(judge), attempts=attempts, breaker=breaker, on_retry=metrics.retries.inc)
+        judge, on_retry = Limited(judge, limits), lambda: None
+        if metrics:
+            judge, on_retry = metrics.queued(judge), metrics.retries.inc
+        return Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
 
     points = judge_points().get(spec.partition(":")[0])
     probed: SchemaProbed | None = None
@@ -125,7 +125,7 @@ def connect(
 
         judge = EmbeddedJudge()
     elif spec.startswith(PREFIX):
-        judge = open_replay(spec)
+        judge = Replay(spec)
     elif points:
         if options.batch:
             raise SettingsError(

@@ -208,12 +208,10 @@ class JudgeWrapper:
 
     @property
     def name(self) -> str:
-        """The name of the wrapped judge."""
         return self.judge.name
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The identity of the wrapped judge."""
         return self.judge.identity
 
 
@@ -237,7 +235,6 @@ class FakeJudge:
         self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the scripted reply."""
         messages = render(prompt)
         self.prompts.append(prompt)
         answer = self._script(prompt)

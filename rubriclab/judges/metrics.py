@@ -86,7 +86,6 @@ class ObservedJudge(JudgeWrapper):
         self._metrics = metrics
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply."""
         started, outcome = time.monotonic(), "fault"
         self._metrics.in_flight.inc()
         self._metrics.waiting.dec()
@@ -116,7 +115,6 @@ class QueuedJudge(JudgeWrapper):
         self._waiting = waiting
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply."""
         with self._waiting.track_inprogress():
             return await self.judge.reply(prompt)
 

@@ -567,7 +567,6 @@ class Cached(JudgeWrapper):
         self._in_flight: dict[str, asyncio.Future[Reply | Exception | None]] = {}
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the cached reply to `prompt`, or else the wrapped judge's."""
         while True:
             cached, digest, prompt = await self._look_up(prompt)
             if cached is not None:
@@ -776,17 +775,21 @@ class Recording(JudgeWrapper):
 class Replay:
     """A judge that returns the recorded replies of another judge.
 
+    Args:
+        spec: `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded.
+
     Attributes:
         recorded_name: name of the recorded judge.
+
+    Raises:
+        DataError: if the file is no recording.
+        SettingsError: if it holds no such judge, or several and `spec` names none.
     """
 
-    def __init__(self, path: Path, judge: str | None = None) -> None:
-        """Open the recording at `path` for `judge`, which may be omitted if only one is recorded.
-
-        Raises:
-            DataError: if the file is no recording.
-            SettingsError: if it holds no such judge, or several and `judge` is omitted.
-        """
+    def __init__(self, spec: str) -> None:
+        path, judge = Path(spec.removeprefix(PREFIX)), None
+        if "#" in spec and not path.exists():
+            path, judge = Path(str(path).rpartition("#")[0]), recorded_name(spec)
         content = read_recording(path)
         names = sorted(content.judges)
         self.recorded_name = names[0] if judge is None and len(names) == 1 else judge or ""
@@ -796,7 +799,7 @@ class Replay:
                 f"The recording {path} {fault}; it holds {', '.join(names) or 'none'}.",
                 f"Name one, as in {PREFIX}{path}#{names[0] if names else 'JUDGE'}.",
             )
-        self.name = f"{PREFIX}{path}" + (f"#{judge}" if judge else "")
+        self.name = spec
         self.identity: Mapping[str, Any] = content.judges[self.recorded_name]
         self._replies = content.replies
         self._path = path
@@ -823,15 +826,6 @@ def recorded_name(judge: str) -> str:
     return recorded if separator and path.startswith(PREFIX) else judge
 
 
-def open_replay(spec: str) -> Replay:
-    """Return the judge named `recorded:PATH` or `recorded:PATH#JUDGE`."""
-    location = spec.removeprefix(PREFIX)
-    path, separator, judge = location.rpartition("#")
-    if separator and not Path(location).exists():
-        return Replay(Path(path), judge)
-    return Replay(Path(location))
-
-
 class Metered(JudgeWrapper):
     """A judge whose replies are counted in `ledger`. It is the outermost wrapper, so it sees every reply that is used.
 
@@ -843,7 +837,6 @@ class Metered(JudgeWrapper):
         self.ledger: Ledger = ledger
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply and count it."""
         ledger = self.ledger
         ledger.repaired += prompt.repair is not None
         try:

@@ -48,7 +48,6 @@ from rubriclab.judges.stack import (
     Recording,
     Replay,
     Retried,
-    open_replay,
     read_recording,
     recorded_name,
 )
@@ -567,7 +566,7 @@ async def test_replay_answers_like_the_judge_that_was_recorded(server: RunningSe
     path = tmp_path / "run.jsonl"
     source = LanguageModel("openai/fake", timeout=60)
     said = await Recording(source, path).reply(rate(alternatives=5))
-    replay = open_replay(f"recorded:{path}")
+    replay = Replay(f"recorded:{path}")
     assert await replay.reply(rate(alternatives=5)) == replace(said, cached=True)
     assert said.tokens
     with pytest.raises(ReplayMiss):
@@ -581,7 +580,7 @@ async def test_missing_request_is_named_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     await recorded(path, "one")
     with pytest.raises(ReplayMiss) as caught:
-        await Replay(path).reply(rate("two"))
+        await Replay(f"recorded:{path}").reply(rate("two"))
     message = str(caught.value)
     assert "questions/rate" in message
     assert "sha256:" in message
@@ -606,20 +605,20 @@ async def test_two_judges_share_a_recording_and_are_told_apart_by_name(tmp_path:
         judge = ScriptedJudge(good, identity=name)
         judge.name = name
         await Recording(judge, path).reply(rate(name))
-    assert (await Replay(path, "rater").reply(rate("rater"))).text == GOOD
-    assert open_replay(f"recorded:{path}#proposer").identity == {"model": "proposer"}
+    assert (await Replay(f"recorded:{path}#rater").reply(rate("rater"))).text == GOOD
+    assert Replay(f"recorded:{path}#proposer").identity == {"model": "proposer"}
     with pytest.raises(ReplayMiss):
-        await Replay(path, "rater").reply(rate("proposer"))
+        await Replay(f"recorded:{path}#rater").reply(rate("proposer"))
     with pytest.raises(SettingsError, match=r"proposer, rater.*#proposer"):
-        Replay(path)
+        Replay(f"recorded:{path}")
     with pytest.raises(SettingsError, match="has no judge other; it holds proposer, rater"):
-        Replay(path, "other")
+        Replay(f"recorded:{path}#other")
 
 
 async def test_file_with_a_number_sign_in_its_name_is_found(tmp_path: Path) -> None:
     path = tmp_path / "run#1.jsonl"
     await recorded(path, "one")
-    assert open_replay(f"recorded:{path}").recorded_name == "scripted"
+    assert Replay(f"recorded:{path}").recorded_name == "scripted"
 
 
 async def test_same_judge_with_other_settings_needs_another_file(tmp_path: Path) -> None:
@@ -634,7 +633,7 @@ async def test_half_written_last_line_is_left_out_and_said(tmp_path: Path, caplo
     await recorded(path, "one", "two")
     path.write_bytes(path.read_bytes()[:-20])
     with caplog.at_level(logging.WARNING):
-        replay = Replay(path)
+        replay = Replay(f"recorded:{path}")
     assert "incomplete line" in caplog.text
     assert (await replay.reply(rate("one"))).text == GOOD
     with pytest.raises(ReplayMiss):
@@ -655,7 +654,7 @@ async def test_run_killed_at_any_line_can_be_recorded_again(tmp_path: Path, left
 async def test_file_that_is_no_recording_is_refused_and_untouched(tmp_path: Path, content: str) -> None:
     path = tmp_path / "notes.txt"
     path.write_text(content)
-    for opening in (lambda: Replay(path), lambda: Recording(ScriptedJudge(good), path)):
+    for opening in (lambda: Replay(f"recorded:{path}"), lambda: Recording(ScriptedJudge(good), path)):
         with pytest.raises(DataError, match="line 1: expected the header"):
             opening()
     assert path.read_text() == content
@@ -669,12 +668,12 @@ async def test_damage_within_is_named_with_its_line(tmp_path: Path, damage: str)
     await recorded(path, "one")
     path.write_text(path.read_text() + damage + "\n")
     with pytest.raises(DataError, match="line 4"):
-        Replay(path)
+        Replay(f"recorded:{path}")
 
 
 def test_missing_file_or_folder_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        Replay(tmp_path / "none.jsonl")
+        Replay(f"recorded:{tmp_path / 'none.jsonl'}")
     with pytest.raises(DataError, match="cannot be written"):
         Recording(ScriptedJudge(good), tmp_path / "none" / "run.jsonl")
 
@@ -697,9 +696,8 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     for use in (
-        lambda: Replay(Path(place)),
+        lambda: Replay(f"recorded:{place}"),
         lambda: Recording(ScriptedJudge(good), Path(place)),
-        lambda: open_replay(f"recorded:{place}"),
     ):
         with pytest.raises(
             DataError, match=rf"The recording {place} cannot be read: it is (no regular file|a folder)\."
