@@ -615,15 +615,10 @@ async def test_two_judges_share_a_recording_and_are_told_apart_by_name(tmp_path:
         Replay(f"recorded:{path}#other")
 
 
-async def test_file_with_a_number_sign_in_its_name_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "run#1.jsonl"
+async def test_same_judge_with_other_settings_needs_another_file(tmp_path: Path) -> None:
+    path = tmp_path / "run#1.jsonl"  # a number sign need not stand before a judge
     await recorded(path, "one")
     assert Replay(f"recorded:{path}").recorded_name == "scripted"
-
-
-async def test_same_judge_with_other_settings_needs_another_file(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    await recorded(path, "one")
     with pytest.raises(DataError, match="new file"):
         Recording(ScriptedJudge(good, identity="elsewhere"), path)
 
@@ -735,32 +730,19 @@ def usages(*given: Usage) -> ScriptedJudge:
     return ScriptedJudge(script)
 
 
-async def test_replies_are_summed_and_snapshots_gathered() -> None:
+@pytest.mark.parametrize(("second", "cost"), [(0.25, 0.75), (None, None)])
+async def test_replies_are_summed_and_the_cost_is_unknown_once_any_price_is(
+    second: float | None, cost: float | None
+) -> None:
     ledger = Ledger()
-    judge = Metered(usages(Usage(10, 1, 0.5), Usage(20, 2, 0.25)), ledger)
+    judge = Metered(usages(Usage(10, 1, 0.5), Usage(20, 2, second)), ledger)
     for _ in range(2):
         await ask(judge, rate())
-    spent = Effort(
-        calls=2,
-        prompt_tokens=30,
-        completion_tokens=3,
-        cost_usd=0.75,
-        seconds=3.0,
-        stages={rate().name: 2},
-        stage_tokens={rate().name: 33},
-    )
+    tokens = {"prompt_tokens": 30, "completion_tokens": 3, "stage_tokens": {rate().name: 33}}
+    spent = Effort(calls=2, cost_usd=cost, seconds=3.0, stages={rate().name: 2}, **tokens)
     assert ledger.effort(3.0) == spent
     assert wording.stages(spent) == f"{rate().name} 2 (33 tokens)"
     assert ledger.model_versions == {"snapshot-1", "snapshot-2"}
-
-
-async def test_cost_is_unknown_once_any_price_is() -> None:
-    ledger = Ledger()
-    judge = Metered(usages(Usage(10, 1, 0.5), Usage(10, 1, None), Usage(10, 1, 0.5)), ledger)
-    for _ in range(3):
-        await ask(judge, rate())
-    assert ledger.effort(0).cost_usd is None
-    assert ledger.usage.prompt_tokens == 30
 
 
 @pytest.mark.parametrize(
@@ -806,10 +788,7 @@ async def test_judge_and_generator_share_a_budget(server: RunningServer) -> None
 
 
 @pytest.mark.parametrize("text", ["", "1", "1:2:3", "a:b", "-1:2", "nan:1", "1:inf"])
-def test_price_that_is_not_two_numbers_is_refused(text: str) -> None:
+def test_price_is_two_numbers_per_million_tokens(text: str) -> None:
+    assert as_price("2:10").cost(500_000, 100_000) == pytest.approx(2.0)
     with pytest.raises(SettingsError, match=r"0\.15:0\.60"):
         as_price(text)
-
-
-def test_price_is_per_million_tokens() -> None:
-    assert as_price("2:10").cost(500_000, 100_000) == pytest.approx(2.0)
