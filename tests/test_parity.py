@@ -600,7 +600,7 @@ def test_dry_runs_of_transfer_drift_literature_and_edit_give_the_same_bounds(sid
 
 def check_often() -> None:
     """Let little time pass between two checks of a batch."""
-    batched.PAUSE = 0.05
+    batched.PAUSE, batched.QUIET = 0.05, 0.1
 
 
 def test_batches_give_the_same_scores(sides: Side, batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -343,7 +343,7 @@ def _is_completion(status: int | None, body: Any) -> bool:
 
 T = TypeVar("T")
 
-# Seconds without a new prompt after which a wave is complete, at most the first pause between two checks.
+# Seconds without a new prompt after which a wave is complete.
 QUIET = 1.0
 # Fewer prompts are sent one by one, at the usual price.
 MIN_BATCH = 10
@@ -486,7 +486,6 @@ class BatchScheduler(JudgeWrapper):
         self._batches = batches
         self._largest = largest
         self._notify = notify
-        self._quiet = min(QUIET, PAUSE)
         self._arrived = 0.0
         self._waiting: dict[str, _WaitingPrompt] = {}
         self._followed: dict[str, dict[str, _WaitingPrompt]] = {}
@@ -520,10 +519,10 @@ class BatchScheduler(JudgeWrapper):
 
     async def _collect(self) -> None:
         while self._waiting:
-            rest = self._quiet
+            rest = QUIET
             while rest > 0:
                 await asyncio.sleep(rest)
-                rest = self._arrived + self._quiet - asyncio.get_running_loop().time()
+                rest = self._arrived + QUIET - asyncio.get_running_loop().time()
             waiting, self._waiting = self._waiting, {}
             wave = {key: request for key, request in waiting.items() if not request.reply.done()}
             try:

@@ -19,7 +19,7 @@ BATCH = ("--batch",)
 
 def check_often() -> None:
     """Let little time pass between two checks of a batch."""
-    batched.PAUSE = 0.05
+    batched.PAUSE, batched.QUIET = 0.05, 0.1
 
 
 @pytest.fixture

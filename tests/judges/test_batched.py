@@ -35,6 +35,7 @@ OPTIONS: dict[str, Any] = {"batch": True}
 @pytest.fixture(autouse=True)
 def _pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batched, "PAUSE", 0.02)
+    monkeypatch.setattr(batched, "QUIET", 0.1)
 
 
 async def asked(
