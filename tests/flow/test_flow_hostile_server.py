@@ -45,7 +45,7 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FILTERED, Judge, Ledger, ask
+from rubriclab.judges.judge import FILTERED, Judge, Ledger, ask, load_reply
 from rubriclab.judges.llm import LanguageModel, close_connections
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.methods.prompting import Rating
@@ -462,6 +462,7 @@ class KeptAnswers(MemoryAnswers):
     def put(self, digest: str, answer: dict[str, Any]) -> bool:
         """Keep `answer`, which must be JSON in UTF-8 of no great size, with counts that fit a column."""
         assert len(json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()) < 200_000
-        assert all(0 <= answer["usage"][name] < 2**31 for name in ("prompt_tokens", "completion_tokens"))
+        usage = load_reply(answer).usage
+        assert all(0 <= tokens < 2**31 for tokens in (usage.prompt_tokens, usage.completion_tokens))
         self.count += 1
         return super().put(digest, answer)
