@@ -54,11 +54,9 @@ def list_studies(*, as_json: bool) -> None:
 )
 @option(
     "--judge",
-    "judges",
-    multiple=True,
     type=JUDGE,
     metavar="JUDGE",
-    help="A litellm model string, 'embedded' or recorded:PATH; several times for a study of several judges.",
+    help="A litellm model string, 'embedded' or recorded:PATH.  [default: the configured one]",
 )
 @option(
     "--output",
@@ -103,18 +101,18 @@ def run_study(name: str, **given: Any) -> None:
     sets = sets_in(given["data"])
     study = load_study(name).only(given["only"])
     study = (study.small() if given["small"] else study).changed(parse_settings(given["settings"]))
-    judges = [judge_named(judge, note) for judge in given["judges"] or (None,)]
-    found = schedule(study, sets, len(judges))
+    judge = judge_named(given["judge"], note)
+    found = schedule(study, sets)
     for line in found.notes:
         note(line)
-    path = Path(given["output"] or _file_name(study.name, *judges, *(["small"] if given["small"] else [])))
-    results = begun(path, found.empty(judges, small=given["small"]))
+    path = Path(given["output"] or _file_name(study.name, judge, *(["small"] if given["small"] else [])))
+    results = begun(path, found.empty(judge, small=given["small"]))
     if given["retry_failed"]:
         results = results.without_failures()
     note(f"{count(len(found.left(results)), 'case')} to run, {len(results.done)} finished before")
     with workspace_of(given) as workspace:
         workspace.open_store(create=True)
-        results = finish(lambda: _run(found, results, path, judges, workspace))
+        results = finish(lambda: _run(found, results, path, judge, workspace))
     _print(study, results, as_json=given["as_json"])
     note(f"stored in {path}; to see it again: python -m experiments show {path}")
 
@@ -241,17 +239,16 @@ def _file_name(*words: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', '-'.join(words))}.json"
 
 
-async def _run(found: Schedule, results: Results, path: Path, judges: list[str], workspace: Workspace) -> Results:
-    from experiments.runner.designs.design import Bench
+async def _run(found: Schedule, results: Results, path: Path, named: str, workspace: Workspace) -> Results:
     from experiments.runner.results import write_stored
-    from experiments.runner.run import run
+    from experiments.runner.run import Bench, run
     from rubriclab.ops.workspace import JudgeChoice
 
-    asked = tuple(workspace.judge(JudgeChoice(judge)) for judge in judges)
-    results = results.with_judges(asked)
+    judge = workspace.judge(JudgeChoice(named))
+    results = results.with_judge(judge)
     write_stored(results, path)
     with workspace.progress(workspace.ledger) as advance:
-        bench = Bench(found.study, found.sets, asked, workspace.under_way, advance)
+        bench = Bench(found.study, found.sets, judge, workspace.under_way, advance)
         return await run(
             found,
             bench,

@@ -9,8 +9,8 @@ A README marks where figures belong:
     <!-- end of figures -->
 
 NAME is a block that the README's own folder offers, or FOLDER/NAME for one of another folder of experiments. A study
-offers the tables of `tables.py`; a script offers what its function `readme_figures` returns, Markdown by name. Below
-stands which results were measured with an earlier offline judge, or with earlier prompts of another judge.
+offers the tables of `tables.py`; a script offers what its function `readme_figures` returns, Markdown by name.
+Results that were measured with an earlier offline judge, or with earlier prompts of another judge, make the check fail.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ BLOCK = re.compile(
 
 def update(*, check: bool) -> int:
     """Write the figures of all pages, or only print which pages differ; return the exit code."""
-    pages = differing()
+    pages, old = differing(), list(outdated())
+    for sentence in old:
+        print(sentence)
     for path in pages:
         print(path.relative_to(ROOT.parent), "differs from the stored results" if check else "written")
         if not check:
             path.write_text(written(path), "utf-8")
-    return 1 if check and pages else 0
+    return 1 if check and (pages or old) else 0
 
 
 def readmes() -> list[Path]:
@@ -72,22 +74,14 @@ def block(folder: Path, name: str) -> str:
     offered = blocks(named if other else folder)
     if own not in offered:
         raise ValueError(f"{folder / 'README.md'} names {name!r}; there are: {', '.join(offered) or 'none'}.")
-    return "\n\n".join([offered[own], *outdated(named if other else folder)])
+    return offered[own]
 
 
-def outdated(folder: Path) -> Iterator[str]:
+def outdated() -> Iterator[str]:
     """Yield a sentence for each file of results since which the offline judge, or another judge's prompts, changed."""
-    for path in sorted((folder / "results").glob("*.json")):
-        stored = json.loads(path.read_text("utf-8"))
-        if "format" not in stored:
-            continue  # measured without a judge
-        judges = stored.get("judges") or [stored["judge"]]
-        identities = stored.get("identities") or [stored.get("identity")] * len(judges)
-        prompts = stored.get("prompts")
-        changed = {changed_since(*pair, prompts) for pair in zip(judges, identities, strict=True)} - {""}
-        if changed:
-            name = path.relative_to(ROOT.parent)
-            yield f"`{name}` was measured with an earlier version of {' and '.join(sorted(changed))}."
+    for path in sorted(ROOT.rglob("results/*.json")):
+        if changed := changed_since(json.loads(path.read_text("utf-8"))):
+            yield f"{path.relative_to(ROOT.parent)}: {changed} changed since; run again what the README says."
 
 
 @cache

@@ -20,8 +20,6 @@ from experiments.runner.summary import Line, Setting, Summary, summarise
 from rubriclab.models.characters import count
 from rubriclab.report import wording
 
-SYMBOLS = {"spearman": "Spearman", "pearson": "Pearson", "kendall": "Kendall", "f1": "F1"}
-
 
 def tables(study: Study, results: Results) -> dict[str, str]:
     """Return the tables of a study's results by name."""
@@ -53,8 +51,7 @@ def _basis(results: Results) -> str:
     """Return in a sentence the judge and the number of cases."""
     seeds = len({outcome.case.seed for outcome in results.cases})
     aspects = {(outcome.case.set, outcome.case.aspect) for outcome in results.cases}
-    judges = " and ".join(f"`{judge}`" for judge in results.judges)
-    told = [judges, count(len(aspects), "aspect"), count(seeds, "seed")]
+    told = [f"`{results.judge}`", count(len(aspects), "aspect"), count(seeds, "seed")]
     small = " A small run: its figures only show that everything runs." if results.small else ""
     return f"Judge {', '.join(told)}, {count(len(results.cases), 'case')}.{small}"
 
@@ -73,8 +70,8 @@ def _undefined(summary: Summary) -> list[str]:
 def _by_set(summary: Summary, results: Results) -> Iterator[str]:
     for name in dict.fromkeys(line.set for line in summary.lines):
         own = [line for line in summary.lines if line.set == name]
-        measures = [measure for measure in summary.measures if any(measure in line.figures for line in own)]
-        first = measures[0] if measures else summary.measures[0]
+        measures = [measure for measure in COEFFICIENTS if any(measure in line.figures for line in own)]
+        first = COEFFICIENTS[0]
         ours = any(line.ours and line.ours[first] != line.figures[first] for line in own if first in line.figures)
         heads = [*map(_head, measures), *([f"{_head(first)}, ours"] if ours else [])]
         rows = []
@@ -89,7 +86,7 @@ def _by_set(summary: Summary, results: Results) -> Iterator[str]:
 
 
 def _every_aspect(summary: Summary) -> str:
-    first = summary.measures[0]
+    first = COEFFICIENTS[0]
     judges = list(dict.fromkeys(judge for line in summary.lines for judge in line.published))
     rows = []
     for line in summary.lines:
@@ -101,28 +98,27 @@ def _every_aspect(summary: Summary) -> str:
 
 
 def _means(summary: Summary) -> str:
-    first = summary.measures[0]
+    first = COEFFICIENTS[0]
     judges = list(dict.fromkeys(judge for mean in summary.means for judge in mean.published))
     rows = []
     for mean in sorted(summary.means, key=lambda mean: wording.is_baseline(mean.setting.arm)):
-        cells = [_shown(mean.figures[name]) for name in summary.measures]
+        cells = [_shown(mean.figures[name]) for name in COEFFICIENTS]
         cells += [_shown(mean.published.get(judge, {}).get(first)) for judge in judges]
         calls = ["" if value is None else f"{value:,.1f}".removesuffix(".0") for value in (mean.learning, mean.scoring)]
         rows.append([_called(mean.setting, several=_several(summary)), str(mean.aspects), *cells, *calls])
     papers = [f"paper's {_head(first)}, {judge}" for judge in judges]
-    heads = ["evaluator", "aspects", *map(_head, summary.measures), *papers, "calls to learn", "calls a text"]
+    heads = ["evaluator", "aspects", *map(_head, COEFFICIENTS), *papers, "calls to learn", "calls a text"]
     return table(heads, rows)
 
 
 def _by_labels(summary: Summary) -> str:
     numbers = sorted({mean.setting.labels for mean in summary.means})
     found = {mean.setting: mean for mean in summary.means}
-    first = "spearman" if "spearman" in summary.measures else summary.measures[0]
-    arms = dict.fromkeys((mean.setting.arm, mean.setting.variant) for mean in summary.means)
+    first = COEFFICIENTS[0]
     rows = []
-    for arm, variant in sorted(arms, key=lambda each: wording.is_baseline(each[0])):
-        own = [found.get(Setting(labels, variant, arm)) for labels in numbers]
-        rows.append([_called(Setting(0, variant, arm)), *(_shown(mean.figures[first]) if mean else "" for mean in own)])
+    for arm in sorted(dict.fromkeys(mean.setting.arm for mean in summary.means), key=wording.is_baseline):
+        own = [found.get(Setting(labels, arm)) for labels in numbers]
+        rows.append([arm, *(_shown(mean.figures[first]) if mean else "" for mean in own)])
     most = max(mean.aspects for mean in summary.means)
     title = f"{_head(first)}, means over the {count(most, 'aspect')} with every number of labels:"
     return f"{title}\n\n{table(['evaluator', *(f'{number} labels' for number in numbers)], rows)}"
@@ -131,12 +127,12 @@ def _by_labels(summary: Summary) -> str:
 def _differences(study: Study, summary: Summary) -> str:
     test = "signed-rank" if study.significance == "signed ranks" else "rank-sum"
     told = (
-        f"Differences in {_head(summary.measures[0])}, means over the aspects; p by Wilcoxon's {test} test over them, "
+        f"Differences in {_head(COEFFICIENTS[0])}, means over the aspects; p by Wilcoxon's {test} test over them, "
         "adjusted for all pairs; cases in which the paired interval lies above and below 0:"
     )
     rows = [
         [
-            _called(Setting(each.labels, each.variant, f"{each.first} - {each.second}"), several=_several(summary)),
+            _called(Setting(each.labels, f"{each.first} - {each.second}"), several=_several(summary)),
             "" if each.difference is None else f"{each.difference:+.3f}",
             "" if each.adjusted is None else f"{each.adjusted:.3f}",
             *map(str, (each.aspects, each.ahead, each.behind, each.cases)),
@@ -154,8 +150,7 @@ def _texts(results: Results, name: str) -> str:
         if numbers:
             low, high = min(numbers), max(numbers)
             told.append(count(high, word) if low == high else f"{low} to {high} {word}s")
-    found = {each["inconsistent"] for each in counts if "inconsistent" in each}
-    return " in ".join(told) + "".join(f", {number} found inconsistent" for number in sorted(found))
+    return " in ".join(told)
 
 
 def _average(lines: Sequence[Line], measure: str, *, ours: bool = False) -> str:
@@ -175,12 +170,11 @@ def _several(summary: Summary) -> bool:
 
 
 def _called(setting: Setting, *, several: bool = False) -> str:
-    labels = [f"{setting.labels} labels"] if several else []
-    return ", ".join(filter(None, (setting.arm, setting.variant, *labels)))
+    return f"{setting.arm}, {setting.labels} labels" if several else setting.arm
 
 
 def _head(measure: str) -> str:
-    return SYMBOLS.get(measure, measure)
+    return measure.capitalize()
 
 
 def _shown(value: float | None) -> str:

@@ -17,7 +17,7 @@ from experiments.runner.sets import TRAIN_IDS, PublicSet, public_sets
 RIVALS = 6
 GROUPS = 10
 # Sets with one text a group have more groups.
-ALONE = {"writingprompts_a", "qags_cnndm", "qags_xsum", "qqp", "paws_qqp"}
+ALONE = {"writingprompts_a", "qags_cnndm", "qags_xsum"}
 SINGLES = 48
 
 PEOPLE = ["Anna", "Bruno", "Carla", "David", "Elena", "Franz", "Greta", "Hugo", "Irene", "Jonas"]
@@ -89,7 +89,6 @@ def rows_of(name: str, about: PublicSet) -> Iterator[dict[str, Any]]:
                 "group": f"{about.file}-{group}",
                 "system": f"system {place}",
                 "source": " ".join(source),
-                "reference": " ".join(source[:2]) if about.task == "paraphrase" else None,
                 "context": _sentence(draw) if about.task == "dialogue" else None,
                 "output": _output(draw, source, quality),
                 "scores": {

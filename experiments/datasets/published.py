@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.datasets import readers
-from experiments.datasets.records import Records, WrongRecord, csv_rows, json_document, json_lines, tsv_rows
+from experiments.datasets.records import Records, WrongRecord, csv_rows, json_document, json_lines
 from rubriclab import DataError, Example, SettingsError
 
 
@@ -76,20 +76,6 @@ PUBLISHED = {
         "mturk_cnndm.jsonl", *_QAGS, partial(readers.qags, name="qags_cnndm", system="Bottom-Up")
     ),
     "qags_xsum": PublishedSet("mturk_xsum.jsonl", *_QAGS, partial(readers.qags, name="qags_xsum", system="BART")),
-    "qqp": PublishedSet(
-        "train.tsv, of which the first 5,000 pairs are read",
-        "https://gluebenchmark.com/tasks (Quora Question Pairs)",
-        "Quora's terms of service; not for commercial use",
-        tsv_rows,
-        readers.qqp,
-    ),
-    "paws_qqp": PublishedSet(
-        "dev_and_test.tsv",
-        "https://github.com/google-research-datasets/paws (PAWS-QQP, made of QQP by its script)",
-        "free for any purpose, as its authors state; the questions are Quora's",
-        tsv_rows,
-        readers.paws_qqp,
-    ),
 }
 
 

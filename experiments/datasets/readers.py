@@ -5,9 +5,7 @@ Scores are means over the raters, as in the papers that report on these sets.
 
 from __future__ import annotations
 
-import ast
 import html
-import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -37,7 +35,6 @@ TEACHERS_QUESTIONS = {
     "relevance": "relevant",
 }
 ANSWERS = {"yes": 1.0, "no": 0.0}
-QQP_PAIRS = 5000
 _PARAGRAPHS = re.compile(r"(?:\s*</?p>\s*)+")
 
 
@@ -216,33 +213,6 @@ def _answers(sentence: Record) -> dict[str, float]:
             raise response.wrong("response", f"yes or no, once from worker {worker!r}")
         given[worker] = ANSWERS[answer]
     return given
-
-
-def qqp(records: Records) -> Iterator[Example]:
-    """Yield the first 5,000 pairs of QQP's training set (Iyer, Dandekar & Csernai 2017), as in DCR's study."""
-    for row in itertools.islice(records, QQP_PAIRS):
-        yield _pair(f"qqp-{row.name('id')}", row, ("question1", "question2", "is_duplicate"))
-
-
-def paws_qqp(records: Records) -> Iterator[Example]:
-    """Yield the pairs of PAWS-QQP (Zhang, Baldridge & He 2019, NAACL), whose script writes texts as Python bytes."""
-    for row in records:
-        yield _pair(f"paws-qqp-{row.name('id')}", row, ("sentence1", "sentence2", "label"))
-
-
-def _pair(own_id: str, row: Record, columns: tuple[str, str, str]) -> Example:
-    """Return a pair of questions: the first is the reference, and the score is 1 if both ask the same."""
-    first, second, label = columns
-    if (score := row.text(label)) not in ("0", "1"):
-        raise row.wrong(label, "0 or 1")
-    texts = []
-    for name in (first, second):
-        said = row.text(name)
-        try:
-            texts.append(ast.literal_eval(said).decode("utf-8") if said.startswith(("b'", 'b"')) else said)
-        except (ValueError, SyntaxError, UnicodeDecodeError):
-            raise row.wrong(name, "a text, or bytes as Python writes them") from None
-    return Example(id=own_id, output=texts[1], group=own_id, reference=texts[0], scores={"equivalence": float(score)})
 
 
 def _example(

@@ -120,16 +120,6 @@ def csv_rows(path: Path) -> Iterator[tuple[int, Any]]:
         line = reader.line_num + 1
 
 
-def tsv_rows(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield the rows of a file of tab-separated values without quoting."""
-    rows = (line.rstrip("\r\n").split("\t") for line in _lines(path))
-    header = next(rows, [])
-    for number, cells in enumerate(rows, start=2):
-        if len(cells) != len(header):
-            raise WrongRecord(f"line {number} has {len(cells)} cells, expected {len(header)}, as in the first line")
-        yield number, dict(zip(header, cells, strict=True))
-
-
 def json_document(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield the members of a JSON document: those of a list, or the values of an object with their keys as `key`."""
     whole = json.loads("".join(_lines(path)))

@@ -1,56 +1,40 @@
-"""How often the gate lets a rubric through that deserves it, and one that cannot.
+"""How often learning calls a rubric better that deserves it, and one that cannot; and how stable the verdict is.
 
     python -m experiments measure gate --data FOLDER -o experiments/gate/results/embedded.json
 
-A run learns from labels that say nothing about their texts, as they were dealt out anew, and asks the gate. In a
-`whole` run they were dealt before anything was learned, so that criteria are made from them; in a `matrix` run before
-criteria are chosen and weighed. Runs with the labels as they are show the power.
+Each run is `learn` as users call it. With shuffled labels, which say nothing about the texts, criteria and everything
+after them are learned from these labels. With the labels as they are, it runs with three seeds, and twice with other
+ids and another order of the rows.
 """
 
 from __future__ import annotations
 
-import asyncio
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from experiments.runner.arms import uncached_judge
 from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
-from experiments.runner.training import SETS, LabelledAspect, joint_plans, labelled_aspects
-from rubriclab import DataError, Example
-from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
-from rubriclab.learning.candidates import Candidates, find_candidates
-from rubriclab.learning.fitting import JointSettings, cross_validate, fit
-from rubriclab.learning.gate import validation
-from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.methods.catalogue import JOINT
-from rubriclab.models.version import Validation
-from rubriclab.stats.correlation import FloatArray
+from experiments.runner.training import SETS, LabelledAspect, labelled_aspects, temporary_lab
+from experiments.tables import table as markdown
+from rubriclab import DataError, Example, Rubric, Version
+from rubriclab.models.rubric import matched_criteria
+from rubriclab.models.version import DIRECT
 
-SEED = 42
+SEEDS = (42, 1, 2)
 # The learning sets: texts wherever they fall, which are compared over the whole set; and rivals, compared in groups.
 TEXTS = 30
 GROUPS, RIVALS = 12, 4
-# In a matrix run the settings that cross-validation would choose between are given: a hundred times as fast.
-GIVEN = JointSettings(calibration="linear", repeats=1)
+REAL = "real"
 
 
 class GateOptions(Options):
-    """Which aspects, and how often labels are dealt.
-
-    Attributes:
-        sets: each SET or SET:ASPECT, separated by commas.
-        runs: matrix runs of each kind a case.
-        whole: whole runs a case.
-    """
+    """Which aspects, each SET or SET:ASPECT, and how often labels are shuffled in each way."""
 
     sets: str = SETS
-    runs: int = 7
-    whole: int = 2
+    runs: int = 2
 
 
 @dataclass(frozen=True)
@@ -61,7 +45,6 @@ class Case:
     design: str
     judge: str
     runs: int
-    whole: int
 
     def __str__(self) -> str:
         """Return what the case is of."""
@@ -72,87 +55,62 @@ def cases(options: GateOptions) -> Iterator[Case]:
     """Yield the cases of the sets named."""
     for aspect in labelled_aspects(options.data, options.sets):
         for design in ("texts", "rivals"):
-            yield Case(aspect, design, options.judge, options.runs, options.whole)
+            yield Case(aspect, design, options.judge, options.runs)
 
 
 def run(case: Case) -> list[StoredRow]:
     """Return a row for each run of a case; none where its groups hold too few rivals."""
-    rows = []
-    examples = drawn(case, random.Random(f"{case.aspect} {case.design}"))
+    draw = random.Random(str(case))
+    examples = drawn(case, draw)
     if not examples:
         return []
-    features = feature_values(examples, FEATURE_NAMES)
-    found = asyncio.run(candidates(case, examples))
-    judged = found.table(case.aspect.assignment, "by method")
-    rows.append(row(case, "as they are", "whole", asked(judged, features, JointSettings())))
-    for kind in kinds(case):
-        rng = np.random.default_rng([SEED, len(kind), len(case.aspect.aspect)])
-        for number in range(case.runs):
-            shuffled = replace(judged, labels=dealt(judged, kind, rng))
-            rows.append(row(case, kind, "matrix", asked(shuffled, features, GIVEN, number)))
-        for number in range(case.whole):
-            labels = dealt(judged, kind, rng)
-            relabelled = [
-                replace(example, scores={case.aspect.aspect: float(label)})
-                for example, label in zip(examples, labels, strict=True)
-            ]
-            made = asyncio.run(candidates(case, relabelled)).table(case.aspect.assignment, "by method")
-            rows.append(row(case, kind, "whole", asked(made, features, JointSettings(), number)))
+    rng, aspect = np.random.default_rng(list(str(case).encode())), case.aspect.aspect
+    with temporary_lab(case.judge) as lab:
+
+        def learned(texts: Sequence[Example], seed: int = SEEDS[0]) -> Version:
+            return lab.learn(texts, name="gate", seed=seed, **case.aspect.options)
+
+        first, *others = ((f"seed {seed}", learned(examples, seed)) for seed in SEEDS)
+        others += [(f"other ids {number}", learned(renamed(examples, draw))) for number in (1, 2)]
+        rows = [row(case, REAL, name, version, first[1].rubric) for name, version in (first, *others)]
+        for kind in ("within groups", "among groups") if case.design == "rivals" else ("among groups",):
+            for number in range(case.runs):
+                version = learned(shuffled(examples, aspect, kind, rng))
+                rows.append(row(case, kind, str(number), version, first[1].rubric))
     return rows
 
 
-def kinds(case: Case) -> tuple[str, ...]:
-    """Return how labels are dealt: `within` groups where rivals are compared, as what differs between groups then stays
-    and has no part in the figures; else and also `among` them, so that rivals' labels stay as alike as they are."""
-    return ("within", "among") if case.design == "rivals" else ("among",)
-
-
-def dealt(judged: RatingMatrix, kind: str, rng: np.random.Generator) -> FloatArray:
-    """Return the labels shuffled within groups, and for `among` the groups' labels exchanged before that."""
-    groups = np.array(judged.groups)
-    names = sorted(set(judged.groups))
-    order = rng.permutation(names) if kind == "among" else names
-    labels = np.concatenate([rng.permutation(judged.labels[groups == name]) for name in order])
-    given = np.empty(len(labels))
-    given[np.concatenate([np.flatnonzero(groups == name) for name in names])] = labels
-    return given
-
-
-def asked(judged: RatingMatrix, features: FloatArray, settings: JointSettings, seed: int = 0) -> Validation:
-    """Return what the gate says of the rubric that is learned from a table."""
-    found = cross_validate(judged, settings, seed=seed)
-    fitted = fit(judged, settings).raw(judged.values)
-    return validation(judged, features, found.raw, fitted, found.folds[0], alone={}, calls={JOINT: 0.0})
-
-
-def row(case: Case, labels: str, run: str, said: Validation) -> dict[str, Any]:
-    """Return one run with what the gate said."""
-    first, evaluator_agreement = said.verdicts[0], {each.name: each.pearson.value for each in said.evaluators}
+def row(case: Case, labels: str, run: str, version: Version, first: Rubric) -> dict[str, Any]:
+    """Return what `learn` says of a rubric, and how much of it the first rubric has too, by the rule of `diff`."""
+    said, weights = version.provenance.validation, weights_of(version.rubric)
+    assert said is not None
+    rubric, *others = said.evaluators
+    common = [
+        min(weights_of(first)[each.before.id], weights[each.after.id])
+        for each in matched_criteria(first.criteria, version.rubric.criteria)
+    ]
     return {
         "set": case.aspect.set,
         "aspect": case.aspect.aspect,
         "design": case.design,
         "labels": labels,
         "run": run,
-        "level": said.level,
-        "n": said.n,
-        "groups": said.groups,
         "outcome": said.outcome,
-        "against": first.against,
-        "difference": asdict(first.difference),
-        "more_labels": first.more_labels,
-        "own": asdict(said.evaluators[0].pearson),
+        "deciding": said.deciding.against,
+        "verdicts": {each.against: [each.outcome, each.error_outcome] for each in said.verdicts if each.outcome},
+        "pearson": rubric.pearson.value,
+        "low": rubric.pearson.low,
         "training": said.training.pearson.value,
-        "evaluators": evaluator_agreement,
-        "verdicts": {verdict.against: verdict.outcome for verdict in said.verdicts},
+        "direct": next((each.pearson.value for each in others if each.name == DIRECT), None),
+        "criteria in common": round(len(common) / max(len(first.criteria), len(weights)), 4),
+        "weight in common": round(sum(common), 4),
     }
 
 
-async def candidates(case: Case, examples: Sequence[Example]) -> Candidates:
-    """Return what the methods find on these texts."""
-    judge = uncached_judge(case.judge)
-    plans = joint_plans(case.aspect, examples)
-    return await find_candidates(plans, judge=judge, generator=judge, seed=SEED)
+def weights_of(rubric: Rubric) -> dict[str, float]:
+    """Return the share of each criterion in a text's score."""
+    assert rubric.aggregation is not None
+    return {term.criterion: abs(term.weight) for term in rubric.aggregation.terms}
 
 
 def drawn(case: Case, draw: random.Random) -> list[Example]:
@@ -173,60 +131,86 @@ def drawn(case: Case, draw: random.Random) -> list[Example]:
     return sorted((each for own in chosen[:GROUPS] for each in own), key=lambda each: each.id)
 
 
-def table(rows: Sequence[StoredRow]) -> str:
-    """Return the outcomes by design, labels and run, for Markdown."""
-    lines = [
-        "| learning set | correlations | labels | learned from the labels | runs | better | not better | "
-        "inconclusive | interval above 0 | mean held out | mean training |",
-        "|---" * 11 + "|",
+def renamed(examples: Sequence[Example], draw: random.Random) -> list[Example]:
+    """Return the same texts in another order, with other ids of texts and groups."""
+    groups = {name: f"g{draw.getrandbits(32):08x}" for name in dict.fromkeys(each.group for each in examples)}
+    found = [replace(each, id=f"t{draw.getrandbits(32):08x}", group=groups[each.group]) for each in examples]
+    draw.shuffle(found)
+    return found
+
+
+def shuffled(examples: Sequence[Example], aspect: str, kind: str, rng: np.random.Generator) -> list[Example]:
+    """Return the texts with their labels shuffled within groups, and for `among groups` the groups' labels exchanged
+    before that, so that rivals' labels stay as alike as they are."""
+    groups = np.array([each.group for each in examples])
+    labels = np.array([each.scores[aspect] for each in examples])
+    names = sorted(set(groups.tolist()))
+    order = rng.permutation(names).tolist() if kind == "among groups" else names
+    dealt = np.concatenate([rng.permutation(labels[groups == name]) for name in order])
+    places = np.concatenate([np.flatnonzero(groups == name) for name in names])
+    given = dict(zip(places.tolist(), dealt.tolist(), strict=True))
+    return [
+        replace(each, scores={aspect: given[place]}, annotations={}, raters={}) for place, each in enumerate(examples)
     ]
-    keys = dict.fromkeys((each["design"], each["level"], each["labels"], each["run"]) for each in rows)
-    for key in sorted(keys):
-        own = [each for each in rows if (each["design"], each["level"], each["labels"], each["run"]) == key]
-        counts = Counter(each["outcome"] for each in own)
-        shares = [f"{counts[outcome] / len(own):.1%}" for outcome in ("better", "not better", "inconclusive")]
-        above = sum((each["own"]["low"] or 0) > 0 for each in own) / len(own)
-        means = [np.mean([each["own"]["value"] or 0 for each in own]), np.mean([each["training"] or 0 for each in own])]
-        figures = [str(len(own)), *shares, f"{above:.1%}", *(f"{mean:.3f}" for mean in means)]
-        lines.append(f"| {' | '.join((*(_CELLS[name] for name in key), *figures))} |")
-    return "\n".join(lines)
 
 
-_CELLS = {
-    "rivals": "12 groups of 4",
-    "texts": "30 texts",
-    "group": "within groups",
-    "dataset": "over all texts",
-    "among": "shuffled among groups",
-    "within": "shuffled within groups",
-    "as they are": "real",
-    "matrix": "selection and weights",
-    "whole": "everything",
-}
+def table(rows: Sequence[StoredRow]) -> str:
+    """Return the outcomes by design and labels, for Markdown."""
+    lines = []
+    for design, labels in dict.fromkeys((each["design"], each["labels"]) for each in rows):
+        own = [each for each in rows if (each["design"], each["labels"]) == (design, labels)]
+        outcomes = [each["outcome"] for each in own]
+        told = [each["verdicts"].get(DIRECT, [None, None]) for each in own]
+        shares = [share(outcomes, each) for each in ("better", "not better", "inconclusive")]
+        direct = [share([each[place] for each in told], "better") for place in (0, 1)]
+        means = [f"{np.mean([each[name] or 0 for each in own]):.2f}" for name in ("pearson", "training", "direct")]
+        lines.append([_DESIGNS[design], labels, str(len(own)), *shares, *direct, *means])
+    heads = ["better", "not better", "inconclusive", "better than direct in order", "in error"]
+    return markdown(["learning set", "labels", "runs", *heads, "held out", "training", "asked directly"], lines)
 
 
-def alarms(rows: Sequence[StoredRow]) -> str:
-    """Return in a sentence how often the gate passed labels that say nothing, and what it said of the true ones."""
-    dealt_out = [each for each in rows if each["labels"] != "as they are"]
-    true = Counter(each["outcome"] for each in rows if each["labels"] == "as they are")
-    whole = [each for each in dealt_out if each["run"] == "whole"]
-    passed, of_whole = (sum(each["outcome"] == "better" for each in own) for own in (dealt_out, whole))
-    return (
-        f"The gate said `better` in {passed} of {len(dealt_out)} runs with shuffled labels ({of_whole} of the "
-        f"{len(whole)} that learned everything from them).\nWith real labels it said `better` in {true['better']}, "
-        f"`not better` in {true['not better']} and `inconclusive` in {true['inconclusive']} of {true.total()} runs."
-    )
+def share(found: Sequence[Any], wanted: object) -> str:
+    """Return how often an outcome was found, for the table."""
+    return f"{sum(each == wanted for each in found) / len(found):.1%}"
+
+
+def stability(rows: Sequence[StoredRow]) -> str:
+    """Return by set how alike the rubrics are that are learned from the same texts, for Markdown."""
+    real = [each for each in rows if each["labels"] == REAL]
+    lines = []
+    for name in (*dict.fromkeys(each["set"] for each in real), "all"):
+        for others in ("seed", "other ids"):
+            by_case: dict[tuple[str, ...], list[StoredRow]] = {}
+            for each in real:
+                if name in ("all", each["set"]) and each["run"].startswith((f"seed {SEEDS[0]}", others)):
+                    by_case.setdefault((each["set"], each["aspect"], each["design"]), []).append(each)
+            outcomes = [{each["outcome"] for each in own} for own in by_case.values()]
+            again = [each for own in by_case.values() for each in own[1:]]
+            shares = (
+                np.mean([len(each) == 1 for each in outcomes]),
+                np.mean([{"better", "not better"} <= each for each in outcomes]),
+                *(np.mean([each[key] for each in again]) for key in ("criteria in common", "weight in common")),
+            )
+            moved = np.mean([np.ptp([each["pearson"] or 0 for each in own]) for own in by_case.values()])
+            figures = (f"{each:.0%}" for each in shares)
+            lines.append([name, _OTHERS[others], str(len(by_case)), *figures, f"{moved:.2f}"])
+    heads = ["same verdict", "both better and not better", "criteria in common", "weight in common"]
+    return markdown(["set", "three runs with", "cases", *heads, "range of held-out Pearson"], lines)
+
+
+_DESIGNS = {"rivals": "12 groups of 4", "texts": "30 texts"}
+_OTHERS = {"seed": "other seeds", "other ids": "other ids and order"}
 
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
     rows = stored_rows("gate")
-    return {"offline": f"{table(rows)}\n\n{alarms(rows)}"}
+    return {"gate": table(rows), "stability": stability(rows)}
 
 
 MEASUREMENT = Measurement(
     "gate",
-    "How often does the gate pass a rubric whose labels say nothing, and how often one that deserves it?",
+    "How often does `learn` call a rubric better whose labels say nothing, and how stable is its verdict?",
     GateOptions,
     cases,
     run,

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.coverage.coverage import holds, mean, percent
-from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
+from experiments.runner.measurement import Measurement, Options, StoredRow, holds, percent, stored_rows
 from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
 from rubriclab.stats.agreement import Level, level_statistic, scored_texts, used_texts
@@ -123,7 +122,8 @@ def table(rows: Sequence[StoredRow]) -> str:
     for real, level, groups in product((False, True), LEVELS, GROUPS):
         key = (real, level, groups)
         own = [row for row in rows if (row["population"] != "simulated", row["level"], row["groups"]) == key]
-        shares = [*(mean(own, name) for name in (*JUDGES, "other judges")), 1 - mean(own, "equal judges")]
+        held = {name: float(np.mean([row[name] for row in own])) for name in (*JUDGES, "other judges", "equal judges")}
+        shares = [*(held[name] for name in (*JUDGES, "other judges")), 1 - held["equal judges"]]
         lines.append(["human" if real else "simulated", LEVELS[level], str(groups), *map(percent, shares)])
     return markdown(["scores", "correlations", "groups", *JUDGES, "difference", "equal judges told apart"], lines)
 
@@ -140,4 +140,5 @@ MEASUREMENT = Measurement(
     cases,
     run,
     table,
+    judged=False,
 )

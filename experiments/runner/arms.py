@@ -27,7 +27,6 @@ from rubriclab import (
     Method,
     Prompt,
     Reply,
-    Rubric,
     Score,
     SettingsError,
     TrainingInput,
@@ -144,15 +143,6 @@ async def learn(given: Course, judge: Judge, *, seed: int) -> Learned:
     return Learned(found, tally.spent)
 
 
-async def score(
-    name: str, rubric: Rubric, texts: Sequence[Example], judge: Judge, under_way: int
-) -> tuple[Evaluator, Spent]:
-    """Return the rubric's scores of the texts, in order, and what they took."""
-    tally = Tally(judge)
-    async with aclosing(score_stream(rubric, texts, tally, rubric.aspect.name, under_way)) as found:
-        return evaluator_of(name, [each async for each in found]), tally.spent
-
-
 def evaluator_of(name: str, scores: Sequence[Score]) -> Evaluator:
     """Return scores of texts, NaN if there is none, with the number of missing answers about criteria."""
     values = np.array([np.nan if each.score is None else each.score for each in scores], dtype=float)
@@ -160,13 +150,13 @@ def evaluator_of(name: str, scores: Sequence[Score]) -> Evaluator:
 
 
 async def test(arm: Arm, learned: Learned, texts: Material, judge: Judge, under_way: int) -> Trial:
-    """Return the scores of the texts tested, with their task and aspect, wherever the rubric was learned."""
-    update = {"task": texts.assignment.words.task, "aspect": texts.assignment.aspect}
-    rubric = learned.trained.rubric.model_copy(update=update)
-    evaluator, spent = await score(arm.name, rubric, texts.test, judge, under_way)
+    """Return the scores of the texts tested."""
+    tally, rubric = Tally(judge), learned.trained.rubric
+    async with aclosing(score_stream(rubric, texts.test, tally, rubric.aspect.name, under_way)) as found:
+        evaluator = evaluator_of(arm.name, [each async for each in found])
     if np.isnan(evaluator.scores).all():
         raise JudgeError(f"None of the {len(texts.test)} texts could be scored.")
-    return Trial(evaluator, learned.spent, spent)
+    return Trial(evaluator, learned.spent, tally.spent)
 
 
 def _with_questions(training_input: TrainingInput, method: Method, settings: BaseModel) -> TrainingInput:

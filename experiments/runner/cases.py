@@ -25,22 +25,16 @@ class Case(FrozenModel):
     Attributes:
         set, aspect: those tested on.
         labels: how many labelled texts are learned from.
-        home: set and aspect to learn from, if they are others.
-        variant: what else the design varies.
     """
 
     set: str
     aspect: str
     labels: int
     seed: int
-    home: tuple[str, str] | None = None
-    variant: str = ""
 
     def __str__(self) -> str:
         """Return the name of the case."""
-        home = f", learned on {' '.join(self.home)}" if self.home else ""
-        variant = f", {self.variant}" if self.variant else ""
-        return f"{self.set} {self.aspect}, {self.labels} labels, seed {self.seed}{home}{variant}"
+        return f"{self.set} {self.aspect}, {self.labels} labels, seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -48,16 +42,14 @@ class Material:
     """The texts of a case.
 
     Attributes:
-        home: what is learned to be judged, from the labelled texts in `learned_from`.
-        assignment: what is judged in `test`.
+        learned_from: labelled texts.
         split: whether the official texts are learned from.
         benchmarks: the published set tested on, whose findings are not used.
     """
 
     set: str
-    home: Assignment
-    learned_from: tuple[Example, ...]
     assignment: Assignment
+    learned_from: tuple[Example, ...]
     test: tuple[Example, ...]
     split: SplitName
     benchmarks: tuple[str, ...] = ()
@@ -103,10 +95,8 @@ def material(case: Case, study: Study, sets: Sets) -> Material:
     Their order depends on the set, its official ids and the seed alone, so that a smaller number of labels is part of a
     larger one; the groups of the largest number are never tested, so that all are tested on the same texts.
     """
-    name, aspect = case.home or (case.set, case.aspect)
-    ordered, split = _in_order(sets, name, aspect, study, case.seed)
-    own, own_split = _in_order(sets, case.set, case.aspect, study, case.seed)
-    touched = {example.group for example in own[: max(study.labels)]}
+    ordered, split = _in_order(sets, case.set, case.aspect, study, case.seed)
+    touched = {example.group for example in ordered[: max(study.labels)]}
     test = [example for example in sets.texts(case.set, case.aspect) if example.group not in touched]
     if len(ordered) < case.labels or len({example.group for example in test}) < 2:
         raise DataError(
@@ -116,10 +106,9 @@ def material(case: Case, study: Study, sets: Sets) -> Material:
     return Material(
         set=case.set,
         benchmarks=(sets.about(case.set).published or case.set,),
-        home=sets.assignment(name, aspect),
-        learned_from=tuple(ordered[: case.labels]),
         assignment=sets.assignment(case.set, case.aspect),
-        test=_some(test, case, study, own_split),
+        learned_from=tuple(ordered[: case.labels]),
+        test=_some(test, case, study, split),
         split=split,
     )
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from experiments.runner.cases import Material
 from experiments.runner.results import Basis, Gap, Row
@@ -16,13 +11,10 @@ from rubriclab.learning.baselines import best_feature, feature_values
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.ops.evaluate import Evaluator, Result, measure_agreement
 from rubriclab.stats.agreement import Level, difference
-from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.intervals import Interval, Statistic, estimate, rounded
+from rubriclab.stats.intervals import Interval
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 COUNTS = ("n", "groups", "constant_groups")
-# Scores are rounded when they are stored.
-TOLERANCE = 1e-6
 
 
 def bases(study: Study, texts: Material) -> dict[str, Basis]:
@@ -37,7 +29,7 @@ def bases(study: Study, texts: Material) -> dict[str, Basis]:
 
 def baseline_evaluators(texts: Material) -> list[tuple[Evaluator, str]]:
     """Return the baselines with remarks: the word count, and the text feature that follows the training labels best."""
-    best = best_feature(texts.learned_from, texts.home.aspect.name) if texts.learned_from else None
+    best = best_feature(texts.learned_from, texts.assignment.aspect.name) if texts.learned_from else None
     values = feature_values(texts.test, [WORD_COUNT, best.feature if best else WORD_COUNT])
     found = [(Evaluator(BASELINES[0], values[:, 0]), "")]
     if best:
@@ -66,14 +58,14 @@ def agreement_row(study: Study, texts: Material, evaluator: Evaluator, **about: 
     )
 
 
-def gap(study: Study, texts: Material, first: Evaluator, second: Evaluator, variant: str = "") -> Gap:
+def gap(study: Study, texts: Material, first: Evaluator, second: Evaluator) -> Gap:
     """Return the difference of two evaluators in Spearman's correlation, by the paper's rule."""
     basis = bases(study, texts)["paper"]
     systems = [example.system for example in texts.test if example.system is not None]
     found = difference(
         first.scores,
         second.scores,
-        human_scores(texts),
+        [example.scores[texts.assignment.aspect.name] for example in texts.test],
         [example.group for example in texts.test],
         systems if len(systems) == len(texts.test) else None,
         level=basis.level,
@@ -84,54 +76,7 @@ def gap(study: Study, texts: Material, first: Evaluator, second: Evaluator, vari
         second=second.name,
         measure="spearman",
         difference=found.spearman.rounded(),
-        variant=variant,
     )
-
-
-def human_scores(texts: Material) -> FloatArray:
-    """Return people's scores of the texts tested, shape (texts,)."""
-    return np.array([example.scores[texts.assignment.aspect.name] for example in texts.test], dtype=float)
-
-
-def border_of(texts: Material, share: float) -> float:
-    """Return the score at a share of the scale's width."""
-    scale = texts.assignment.scale
-    return scale.low + share * scale.width
-
-
-def mean_interval(found: Sequence[Interval]) -> Interval:
-    """Return the means of values and of interval ends; each is `None` if any of them is."""
-    ends = {end: [getattr(each, end) for each in found] for end in ("value", "low", "high")}
-    return Interval(**{end: None if None in each else rounded(sum(each) / len(each)) for end, each in ends.items()})
-
-
-@dataclass(frozen=True, eq=False)
-class Share:
-    """The sum of `part` divided by that of `whole`, each of shape (texts,)."""
-
-    part: npt.NDArray[np.generic]
-    whole: npt.NDArray[np.generic]
-
-    def interval(self, groups: Sequence[str], less: Share | None = None) -> Interval:
-        """Return the share, or its difference to another one, with an interval over groups of texts."""
-        names, cluster = np.unique(groups, return_inverse=True)
-        cluster = cluster if len(names) > 1 else np.arange(len(groups))
-        one, other = self._of(cluster), less._of(cluster) if less else None
-
-        def statistic(counts: FloatArray) -> FloatArray:
-            return one(counts) - other(counts) if other else one(counts)
-
-        clusters = int(cluster.max(initial=-1)) + 1
-        return estimate(statistic, clusters, elements=clusters).within(-1 if less else 0, 1).rounded()
-
-    def _of(self, cluster: npt.NDArray[np.int64]) -> Statistic:
-        part, whole = np.bincount(cluster, self.part), np.bincount(cluster, self.whole)
-
-        def statistic(counts: FloatArray) -> FloatArray:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                return np.asarray((counts @ part) / (counts @ whole), dtype=float)
-
-        return statistic
 
 
 def _result(texts: Material, evaluator: Evaluator, basis: Basis) -> Result:

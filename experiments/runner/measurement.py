@@ -10,22 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from experiments import ROOT
 from experiments.runner.arms import uncached_judge
-from experiments.runner.results import present_prompts, read_stored
+from experiments.runner.results import provenance, read_stored
 from rubriclab import SettingsError, __version__
 from rubriclab.base_options import first_fault
 from rubriclab.models.base import FrozenModel
+from rubriclab.stats.intervals import Interval
 
 StoredRow = dict[str, Any]
 
 # The module that defines each measurement, as `MEASUREMENT`.
-MODULES = {
-    name: f"experiments.{name}.{name}"
-    for name in ("agreement", "coverage", "gate", "inference", "intervals", "small_judge")
-}
+MODULES = {name: f"experiments.{name}.{name}" for name in ("binary", "gate", "intervals", "withheld")}
 
 
 class Options(FrozenModel):
@@ -44,6 +42,7 @@ class Measurement:
         cases: each with its name by `str`, in the order of their rows.
         run: measures a case in a process of its own; the same case gives the same rows.
         table: the figures of all rows, as Markdown.
+        judged: whether a judge is asked.
     """
 
     name: str
@@ -52,25 +51,26 @@ class Measurement:
     cases: Callable[[Any], Iterable[Any]]
     run: Callable[[Any], Sequence[StoredRow]]
     table: Callable[[Sequence[StoredRow]], str]
+    judged: bool = True
 
 
 class Measured(FrozenModel):
     """The results of a measurement.
 
     Attributes:
-        version: of this package; `None` in older results.
-        judge, identity: as the user named it, and what its answers depend on; the identity is `None` in older results.
-        prompts: digest of the wording of all prompts; `None` in older results.
+        version: of this package.
+        judge, identity, prompts, sample: as in `Results`; `None` and empty if no judge is asked.
         options: other than the folder and the judge.
         cases: the rows of each case.
     """
 
     format: Literal["rubriclab-measurement/1"]
     measurement: str
-    version: str | None = None
-    judge: str
-    identity: Mapping[str, Any] | None = None
+    version: str
+    judge: str | None = None
+    identity: Mapping[str, Any] = Field(default_factory=dict)
     prompts: str | None = None
+    sample: tuple[float, ...] = ()
     options: Mapping[str, Any]
     cases: Mapping[str, tuple[StoredRow, ...]]
 
@@ -119,9 +119,7 @@ def measure(
         format="rubriclab-measurement/1",
         measurement=measurement.name,
         version=__version__,
-        judge=options.judge,
-        identity=dict(uncached_judge(options.judge).identity),
-        prompts=present_prompts(),
+        **(provenance(options.judge, uncached_judge(options.judge).identity) if measurement.judged else {}),
         options=json.loads(json.dumps(own)),
         cases=finished,
     )
@@ -130,3 +128,15 @@ def measure(
 def stored_rows(name: str, judge: str = "embedded") -> list[StoredRow]:
     """Return the rows of the stored results of a measurement with a judge."""
     return read_stored(Measured, ROOT / name / "results" / f"{judge}.json").rows
+
+
+def holds(interval: Interval, value: float) -> int | None:
+    """Return 1 if the value lies in the interval, else 0; `None` where there is no interval."""
+    if interval.low is None or interval.high is None:
+        return None
+    return int(interval.low <= value <= interval.high)
+
+
+def percent(share: float) -> str:
+    """Return a share for a table."""
+    return f"{share:.1%}"

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
+from operator import sub
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
+from experiments import ROOT
 from experiments.runner.cases import Case, SplitName
+from experiments.runner.training import temporary_lab
 from rubriclab import DataError, Judge
 from rubriclab.base_options import first_fault
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.models.base import FrozenModel, Unreadable, read_file
 from rubriclab.prompts.render import FOLDER, prompts_digest
 from rubriclab.stats.agreement import ConstantRule, Level
 from rubriclab.stats.intervals import Interval
 
+# Of scores, between processors.
+TOLERANCE = 0.01
 HINT = "Give another file with -o, or remove this one to begin anew."
 Stored = TypeVar("Stored", bound=FrozenModel)
 
@@ -70,7 +74,6 @@ class Row(FrozenModel):
     """
 
     arm: str
-    variant: str = ""
     figures: Mapping[str, Interval] = Field(default_factory=dict)
     ours: Mapping[str, Interval] | None = None
     counts: Mapping[str, int] = Field(default_factory=dict)
@@ -87,7 +90,6 @@ class Gap(FrozenModel):
     second: str
     measure: str
     difference: Interval
-    variant: str = ""
 
 
 class Outcome(FrozenModel):
@@ -116,10 +118,10 @@ class Results(FrozenModel):
 
     Attributes:
         digest: of the study's configuration.
-        judges: as the user named them.
+        judge, identity: as the user named it, and what its answers depend on.
         model_versions: model names that the providers reported.
-        identities: what the answers of each judge depend on; empty in older results.
-        prompts: digest of the wording of all prompts; `None` in older results.
+        prompts: digest of the wording of all prompts.
+        sample: of the offline judge, `sample_scores` at that time.
         data: digest of each set.
     """
 
@@ -127,10 +129,11 @@ class Results(FrozenModel):
     study: str
     digest: str
     small: bool = False
-    judges: tuple[str, ...]
+    judge: str
     model_versions: tuple[str, ...] = ()
-    identities: tuple[Mapping[str, Any], ...] = ()
-    prompts: str | None = None
+    identity: Mapping[str, Any] = Field(default_factory=dict)
+    prompts: str
+    sample: tuple[float, ...] = ()
     data: Mapping[str, str]
     cases: tuple[Outcome, ...] = ()
 
@@ -148,12 +151,11 @@ class Results(FrozenModel):
         known = tuple(sorted({*self.model_versions, *model_versions}))
         return self.model_copy(update={"cases": (*self.cases, outcome), "model_versions": known})
 
-    def with_judges(self, judges: Sequence[Judge]) -> Results:
-        """Return the results, to be continued with these judges."""
-        identities = tuple(dict(judge.identity) for judge in judges)
-        if self.cases and self.identities and self.identities != identities:
+    def with_judge(self, judge: Judge) -> Results:
+        """Return the results, to be continued with this judge."""
+        if self.cases and self.identity != judge.identity:
             raise DataError("The finished cases are of another judge.", HINT)
-        return self.model_copy(update={"identities": identities})
+        return self.model_copy(update={"identity": dict(judge.identity)})
 
 
 @cache
@@ -162,15 +164,35 @@ def present_prompts() -> str:
     return prompts_digest(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.md"))
 
 
-def changed_since(judge: str, identity: Mapping[str, Any] | None, prompts: str | None) -> str:
+@cache
+def sample_scores() -> tuple[float, ...]:
+    """Return the scores of the sample's held-out texts by the rubric that is learned offline from the labelled ones.
+
+    While they stay, so do figures measured with the offline judge: digests of its code change with every wording.
+    """
+    learned_from, others = (ROOT / "sample" / f"{name}.jsonl" for name in ("labelled", "heldout"))
+    with temporary_lab(EMBEDDED) as lab:
+        version = lab.learn(learned_from, task="summarization", aspect="coherence", scale="1:5")
+        return tuple(round(score, 3) for score in lab.score(others, version).values if score is not None)
+
+
+def provenance(judge: str, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what results say of how they were measured."""
+    sample = sample_scores() if judge == EMBEDDED else ()
+    return {"judge": judge, "identity": dict(identity), "prompts": present_prompts(), "sample": sample}
+
+
+def changed_since(stored: Mapping[str, Any]) -> str:
     """Return what has changed since results were measured: the offline judge, or another judge's prompts; or nothing.
 
     Args:
-        identity, prompts: as stored with the results; `None` if unknown, which counts as changed.
+        stored: the results as they are in their file.
     """
-    if judge == EMBEDDED:
-        return "" if identity == EmbeddedJudge().identity else "the offline judge"
-    return "" if prompts == present_prompts() else "the prompts"
+    if stored.get("judge") == EMBEDDED:
+        before, now = stored.get("sample", ()), sample_scores()
+        same = len(before) == len(now) and max(map(abs, map(sub, before, now)), default=0.0) <= TOLERANCE
+        return "" if same else "the offline judge's scores"
+    return "" if stored.get("judge") is None or stored.get("prompts") == present_prompts() else "the prompts"
 
 
 def begun(path: Path, new: Results) -> Results:
@@ -178,7 +200,7 @@ def begun(path: Path, new: Results) -> Results:
     if not path.exists():
         return new
     found = read_stored(Results, path)
-    for what in ("study", "small", "judges", "digest", "prompts"):
+    for what in ("study", "small", "judge", "digest", "prompts"):
         if getattr(found, what) != getattr(new, what):
             raise DataError(f"{path} holds results of something else: {what} differs.", HINT)
     if changed := [name for name in sorted(found.data.keys() & new.data.keys()) if found.data[name] != new.data[name]]:

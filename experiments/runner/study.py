@@ -106,7 +106,7 @@ class Published(FrozenModel):
         judge: the model, as the paper names it.
         arm: the arms that the figures are compared with.
         figures: by set and aspect, one number per measure.
-        labels, variant: the case that the figures belong to, if the study has several.
+        labels: the number that the figures belong to, if the study has several.
     """
 
     source: Words
@@ -115,7 +115,6 @@ class Published(FrozenModel):
     measures: tuple[Words, ...] = Field(min_length=1)
     figures: Mapping[str, Mapping[str, tuple[float, ...]]]
     labels: int | None = None
-    variant: str = ""
 
     @model_validator(mode="after")
     def _one_per_measure(self) -> Self:
@@ -135,9 +134,6 @@ class Study(FrozenModel):
     Attributes:
         name: the name of its folder.
         paper: the paper that makes the claim, with tables or sections; empty for a question of our own.
-        design: how a case is run and what is measured; see `experiments.runner.designs`.
-        options: options of the design.
-        small_options: those that differ in a small run.
         sets: the public sets and their aspects.
         seeds, labels: seeds of the learning and of the drawn texts, and numbers of labelled texts; each is a case.
         split: `official` to learn from the published training texts where they are known; else texts are drawn.
@@ -153,9 +149,6 @@ class Study(FrozenModel):
     name: Words
     question: Words
     paper: str = ""
-    design: Words = "agreement"
-    options: Mapping[str, Any] = Field(default_factory=dict)
-    small_options: Mapping[str, Any] = Field(default_factory=dict)
     sets: Mapping[str, tuple[Words, ...]] = Field(min_length=1)
     arms: tuple[Arm, ...] = Field(min_length=1)
     seeds: tuple[int, ...] = Field((42,), min_length=1)
@@ -186,7 +179,7 @@ class Study(FrozenModel):
     @property
     def digest(self) -> str:
         """Digest of all that a single case depends on: sets, aspects and seeds may be added to results."""
-        apart = {"question", "paper", "small_options", "sets", "seeds", "significance", "published"}
+        apart = {"question", "paper", "sets", "seeds", "significance", "published"}
         return digest(self.model_dump(mode="json", exclude=apart, exclude_defaults=True))
 
     @property
@@ -204,7 +197,6 @@ class Study(FrozenModel):
                 "test_groups": {},
                 "test_texts": SMALL_TEXTS,
                 "arms": tuple(arm.with_settings(SMALL_SETTINGS, arm.settings) for arm in self.arms),
-                "options": {**self.options, **self.small_options},
             }
         )
 

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Any
 
-from experiments.runner.designs import design_named
 from experiments.runner.figures import COEFFICIENTS
-from experiments.runner.results import Gap, Outcome, Results, Row, Spent
+from experiments.runner.results import Outcome, Results, Row, Spent
 from experiments.runner.study import Study
 from rubriclab.stats.intervals import Interval, adjust_p_values, rounded
 
@@ -28,7 +27,6 @@ class Setting:
     """What a figure is of, apart from set, aspect and seed."""
 
     labels: int
-    variant: str
     arm: str
 
 
@@ -89,7 +87,6 @@ class Contrast:
     first: str
     second: str
     labels: int
-    variant: str
     aspects: int
     difference: float | None
     p: float | None
@@ -104,8 +101,7 @@ class Summary:
     """The summary of results."""
 
     study: str
-    measures: tuple[str, ...]
-    judges: tuple[str, ...]
+    judge: str
     small: bool
     cases: int
     lines: tuple[Line, ...]
@@ -119,7 +115,6 @@ class Summary:
 
 def summarise(study: Study, results: Results) -> Summary:
     """Return the summary of the results of a study."""
-    measures = design_named(study.design).measures
     found = [(outcome, row) for outcome in results.cases for row in outcome.rows]
     by_line = _grouped(found, lambda each: (each[0].case.set, each[0].case.aspect, _setting(*each)))
     order = {quality: place for place, quality in enumerate(study.qualities)}
@@ -127,24 +122,22 @@ def summarise(study: Study, results: Results) -> Summary:
     lines = tuple(_line(study, key, [row for _, row in by_line[key]]) for key in in_order)
     efforts = _grouped(found, lambda each: _setting(*each))
     means = tuple(
-        _mean(setting, own, [row for _, row in efforts[setting]], measures)
+        _mean(setting, own, [row for _, row in efforts[setting]])
         for setting, own in _grouped(_comparable(lines), lambda line: line.setting).items()
     )
     return Summary(
         study=results.study,
-        measures=measures,
-        judges=results.judges,
+        judge=results.judge,
         small=results.small,
         cases=len(results.cases),
         lines=lines,
         means=means,
-        contrasts=_contrasts(study, results.cases, lines, measures[0]),
+        contrasts=_contrasts(study, results.cases, lines, COEFFICIENTS[0]),
     )
 
 
-def _setting(outcome: Outcome, each: Row | Gap) -> Setting:
-    variant = ", ".join(filter(None, (outcome.case.variant, each.variant)))
-    return Setting(outcome.case.labels, variant, each.arm if isinstance(each, Row) else "")
+def _setting(outcome: Outcome, row: Row) -> Setting:
+    return Setting(outcome.case.labels, row.arm)
 
 
 def _line(study: Study, key: tuple[str, str, Setting], rows: Sequence[Row]) -> Line:
@@ -197,31 +190,30 @@ def _average(numbers: Iterable[float | None]) -> float | None:
 def _published(study: Study, name: str, aspect: str, setting: Setting) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for published in study.published:
-        same = setting.arm in published.arm and published.variant == setting.variant
         values = published.figures.get(name, {}).get(aspect)
-        if same and published.labels in (None, setting.labels) and values:
+        if setting.arm in published.arm and published.labels in (None, setting.labels) and values:
             found.setdefault(published.judge, {}).update(zip(published.measures, values, strict=True))
     return found
 
 
-def _mean(setting: Setting, lines: Sequence[Line], rows: Sequence[Row], measures: Sequence[str]) -> Mean:
+def _mean(setting: Setting, lines: Sequence[Line], rows: Sequence[Row]) -> Mean:
     judges = dict.fromkeys(judge for line in lines for judge in line.published)
     spent = [row for row in rows if row.scoring]
     total = sum((row.scoring or Spent() for row in spent), sum((row.learning or Spent() for row in spent), Spent()))
     return Mean(
         setting=setting,
-        aspects=sum(_value(line, measures[0]) is not None for line in lines),
-        figures={name: _average(_value(line, name) for line in lines) for name in measures},
-        published={judge: _paper_means(lines, judge, measures) for judge in judges},
+        aspects=sum(_value(line, COEFFICIENTS[0]) is not None for line in lines),
+        figures={name: _average(_value(line, name) for line in lines) for name in COEFFICIENTS},
+        published={judge: _paper_means(lines, judge) for judge in judges},
         learning=_average(float(row.learning.calls) for row in spent if row.learning),
         scoring=_average(row.scoring.calls / max(row.counts.get("texts", 0), 1) for row in spent if row.scoring),
         cost_usd=total.cost_usd if spent else None,
     )
 
 
-def _paper_means(lines: Sequence[Line], judge: str, measures: Sequence[str]) -> dict[str, float]:
+def _paper_means(lines: Sequence[Line], judge: str) -> dict[str, float]:
     found = {}
-    for name in measures:
+    for name in COEFFICIENTS:
         values = [line.published.get(judge, {}).get(name) for line in lines if _value(line, name) is not None]
         if (average := _average(values)) is not None:
             found[name] = average
@@ -235,17 +227,17 @@ def _value(line: Line, measure: str) -> float | None:
 def _contrasts(study: Study, cases: Sequence[Outcome], lines: Sequence[Line], measure: str) -> tuple[Contrast, ...]:
     found = []
     by_setting = _grouped(lines, lambda line: line.setting)
-    for where in dict.fromkeys(replace(setting, arm="") for setting in by_setting):
+    for labels in dict.fromkeys(setting.labels for setting in by_setting):
         for first, second in study.compare:
             one, other = (
-                {(line.set, line.aspect): _value(line, measure) for line in by_setting.get(replace(where, arm=arm), ())}
+                {(line.set, line.aspect): _value(line, measure) for line in by_setting.get(Setting(labels, arm), ())}
                 for arm in (first, second)
             )
             gaps = [
                 gap.difference
                 for outcome in cases
                 for gap in outcome.gaps
-                if _setting(outcome, gap) == where and (gap.first, gap.second) == (first, second)
+                if outcome.case.labels == labels and (gap.first, gap.second) == (first, second)
             ]
             both = [(a, b) for key, a in one.items() if a is not None and (b := other.get(key)) is not None]
             if one and other:
@@ -253,8 +245,7 @@ def _contrasts(study: Study, cases: Sequence[Outcome], lines: Sequence[Line], me
                     Contrast(
                         first=first,
                         second=second,
-                        labels=where.labels,
-                        variant=where.variant,
+                        labels=labels,
                         aspects=len(both),
                         difference=_average(a - b for a, b in both),
                         p=rounded(p_value(study, both)) if len(both) >= FEWEST_PAIRS else None,

@@ -5,7 +5,7 @@ standard error of a statistic is the jackknife's (Efron & Tibshirani 1993, "An I
 11.1), the quantile Student's with one degree of freedom less than clusters (Tukey 1958, "Bias and confidence in
 not-quite large samples", Annals of Mathematical Statistics 29), and the interval of a correlation is symmetric on
 Fisher's scale. With five to twenty clusters this holds the true value about as often as it claims
-(`experiments/coverage`), which percentiles of a bootstrap do not. A statistic is a function of how often each cluster
+(`experiments/intervals`), which percentiles of a bootstrap do not. A statistic is a function of how often each cluster
 counts, so that all samples are computed in a few array operations.
 
 **Paired differences** whose texts come in groups: Student's interval and test over the groups. The standard error is

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.runner.cases import Case, Material
 from experiments.runner.designs.design import Bench
+
+from experiments.runner.cases import Case, Material
 from experiments.runner.results import Outcome
 from experiments.runner.run import schedule
 from experiments.runner.sets import Sets

@@ -134,21 +134,6 @@ def rated_stories() -> str:
     return json.dumps({str(number): each for number, each in enumerate(told)}, indent=2)
 
 
-def question_pairs(question: str, other: str, label: str, wrap: Callable[[str], str] = str) -> Callable[[], str]:
-    """Return what writes tab-separated pairs under these columns, each text as `wrap` writes it."""
-    pairs = [
-        ("7", 'Who said "no" first?', "Who was the first to say no?", "1"),
-        ("8", "Is tea hot?", "Was it so?", "0"),
-    ]
-
-    def write() -> str:
-        lines = [f"id\t{question}\t{other}\t{label}"]
-        lines += ["\t".join((name, wrap(a), wrap(b), same)) for name, a, b, same in pairs]
-        return "\n".join(lines) + "\n"
-
-    return write
-
-
 FILES: dict[str, tuple[str, Callable[[], str]]] = {
     "summeval": ("model_annotations.aligned.paired.jsonl", paired_summaries),
     "newsroom": ("newsroom-human-eval.csv", news_summaries),
@@ -157,10 +142,5 @@ FILES: dict[str, tuple[str, Callable[[], str]]] = {
     "topical_chat": ("tc_usr_data.json", dialogues),
     "qags_cnndm": ("mturk_cnndm.jsonl", judged_sentences),
     "qags_xsum": ("mturk_xsum.jsonl", judged_sentences),
-    "qqp": ("train.tsv", question_pairs("question1", "question2", "is_duplicate")),
-    "paws_qqp": (
-        "dev_and_test.tsv",
-        question_pairs("sentence1", "sentence2", "label", lambda text: repr(text.encode())),
-    ),
 }
 """For each set what its file is called, and what stands in a tiny one."""

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from experiments.runner.designs import design_named
 from second_judge import recorded_second
 
 from experiments import STUDIES
-from experiments.runner.designs import design_named
 from experiments.runner.results import Results, read_stored
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study, load_study, studies

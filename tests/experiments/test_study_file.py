@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from experiments.runner.designs import design_named
+from experiments.runner.designs.design import options_of
 from pydantic import ValidationError
 
 from experiments import STUDIES
 from experiments.runner.arms import resolve_settings
-from experiments.runner.designs import design_named
-from experiments.runner.designs.design import options_of
 from experiments.runner.study import SMALL_LABELS, Study, load_study, studies
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHODS
