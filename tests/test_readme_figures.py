@@ -13,8 +13,7 @@ import pytest
 from commands import CHECKOUT
 
 from experiments import figures
-from experiments.runner.results import present_prompts
-from rubriclab.judges.embedded import EmbeddedJudge
+from experiments.runner.results import changed_since, present_prompts
 
 EXPERIMENTS = CHECKOUT / "experiments"
 # Sections about a paper's own figures.
@@ -39,6 +38,7 @@ def test_every_script_of_the_experiments_can_be_imported(script: str) -> None:
 
 def test_no_figure_in_a_readme_differs_from_the_stored_results() -> None:
     assert figures.differing() == [], "run: python -m experiments figures"
+    assert list(figures.outdated()) == []
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_prose_of_our_own_leaves_out_generated_figures_code_and_papers() -> None
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The package with the results of one measurement and one study, in a folder of its own."""
+    """The package with the results of one measurement, in a folder of its own."""
     for path in EXPERIMENTS.rglob("*"):
         place = path.relative_to(EXPERIMENTS)
         if "__pycache__" in place.parts:
             continue  # other processes write there
-        if path.suffix == ".py" or place.parts[:1] == ("gate",) or place.parts[:2] == ("studies", "dcr-main"):
+        if path.suffix == ".py" or place.parts[0] in ("gate", "sample"):
             target = tmp_path / "experiments" / place
             target.parent.mkdir(parents=True, exist_ok=True)
             if path.is_file():
@@ -113,43 +113,27 @@ def test_a_changed_result_of_a_script_makes_the_check_fail_until_the_readme_is_w
     assert check(copy, "--check")[0] == 0
 
 
-def test_a_changed_result_of_a_study_makes_the_check_fail(
-    copy: Path,
-) -> None:
-    stored = copy / "studies" / "dcr-main" / "results" / "embedded.json"
-    results = json.loads(stored.read_text("utf-8"))
-    results["cases"][0]["rows"][0]["figures"]["spearman"]["value"] += 0.1
-    stored.write_text(json.dumps(results), "utf-8")
-    assert check(copy, "--check")[:2] == (1, "experiments/studies/dcr-main/README.md differs from the stored results\n")
-
-
-def test_results_of_an_earlier_judge_or_earlier_prompts_make_the_check_fail_until_the_page_says_so(copy: Path) -> None:
-    stored, readme = (copy / "gate" / name for name in ("results/embedded.json", "README.md"))
-    results = json.loads(stored.read_text("utf-8"))
-    known: dict[str, object] = {"identity": dict(EmbeddedJudge().identity), "prompts": present_prompts()}
-    for changed, said in [
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
         ({}, None),
-        ({"identity": {"model": "embedded", "rules": "sha256:1"}}, "the offline judge"),
-        ({"identity": None}, "the offline judge"),
+        ({"sample": [0.0]}, "the offline judge's scores"),
+        ({"sample": []}, "the offline judge's scores"),
         ({"judge": "openai/some", "prompts": "sha256:1"}, "the prompts"),
-        ({"judge": "openai/some", "prompts": None}, "the prompts"),
         ({"judge": "openai/some"}, None),
-    ]:
-        stored.write_text(json.dumps(results | known | changed), "utf-8")
-        sentence = f"`experiments/gate/results/embedded.json` was measured with an earlier version of {said}."
-        without = re.sub(
-            r"\n\n`experiments/gate/results/embedded.json` was measured with[^\n]*", "", readme.read_text("utf-8")
-        )
-        readme.write_text(without, "utf-8")
-        assert check(copy, "--check")[0] == (1 if said else 0)
-        assert check(copy)[0] == 0
-        assert (sentence in readme.read_text("utf-8")) == bool(said)
-        assert check(copy, "--check")[0] == 0
+    ],
+)
+def test_results_of_an_earlier_judge_or_earlier_prompts_make_the_check_fail(
+    changed: dict[str, object], said: str | None
+) -> None:
+    stored = json.loads((EXPERIMENTS / "gate" / "results" / "embedded.json").read_text("utf-8"))
+    found = changed_since({**stored, "prompts": present_prompts(), **changed})
+    assert found == (said or "")
 
 
 def test_a_block_that_nothing_offers_is_an_error_with_those_that_there_are(
     copy: Path,
 ) -> None:
     readme = copy / "gate" / "README.md"
-    readme.write_text(readme.read_text("utf-8").replace("<!-- figures: offline -->", "<!-- figures: nothing -->"))
-    assert re.search(r"names 'nothing'; there are: .*offline", check(copy, "--check")[2])
+    readme.write_text(readme.read_text("utf-8").replace("<!-- figures: gate -->", "<!-- figures: nothing -->"))
+    assert re.search(r"names 'nothing'; there are: .*gate", check(copy, "--check")[2])

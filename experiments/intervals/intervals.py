@@ -122,6 +122,8 @@ def table(rows: Sequence[StoredRow]) -> str:
     for real, level, groups in product((False, True), LEVELS, GROUPS):
         key = (real, level, groups)
         own = [row for row in rows if (row["population"] != "simulated", row["level"], row["groups"]) == key]
+        if not own:
+            continue
         held = {name: float(np.mean([row[name] for row in own])) for name in (*JUDGES, "other judges", "equal judges")}
         shares = [*(held[name] for name in (*JUDGES, "other judges")), 1 - held["equal judges"]]
         lines.append(["human" if real else "simulated", LEVELS[level], str(groups), *map(percent, shares)])

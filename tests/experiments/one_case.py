@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.runner.designs.design import Bench
-
-from experiments.runner.cases import Case, Material
+from experiments.runner.cases import Case, Material, material
 from experiments.runner.results import Outcome
-from experiments.runner.run import schedule
+from experiments.runner.run import Bench, schedule
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
+from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Judge
 
 RAW: dict[str, Any] = {
@@ -28,15 +27,13 @@ def study(**fields: Any) -> Study:
     return Study.model_validate({**RAW, **fields})
 
 
-def bench_of(some: Study, sets: Sets, *judges: Judge, place: int = 0) -> tuple[Bench, Case, Material]:
-    """Return a study with its texts and judges, one of its cases and the texts of that."""
-    case = schedule(some, sets, len(judges) or 1).cases[place]
-    bench = Bench(some, sets, judges)
-    return bench, case, bench.material(case)
+def bench_of(some: Study, sets: Sets, judge: Judge | None = None) -> tuple[Bench, Case, Material]:
+    """Return a study with its texts and judge, the first of its cases and the texts of that."""
+    case = schedule(some, sets).cases[0]
+    return Bench(some, sets, judge or EmbeddedJudge()), case, material(case, some, sets)
 
 
-async def outcome_of(some: Study, sets: Sets, *judges: Judge, place: int = 0) -> tuple[Outcome, Material]:
+async def outcome_of(some: Study, sets: Sets, judge: Judge | None = None) -> tuple[Outcome, Material]:
     """Return a finished case of a study, and its texts."""
-    found = schedule(some, sets, len(judges))
-    bench, case, texts = bench_of(some, sets, *judges, place=place)
-    return await found.design.run(bench, case), texts
+    bench, case, texts = bench_of(some, sets, judge)
+    return await bench.run(case), texts

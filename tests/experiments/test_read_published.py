@@ -47,13 +47,6 @@ def test_workers_of_qags_who_judged_different_sentences_have_no_number(tmp_path:
     assert (text.scores, text.annotations, text.raters) == ({"consistency": 1.0}, {}, {})
 
 
-def test_the_first_5000_pairs_of_qqp_are_read(tmp_path: Path) -> None:
-    """DCR, appendix C.1."""
-    lines = [f"{number}\tq\tr\t{number % 2}" for number in range(5003)]
-    content = "\n".join(["id\tquestion1\tquestion2\tis_duplicate", *lines])
-    assert len(read_published("qqp", written(tmp_path, "qqp", content))) == 5000
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_registered_sets_have_readers_definitions_and_scales_that_hold_their_scores(tmp_path: Path, name: str) -> None:
     about = SETS[name]

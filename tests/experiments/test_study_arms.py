@@ -24,7 +24,7 @@ def texts_of(sets: Sets, name: str = "summeval", aspect: str = "consistency") ->
 async def test_every_method_learns_and_scores_all_texts(sets, method) -> None:
     texts = texts_of(sets)
     arm = Arm(name="a", method=method, methods=("checkeval", "direct")).with_settings(SMALL_SETTINGS)
-    learned = await learn(course(arm, texts.learned_from, texts.home), EmbeddedJudge(), seed=1)
+    learned = await learn(course(arm, texts.learned_from, texts.assignment), EmbeddedJudge(), seed=1)
     done = await run_test(arm, learned, texts, EmbeddedJudge(), 4)
     assert len(done.evaluator.scores) == len(texts.test)
     assert np.isfinite(done.evaluator.scores).all()
@@ -33,9 +33,9 @@ async def test_every_method_learns_and_scores_all_texts(sets, method) -> None:
 
 def test_an_arm_without_labels_or_literature_sees_none(sets) -> None:
     texts = texts_of(sets)
-    (plain,) = course(Arm(name="a", method="checkeval"), texts.learned_from, texts.home).plans
+    (plain,) = course(Arm(name="a", method="checkeval"), texts.learned_from, texts.assignment).plans
     (bare,) = course(
-        Arm(name="a", method="checkeval", labels=False, literature=False), texts.learned_from, texts.home
+        Arm(name="a", method="checkeval", labels=False, literature=False), texts.learned_from, texts.assignment
     ).plans
     assert plain.training_input.examples == texts.learned_from
     assert plain.training_input.findings
@@ -46,8 +46,8 @@ def test_an_arm_without_labels_or_literature_sees_none(sets) -> None:
 def test_a_method_without_its_questions_stops_an_arm_of_its_own_and_leaves_a_joint_one(sets) -> None:
     texts = texts_of(sets, "hanna", "empathy")
     with pytest.raises(ChecklistError):
-        course(Arm(name="a", method="dcr"), texts.learned_from, texts.home)
-    together = course(Arm(name="a", method="joint", methods=("dcr", "direct")), texts.learned_from, texts.home)
+        course(Arm(name="a", method="dcr"), texts.learned_from, texts.assignment)
+    together = course(Arm(name="a", method="joint", methods=("dcr", "direct")), texts.learned_from, texts.assignment)
     assert [plan.method.name for plan in together.plans] == ["direct"]
 
 
@@ -103,9 +103,9 @@ async def test_a_provider_that_is_down_ends_the_study(sets, error) -> None:
 )
 def test_findings_about_the_raters_of_the_tested_set_are_left_out(sets, name, aspect, source) -> None:
     texts = texts_of(sets, name, aspect)
-    given = course(Arm(name="a", method="hypoeval"), texts.learned_from, texts.home, texts.benchmarks)
+    given = course(Arm(name="a", method="hypoeval"), texts.learned_from, texts.assignment, texts.benchmarks)
     kept = {finding.citation.partition(",")[0] for finding in given.plans[0].training_input.findings}
-    every = {finding.citation.partition(",")[0] for finding in load_findings(texts.home.words.task, aspect)}
+    every = {finding.citation.partition(",")[0] for finding in load_findings(texts.assignment.words.task, aspect)}
     assert source in every
     assert source not in kept
     assert kept == every - {source}

@@ -31,7 +31,7 @@ def texts(labels: list[list[float]]) -> Material:
         for g, own in enumerate(labels)
         for p, label in enumerate(own)
     )
-    return Material("summeval", ASSIGNMENT, test, ASSIGNMENT, test, "drawn")
+    return Material("summeval", ASSIGNMENT, test, test, "drawn")
 
 
 GROUPS = texts([[1, 2, 5, 3], [4, 4, 4, 4], [2, 5, 1, 4], [3, 3, 3, 3], [5, 1, 2, 2]])

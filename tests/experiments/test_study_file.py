@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from experiments.runner.designs import design_named
-from experiments.runner.designs.design import options_of
 from pydantic import ValidationError
 
 from experiments import STUDIES
 from experiments.runner.arms import resolve_settings
+from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.study import SMALL_LABELS, Study, load_study, studies
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHODS
@@ -47,9 +46,9 @@ def test_an_invalid_study_is_refused(fields, said) -> None:
 
 
 def test_a_small_study_is_little_of_everything_and_keeps_the_settings_of_its_arms() -> None:
-    small = study(seeds=[5, 6], labels=[60, 100], options={"wordings": 10}, small_options={"wordings": 2}).small()
+    small = study(seeds=[5, 6], labels=[60, 100]).small()
     assert small.sets == {"summeval": ("coherence",), "hanna": ("empathy",)}
-    assert (small.seeds, small.labels, small.options) == ((5,), (SMALL_LABELS,), {"wordings": 2})
+    assert (small.seeds, small.labels) == ((5,), (SMALL_LABELS,))
     hypoeval, direct, joint = small.arms
     assert hypoeval.settings["hypoeval"]["k"] == 4
     assert hypoeval.settings["hypoeval"]["bank_size"] < 20
@@ -81,7 +80,7 @@ def test_a_study_runs_on_some_sets_or_aspects() -> None:
 
 
 @pytest.mark.parametrize("name", studies())
-def test_every_stored_study_names_known_sets_settings_options_and_measures(name, sets) -> None:
+def test_every_stored_study_names_known_sets_settings_and_measures(name, sets) -> None:
     found = load_study(name)
     assert (STUDIES / found.name / "study.toml").is_file()
     for each, aspect in found.qualities:
@@ -89,8 +88,6 @@ def test_every_stored_study_names_known_sets_settings_options_and_measures(name,
     for arm in found.arms:
         methods = [METHODS[part] for part in arm.parts]
         assert resolve_settings(methods, joint=arm.method == "joint", chosen=arm.settings)
-    design = design_named(found.design)
-    options_of(found, design.options)
     for published in found.published:
-        assert set(published.measures) <= set(design.measures)
+        assert set(published.measures) <= set(COEFFICIENTS)
         assert all(set(own) <= set(found.sets[each]) for each, own in published.figures.items())

@@ -15,7 +15,8 @@ BASE = Results(
     format="rubriclab-study-results/1",
     study="some",
     digest="sha256:1",
-    judges=("embedded",),
+    judge="embedded",
+    prompts="sha256:p",
     data={"hanna": "sha256:a"},
 )
 
@@ -57,7 +58,7 @@ def test_a_write_that_fails_leaves_the_earlier_file(tmp_path, monkeypatch) -> No
     ("other", "said"),
     [
         ({"study": "other"}, "study differs"),
-        ({"judges": ("gpt", "claude")}, "judges differs"),
+        ({"judge": "gpt"}, "judge differs"),
         ({"prompts": "sha256:1"}, "prompts differs"),
         ({"small": True}, "small differs"),
         ({"digest": "sha256:2"}, "digest differs"),

@@ -43,8 +43,8 @@ def outcome(name: str, aspect: str, values: dict[str, float | None], seed: int =
 
 
 def results(*cases: Outcome) -> Results:
-    base = Results(format="rubriclab-study-results/1", study="hypoeval-main", digest="", judges=("embedded",), data={})
-    return base.model_copy(update={"cases": cases})
+    about = {"study": "hypoeval-main", "digest": "", "judge": "embedded", "prompts": ""}
+    return Results(format="rubriclab-study-results/1", **about, data={}, cases=cases)
 
 
 BASELINE = "baseline: word count"
@@ -91,7 +91,6 @@ def test_the_papers_figures_stand_beside_their_own_arm_labels_and_aspects() -> N
                 "figures": {"summeval": {"coherence": [0.9, 0.8]}, "hanna": {"empathy": [0.7, 0.6]}},
             },
             {**table, "arm": "direct", "labels": 60, "figures": {"summeval": {"coherence": [0.1, 0.1]}}},
-            {**table, "arm": "direct", "variant": "low", "figures": {"summeval": {"fluency": [0.1, 0.1]}}},
         ]
     )
     found = summarise(with_paper, results(*CASES[:3]))
