@@ -21,7 +21,7 @@ from experiments.runner.training import SETS, LabelledAspect, labelled_aspects, 
 from experiments.tables import table as markdown
 from rubriclab import DataError, Example, Rubric, Version
 from rubriclab.models.rubric import matched_criteria
-from rubriclab.models.version import DIRECT
+from rubriclab.models.version import CALIBRATED, DIRECT
 
 SEEDS = (42, 1, 2)
 # The learning sets: texts wherever they fall, which are compared over the whole set; and rivals, compared in groups.
@@ -160,12 +160,12 @@ def table(rows: Sequence[StoredRow]) -> str:
     for design, labels in dict.fromkeys((each["design"], each["labels"]) for each in rows):
         own = [each for each in rows if (each["design"], each["labels"]) == (design, labels)]
         outcomes = [each["outcome"] for each in own]
-        told = [each["verdicts"].get(DIRECT, [None, None]) for each in own]
+        told = [[each["verdicts"].get(name, [None, None]) for each in own] for name in (DIRECT, CALIBRATED)]
         shares = [share(outcomes, each) for each in ("better", "not better", "inconclusive")]
-        direct = [share([each[place] for each in told], "better") for place in (0, 1)]
+        direct = [share([each[place] for each in told[name]], "better") for name, place in ((0, 0), (0, 1), (1, 1))]
         means = [f"{np.mean([each[name] or 0 for each in own]):.2f}" for name in ("pearson", "training", "direct")]
         lines.append([_DESIGNS[design], labels, str(len(own)), *shares, *direct, *means])
-    heads = ["better", "not better", "inconclusive", "better than direct in order", "in error"]
+    heads = ["better", "not better", "inconclusive", "better than direct in order", "in error", "in error, calibrated"]
     return markdown(["learning set", "labels", "runs", *heads, "held out", "training", "asked directly"], lines)
 
 

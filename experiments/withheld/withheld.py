@@ -33,7 +33,9 @@ from rubriclab.stats.prediction_powered import (
     mean_by_own_labels,
 )
 
-SEED, LEARNED, PAIRS = 42, 30, 10
+SEED, LEARNED = 42, 30
+# How often groups with labels of their own are drawn for a learning set, and pairs of systems each time.
+LABELLINGS, PAIRS = 20, 5
 # The share of the groups that have labels of their own.
 OWN = 0.4
 TARGETS = {"mean": "mean", "difference": "difference of two systems"}
@@ -178,18 +180,20 @@ def _texts(aspect: LabelledAspect, examples: Sequence[Example], scores: FloatArr
 def inference(learned_from: Texts, texts: Texts, rng: np.random.Generator) -> dict[str, Any]:
     """Return how often intervals hold people's mean and differences, and their widths, by target and method."""
     labelled, found = LabelledScores(*learned_from[:4]), dict[str, list[tuple[Interval, float]]]()
-    own = _labelled(texts, rng)
     mean = float(texts.labels.mean())
-    intervals = (
-        paired_mean(texts.scores, texts.unit).interval,
-        corrected_mean(float(texts.scores.mean()), len(texts.unit), int(texts.unit.max()) + 1, labelled),
-        mean_by_own_labels(ScoredSet(texts.scores, own, texts.unit, np.ones(len(own))), np.zeros_like(texts.unit)),
-    )
-    found |= {f"mean {method}": [(each, mean)] for method, each in zip(METHODS, intervals, strict=True)}
     pairs = list(combinations(np.unique(texts.system).tolist(), 2))
-    for place in rng.permutation(len(pairs))[:PAIRS].tolist():
-        for method, each, true in difference(pairs[place], texts, own, labelled):
-            found.setdefault(f"difference {method}", []).append((each, true))
+    for _ in range(LABELLINGS):
+        own = _labelled(texts, rng)
+        intervals = (
+            paired_mean(texts.scores, texts.unit).interval,
+            corrected_mean(float(texts.scores.mean()), len(texts.unit), int(texts.unit.max()) + 1, labelled),
+            mean_by_own_labels(ScoredSet(texts.scores, own, texts.unit, np.ones(len(own))), np.zeros_like(texts.unit)),
+        )
+        for method, each in zip(METHODS, intervals, strict=True):
+            found.setdefault(f"mean {method}", []).append((each, mean))
+        for place in rng.permutation(len(pairs))[:PAIRS].tolist():
+            for method, each, true in difference(pairs[place], texts, own, labelled):
+                found.setdefault(f"difference {method}", []).append((each, true))
     shares: dict[str, Any] = {}
     for name, pairs_found in found.items():
         held = [hold for interval, true in pairs_found if (hold := holds(interval, true)) is not None]
