@@ -1,1 +1,1 @@
-"""Runs studies and measurements: cases, designs, results and summaries."""
+"""Runs studies and measurements: cases, results and summaries."""
