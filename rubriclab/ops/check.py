@@ -214,15 +214,14 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
     """Return what each file is taken for; of one of which nothing can be read, the error is the only problem."""
-    return [_checked(file, options) for file in files]
-
-
-def _checked(file: str | Path, options: CheckOptions) -> CheckResult:
-    try:
-        return check(file, options)
-    except (DataError, SettingsError) as error:
-        raw = RawRows(SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
-        return _Reading(raw, options, problems=[error.text]).result(file)
+    results = []
+    for file in files:
+        try:
+            results.append(check(file, options))
+        except (DataError, SettingsError) as error:
+            raw = RawRows(SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
+            results.append(_Reading(raw, options, problems=[error.text]).result(file))
+    return results
 
 
 @dataclass

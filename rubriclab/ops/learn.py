@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
@@ -84,7 +85,14 @@ def resolve_settings(
         return {key: value for layer in layers for key, value in layer.get(name, {}).items()}
 
     return ResolvedSettings(
-        {method.name: settings_from(method, values(method.name)) for method in methods},
+        {
+            method.name: _checked(
+                method.name,
+                method.settings,
+                partial(choose_settings, method.settings, method.presets, values(method.name)),
+            )
+            for method in methods
+        },
         _checked(JOINT, JointSettings, lambda: JointSettings(**values(JOINT))) if joint else None,
     )
 
@@ -103,15 +111,6 @@ def method_named(name: str) -> Method:
         raise SettingsError(f"`methods`: there is no method {name!r}.", known) from None
 
 
-def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
-    """Return the method's settings.
-
-    Raises:
-        SettingsError: for an unknown name or a value out of bounds.
-    """
-    return _checked(method.name, method.settings, partial(choose_settings, method.settings, method.presets, values))
-
-
 def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return pairs METHOD.NAME=VALUE as tables; values are JSON or else texts, and the last of several counts.
 
@@ -120,20 +119,28 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     """
     tables: dict[str, dict[str, Any]] = {}
     for pair in pairs:
-        owner, name, value = _parsed(pair)
-        tables.setdefault(owner, {})[name] = value
+        name, equals, text = pair.partition("=")
+        method, dot, field = name.strip().partition(".")
+        if not equals or not dot or not has_settings(method):
+            raise SettingsError(
+                f"`settings` {pair!r} is not understood;",
+                f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}.",
+            )
+        value: Any = text.strip()
+        with suppress(orjson.JSONDecodeError):
+            value = orjson.loads(text)
+        tables.setdefault(method, {})[field] = value
     return tables
 
 
 def _set_by_user(recorded: SettingsTables) -> dict[str, Mapping[str, Any]]:
     if JOINT in recorded:
         return dict(recorded)
-    return {name: _unlike_defaults(method_named(name), values) for name, values in recorded.items()}
-
-
-def _unlike_defaults(method: Method, values: Mapping[str, Any]) -> dict[str, Any]:
-    defaults = method.settings().model_dump(mode="json")
-    return {name: value for name, value in values.items() if value != defaults.get(name)}
+    defaults = {name: method_named(name).settings().model_dump(mode="json") for name in recorded}
+    return {
+        name: {key: value for key, value in values.items() if value != defaults[name].get(key)}
+        for name, values in recorded.items()
+    }
 
 
 def _check_owners(tables: SettingsTables) -> None:
@@ -153,20 +160,6 @@ def _checked(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
         raise SettingsError(f"{first_fault(error, name)}.", hint) from None
     except ValueError as error:
         raise SettingsError(f"{name}.preset: {error}.") from None
-
-
-def _parsed(pair: str) -> tuple[str, str, Any]:
-    name, equals, text = pair.partition("=")
-    method, dot, field = name.strip().partition(".")
-    if not equals or not dot or not has_settings(method):
-        raise SettingsError(
-            f"`settings` {pair!r} is not understood;",
-            f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}.",
-        )
-    try:
-        return method, field, orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return method, field, text.strip()
 
 
 class Models(TypedDict):

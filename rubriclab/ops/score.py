@@ -189,7 +189,7 @@ class Scoring:
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
         notify_skipped(rows, work.notify)
         for note in rival_notes(self.counts.rivals):
-            work.notify(note)
+            work.notify(f"{self.name}: {note}")
         for warning in self.warnings(self.counts.rows - kept):
             work.notify(warning)
 

@@ -9,7 +9,8 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequenc
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from itertools import combinations
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from pydantic import TypeAdapter
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.write import data_frame
 from rubriclab.display import Displayed
+from rubriclab.errors import SettingsError
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.paired_scores import MAX_UNSCORED, ScoredText, score_columns
@@ -26,7 +28,7 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data, row_count, rows_of, usable_examples
-from rubriclab.ops.workspace import JudgeChoice, Workspace, check_distinct, unanswered
+from rubriclab.ops.workspace import JudgeChoice, Workspace, unanswered
 from rubriclab.stats.intervals import Interval, renumber, units
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
@@ -36,10 +38,6 @@ from rubriclab.stats.prediction_powered import (
     labels_for_margin,
     mean_by_own_labels,
 )
-
-if TYPE_CHECKING:
-    from rubriclab.models.version import Version
-    from rubriclab.ops.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,9 +266,13 @@ class ColumnScoring:
         """
         workspace = self.workspace
         columns = [(version, workspace.judge(judge)) for version, judge in self.scorers]
-        for ref in {version.ref for version, _ in columns}:
-            sides = zip(self.scorers, columns, strict=True)
-            check_distinct({scorer.judge.spec: judge for scorer, (version, judge) in sides if version.ref == ref})
+        for (first, (one, judge)), (second, (other, another)) in combinations(
+            zip(self.scorers, columns, strict=True), 2
+        ):
+            # One judge may have two names, such as its recording beside it.
+            if one.ref == other.ref and judge.identity == another.identity:
+                names = f"{first.judge.spec} and {second.judge.spec}"
+                raise SettingsError(f"{names} are the same judge;", "a judge cannot be compared with itself.")
         ids, addressing, done = set[str](), 0, 0
         total = len(texts) if texts is not None else row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:

@@ -363,16 +363,13 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
     if chosen is None:
         ids = ", ".join(batch.name for batch in found)
         raise SettingsError(f"`cancel`: no batch {options.cancel!r} is under way.", f"Under way: {ids or 'none'}.")
-    await _cancel(workspace, chosen)
-    return Batches(found, chosen)
-
-
-async def _cancel(workspace: Workspace, batch: OpenBatch) -> None:
-    model = BatchModel(batch.model, api_base=batch.api_base, key_from=batch.key_from, timeout=workspace.options.timeout)
-    batch_id = batch.batch_id or await model.find(batch.file_id, datetime.fromisoformat(batch.created))
+    model = BatchModel(
+        chosen.model, api_base=chosen.api_base, key_from=chosen.key_from, timeout=workspace.options.timeout
+    )
+    batch_id = chosen.batch_id or await model.find(chosen.file_id, datetime.fromisoformat(chosen.created))
     if batch_id is None:  # its file was uploaded, but no batch was made of it
-        await workspace.off_event_loop(workspace.store.batches.remove, batch.key)
-        return
+        await workspace.off_event_loop(workspace.store.batches.remove, chosen.key)
+        return Batches(found, chosen)
     status = await model.status(batch_id)
     if status.ended:
         raise JudgeError(
@@ -380,6 +377,7 @@ async def _cancel(workspace: Workspace, batch: OpenBatch) -> None:
             "Run the command that sent it again, to collect its answers.",
         )
     await model.cancel(batch_id)
+    return Batches(found, chosen)
 
 
 @dataclass(frozen=True, slots=True)

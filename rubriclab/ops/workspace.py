@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iter
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
@@ -27,7 +26,7 @@ from rubriclab.judges.llm import server_address
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import IN_FLIGHT, Breaker, Budget, Limits, LocalBudget, recorded_name
 from rubriclab.methods.method import Progress, ignore_progress
-from rubriclab.models.characters import describe, quoted_judge
+from rubriclab.models.characters import count, describe, quoted_judge
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.options import SettingsTables
@@ -72,17 +71,6 @@ def judge_named(named: str | None, notify: Notify) -> str:
     """Return the judge that the user has named, or else the offline one, and say so."""
     _notify_embedded(named or EMBEDDED, "" if named else ", as none is configured", notify)
     return named or EMBEDDED
-
-
-def check_distinct(judges: Mapping[str, Judge]) -> None:
-    """Refuse one judge under two names, such as its recording beside it.
-
-    Raises:
-        SettingsError: if two of the judges are the same.
-    """
-    for (first, one), (second, other) in combinations(judges.items(), 2):
-        if one.identity == other.identity:
-            raise SettingsError(f"{first} and {second} are the same judge;", "a judge cannot be compared with itself.")
 
 
 def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
@@ -267,7 +255,8 @@ class Workspace:
         self._started = time.monotonic()
         self._held = ExitStack()
         self._store: Store | None = None
-        self._shows_progress = self.progress is not no_progress
+        # Whether anybody sees how far an operation is.
+        self.shows_progress = self.progress is not no_progress
         self.progress = logged(self.progress)
         self.notify = _once(self.notify)
 
@@ -352,11 +341,6 @@ class Workspace:
         return await job.run()
 
     @property
-    def shows_progress(self) -> bool:
-        """Whether anybody sees how far an operation is."""
-        return self._shows_progress
-
-    @property
     def under_way(self) -> int:
         """How many texts are scored at a time.
 
@@ -381,23 +365,19 @@ class Workspace:
     def close(self) -> None:
         """Close the store, and say what batches are left and how many cached answers turned out to be damaged."""
         if self.options.batch and self._store:
-            self._notify_open_batches(self._store)
+            with suppress(StoreError):
+                if left := self._store.batches.open():
+                    batches = "1 batch is" if len(left) == 1 else f"{len(left):,} batches are"
+                    self.notify(
+                        f"{batches} still under way at the provider and will be charged: run the same command again "
+                        f"to collect the answers, or cancel: rubriclab batches --cancel {left[0].name}"
+                    )
         self._held.close()
         self._store = None
-        if count := len(self.ledger.damaged):
-            answers = "1 cached answer is" if count == 1 else f"{count} cached answers are"
+        if damaged := len(self.ledger.damaged):
+            answers = f"{count(damaged, 'cached answer')} {'is' if damaged == 1 else 'are'}"
             self.notify(f"{answers} damaged and asked for again; see: rubriclab verify")
             self.ledger.damaged.clear()
-
-    def _notify_open_batches(self, store: Store) -> None:
-        with suppress(StoreError):
-            left = store.batches.open()
-            if left:
-                batches = "1 batch is" if len(left) == 1 else f"{len(left)} batches are"
-                self.notify(
-                    f"{batches} still under way at the provider and will be charged: run the same command again to "
-                    f"collect the answers, or cancel: rubriclab batches --cancel {left[0].name}"
-                )
 
 
 def _once(notify: Notify) -> Notify:

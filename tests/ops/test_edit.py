@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sqlite3
-import time
-from contextlib import closing
 from typing import Any
 
 import hypoeval_brain
 import pytest
-from commands import PATIENCE, Commands
+from commands import Commands
 from edit_samples import ASPECT, examples
 from server import RunningServer
 
@@ -122,42 +117,6 @@ def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_
 def _row(text: Any) -> dict[str, Any]:
     score = text.scores[ASPECT]
     return {"id": text.id, "group": text.group, "output": text.output, "source": text.source, "scores": {ASPECT: score}}
-
-
-def test_an_edit_that_is_killed_continues_and_asks_nothing_twice(planted: Commands, server: RunningServer) -> None:
-    server.brain, server.latency = hypoeval_brain.reply, 0.1
-    environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    command = (
-        "edit",
-        "remote",
-        "--add",
-        STATEMENT,
-        "--author",
-        "anna",
-        "--because",
-        "it is missing",
-        "--concurrency",
-        4,
-    )
-    killed = planted.start(*command, **environment)
-    until, kept = time.monotonic() + PATIENCE, 0
-    while kept < 4 and time.monotonic() < until:
-        kept = _answers(planted)
-    os.kill(killed.pid, signal.SIGKILL)
-    assert killed.wait().code == -signal.SIGKILL
-    kept = _answers(planted)
-    assert 4 <= kept < TEXTS
-    server.latency = 0.0
-    done = planted(*command, "--json", **environment)
-    assert (done.code, done.json["saved"]) == (0, "remote@2"), done.err
-    assert done.json["calls"] == {"made": TEXTS - kept, "answered_from_cache": kept, "failed": 0}
-
-
-def _answers(command: Commands) -> int:
-    """Return how many answers the store keeps."""
-    with closing(sqlite3.connect(command.folder / "store.db")) as store:
-        found: int = store.execute("SELECT count(*) FROM answers").fetchone()[0]
-    return found
 
 
 def test_a_limit_on_cost_stops_the_edit_and_a_higher_one_continues_it(planted: Commands, server: RunningServer) -> None:

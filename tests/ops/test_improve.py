@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
+import json
 from dataclasses import replace
 
 import orjson
@@ -12,26 +12,20 @@ from commands import HELDOUT
 from hypothesis import given, strategies as st
 from scripted_judge import DRAFT, comparison, criterion, mended, part_of, rubric_of, scripted, sentence_rubric
 
-from rubriclab.data.readers import from_rows, read
+from rubriclab import Lab
+from rubriclab.data.readers import from_rows
 from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, JudgeUnavailable
-from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.learning.scoring import Score
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import CriterionRating, TrainingInput, UnitVerdict, ignore_progress
-from rubriclab.methods.sources import load_checklist
+from rubriclab.learning.scoring import Score, without_rivals
+from rubriclab.methods.method import CriterionRating, UnitVerdict
+from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Assignment, Example, find_aspect, parse_scale, split_sentences, task_words
-from rubriclab.ops.improve import (
-    Improvement,
-    improve_stream,
-    incomparable,
-    revision_metrics,
-    summarize_revisions,
-)
+from rubriclab.models.text import Example, split_sentences
+from rubriclab.ops.improve import improve_stream, incomparable, revision_metrics, summarize_revisions
 from rubriclab.ops.options import ImproveOptions
 
 REF = "r@1"
+HELDOUT_ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:12]]
 FAULTY = replace(DRAFT, output="First right.  Second wrong one.\n\nThird wrong.")
 
 
@@ -99,13 +93,6 @@ async def test_there_are_no_more_rounds_than_asked_for(rounds):
     assert (found.faults_before, found.faults_left) == (5, 5 - rounds)
     assert all(prompt.sample == 0 for prompt in asked(judge, "rewrite"))
     assert [done.score for done in found.rounds] == sorted(done.score for done in found.rounds)
-
-
-async def test_what_is_refused_in_every_round_leaves_the_text_as_it_was():
-    found = await improved(scripted(rewrite=lambda prompt: mended(prompt, good="wrong still")))
-    assert (found.outcome, found.output) == ("rejected by the judge", FAULTY.output)
-    assert (len(found.rounds), found.after) == (2, found.before)
-    assert found.faults_left == 2
 
 
 def unable(of):
@@ -368,89 +355,53 @@ def score(*units, **fields):
     return Score("t", "coherence", 3.0, (rated,), None, "r@1", "fake")
 
 
-def why(before, after, origins=((0,), (1,))):
-    return incomparable(before, after, origins)
-
-
-def test_the_same_verdicts_can_be_compared_and_so_can_a_text_with_a_sentence_less_or_split():
-    before = score(unit(0.0, 0), unit(1.0, 1))
-    assert why(before, score(unit(1.0, 0), unit(1.0, 1))) is None
-    assert why(before, score(unit(1.0, 0)), [(1,)]) is None
-    assert why(before, score(unit(1.0, 0), unit(1.0, 1), unit(1.0, 2)), [(0,), (0,), (1,)]) is None
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_scores_by_sentence_and_of_the_whole_are_no_two_of_a_kind(turned):
-    scores = [score(unit(0.0, 0), unit(1.0, 1)), score(WHOLE)]
-    found = why(*(scores[::-1] if turned else scores))
-    ways = ("as a whole", "by sentence") if turned else ("by sentence", "as a whole")
-    assert found == "q1 judged the text {} before and {} after".format(*ways)
+BOTH = (unit(0.0, 0), unit(1.0, 1))
+LOST = UnitVerdict("It ends.", (), None, "")
+SENTENCE = "q1 lacks a verdict on sentence 1, which had one before"
+ON_WHOLE = "q1 lacks 1 more of its verdicts on the whole text"
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("before", "after", "origins", "reason"),
     [
-        ((unit(0.0, 0), unit(1.0, 1)), (unit(None, 0), unit(1.0, 1))),
-        ((unit(0.0, 0), unit(1.0, 1)), (unit(1.0, 1),)),
-        ((unit(0.0, 0), unit(None, 1)), (unit(None, 0), unit(1.0, 1))),
-        ((unit(0.0, 0), unit(0.0, 0), unit(1.0, 1)), (unit(None, 0), unit(1.0, 0), unit(1.0, 1))),
-        ((unit(0.0, 0), unit(None, 0), unit(1.0, 1)), (unit(None, 0), unit(1.0, 1))),
+        # The same verdicts, a sentence less, and one that was split.
+        (BOTH, (unit(1.0, 0), unit(1.0, 1)), ((0,), (1,)), None),
+        (BOTH, (unit(1.0, 0),), ((1,),), None),
+        (BOTH, (unit(1.0, 0), unit(1.0, 1), unit(1.0, 2)), ((0,), (0,), (1,)), None),
+        ((unit(None, 0), unit(0.0, 1)), (unit(None, 0), unit(1.0, 1)), ((0,), (1,)), None),
+        # By sentence and as a whole.
+        (BOTH, (WHOLE,), ((0,), (1,)), "q1 judged the text by sentence before and as a whole after"),
+        ((WHOLE,), BOTH, ((0,), (1,)), "q1 judged the text as a whole before and by sentence after"),
+        # The verdict on a sentence is missing, has no unit, or one of two is; another's turned up.
+        (BOTH, (unit(None, 0), unit(1.0, 1)), ((0,), (1,)), SENTENCE),
+        (BOTH, (unit(1.0, 1),), ((0,), (1,)), SENTENCE),
+        ((unit(0.0, 0), unit(None, 1)), (unit(None, 0), unit(1.0, 1)), ((0,), (1,)), SENTENCE),
+        ((unit(0.0, 0), *BOTH), (unit(None, 0), unit(1.0, 0), unit(1.0, 1)), ((0,), (1,)), SENTENCE),
+        ((unit(0.0, 0), unit(None, 0), unit(1.0, 1)), (unit(None, 0), unit(1.0, 1)), ((0,), (1,)), SENTENCE),
+        ((WHOLE,), (LOST,), ((0,), (1,)), ON_WHOLE),
     ],
-    ids=["missing", "no unit", "another turned up", "one of two", "the usable one of two"],
 )
-def test_a_sentence_whose_verdict_went_missing_cannot_be_compared(before, after):
-    assert why(score(*before), score(*after)) == "q1 lacks a verdict on sentence 1, which had one before"
+def test_scores_are_comparable_if_no_verdict_went_missing(before, after, origins, reason):
+    assert incomparable(score(*before), score(*after), origins) == reason
 
 
-def test_what_had_no_verdict_before_needs_none():
-    assert why(score(unit(None, 0), unit(0.0, 1)), score(unit(None, 0), unit(1.0, 1))) is None
+def test_a_criterion_without_a_score_or_judged_before_only_is_not_comparable():
+    assert incomparable(score(), score(score=None), ((0,),)) == ON_WHOLE
+    assert incomparable(score(), score(id="q2"), ((0,),)) == "q1 was judged before only"
 
 
-def test_a_verdict_on_the_whole_that_went_missing_cannot_be_compared():
-    lost = UnitVerdict("It ends.", (), None, "")
-    assert why(score(WHOLE), score(lost)) == "q1 lacks 1 more of its verdicts on the whole text"
-    assert why(score(), score(score=None)) == "q1 lacks 1 more of its verdicts on the whole text"
-    assert why(score(), score(id="q2")) == "q1 was judged before only"
-
-
-SAMPLE_TEXTS = [row for row in read(str(HELDOUT)) if isinstance(row, Example)]
-DAMAGED = {row.id for row in SAMPLE_TEXTS if row.scores["consistency"] < 5}
-
-
-@pytest.fixture(scope="module")
-def repairs() -> dict[str, Improvement]:
-    """Return what became of each text."""
-    return asyncio.run(_improved())
-
-
-async def _improved() -> dict[str, Improvement]:
-    method, judge = METHODS["dcr"], EmbeddedJudge()
-    about = Assignment(task_words("summarization"), find_aspect("summarization", "consistency"), parse_scale("1:5"))
-    checks = load_checklist("summarization", "consistency", folder="comparisons")
-    training_input = TrainingInput((), about, checklist=checks)
-    learned = await method.learn(
-        training_input, method.settings(), judge=judge, generator=judge, seed=1, on_progress=ignore_progress
-    )
-    rubric = Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
-    return {found.id: found async for found in improve_stream(rubric, SAMPLE_TEXTS, judge, "facts@1")}
-
-
-def test_consistency_rises_in_four_fifths_of_the_damaged_texts_at_least(
-    repairs: dict[str, Improvement],
-) -> None:
-    rows = [repairs[name].to_row()["improvement"] for name in sorted(DAMAGED)]
-    rose = sum(row["after"] > row["before"] for row in rows)
-    assert len(rows) >= 20
-    assert rose >= 0.8 * len(rows)
-
-
-def test_every_sentence_that_had_passed_stands_where_it_stood(repairs: dict[str, Improvement]) -> None:
-    kept = 0
-    for text in SAMPLE_TEXTS:
-        row = repairs[text.id].to_row()
-        (criterion,) = row["improvement"]["criteria_before"]
-        passed = [unit["unit"] for unit in criterion["units"] if unit["value"] == 1]
-        now = split_sentences(row["output"])
-        assert [sentence for sentence in now if sentence in passed] == passed
-        kept += len(passed)
-    assert kept > 200
+def test_texts_of_a_rubric_that_rates_them_together_are_rated_by_themselves_and_that_is_said(planted_lab):
+    notes = []
+    lab = Lab(planted_lab._store, judge="embedded", progress=None, notify=notes.append)
+    version = lab.load("planted")
+    together = {"aggregation": version.rubric.aggregation.model_copy(update={"rivals": RivalLimits()})}
+    version = replace(version, rubric=version.rubric.model_copy(update=together))
+    result = lab.improve(HELDOUT_ROWS, version, rounds=1)
+    assert any("was learned from scores of texts that were rated together; here each text" in note for note in notes)
+    scores = [score for text in result.texts for score in (text.before, text.after) if score]
+    assert scores
+    assert all(score.rivals is None for score in scores)
+    alone = replace(version, rubric=without_rivals(version.rubric))
+    assert [text.after for text in lab.improve(HELDOUT_ROWS, alone, rounds=1).texts] == [
+        text.after for text in result.texts
+    ]

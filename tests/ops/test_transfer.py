@@ -6,11 +6,13 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from commands import HELDOUT, LABELLED, Commands
+from drift_samples import COHERENCE, ONE_TO_FIVE, version
 from planning_samples import CANDIDATES, METHODS, rubric
 from target_samples import KEPT, place
 
@@ -19,10 +21,13 @@ from rubriclab.judges.judge import Reply
 from rubriclab.judges.stack import Recording
 from rubriclab.learning.adaptation import rate
 from rubriclab.learning.candidates import Candidates, EarlierRubric, add_earlier
+from rubriclab.methods.hypoeval.score import HypoEvalSettings
+from rubriclab.methods.sources import load_findings
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Example
 from rubriclab.models.version import Action, Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.ops.transfer import outside_training_range, recommend
+from rubriclab.ops.transfer import TargetTexts, outside_training_range, recommend, training_like
+from rubriclab.ops.workspace import Workspace
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
 
@@ -204,3 +209,19 @@ def test_the_saved_version_is_calibrated_for_the_judge_that_was_asked(elsewhere:
 
 def off(rows: list[dict[str, Any]], labels: list[float]) -> float:
     return sum(float(row["score"] - label) ** 2 for row, label in zip(rows, labels, strict=True)) / len(labels)
+
+
+@pytest.mark.parametrize("without", [(), ("summeval",)])
+def test_findings_that_a_version_was_learned_without_are_left_out_when_it_is_learned_again(
+    without: tuple[str, ...],
+) -> None:
+    learned = version({"order": 1.0})
+    settings = {"hypoeval": HypoEvalSettings().model_dump(mode="json")}
+    provenance = learned.provenance.model_copy(update={"settings": settings, "literature_without": without})
+    target = TargetTexts("target.jsonl", (), (), COHERENCE, ONE_TO_FIVE)
+    training = training_like(replace(learned, provenance=provenance), target, Workspace())
+    assert training
+    findings = training.plans[0].training_input.findings
+    marked = {name for each in findings for name in each.benchmarks}
+    assert ("summeval" in marked) is not bool(without)
+    assert findings == load_findings("summarization", "coherence", without=without)
