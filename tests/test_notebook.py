@@ -19,6 +19,7 @@ CELLS = (
     f"lab.evaluate({str(HELDOUT)!r}, [rubric]).results[0].agreement.n",
     "(await lab.score_async(frame, 'news')).mean == scores.mean",
     "[score.id for score in lab.score(frame, 'news', stream=True)] == [score.id for score in scores]",
+    "print(scores)",
     "lab.gate(rubric)",
 )
 
@@ -65,6 +66,15 @@ def test_results_show_themselves_as_html(outputs: list[list[Any]]) -> None:
     page = shown(outputs[2])["text/html"]
     assert "72 texts scored by news@1" in page
     assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_result_is_shown_once_and_printed_as_lines(outputs: list[list[Any]]) -> None:
+    tables = [output for output in outputs[2] if "72 texts scored" in str(output)]
+    assert [output["output_type"] for output in tables] == ["execute_result"]
+    (printed,) = outputs[6]
+    assert printed["text"].startswith("72 texts scored by news@1")
+    assert "\n\n\n" not in printed["text"]
+    assert printed["text"].splitlines()[0] in shown(outputs[2])["text/plain"]
 
 
 def test_notes_stand_below_the_cell_and_a_bar_is_gone_when_it_is_done(outputs: list[list[Any]]) -> None:

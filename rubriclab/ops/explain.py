@@ -89,7 +89,7 @@ def explain(
     elif lacking := [name for name, number in missing_fields(version, [example]).items() if number]:
         raise SettingsError(
             f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one.",
-            "Give `source=FILE`." if lacking == ["source"] else "Give a row with this field instead.",
+            f"Give {listed(f'`{name}=FILE`' for name in lacking)}.",
         )
     scoring = prepare_scoring(workspace, [example], version, ScoreOptions(judge=options.judge))
 
@@ -131,8 +131,9 @@ def explained(
         most: the number of nearest texts.
     """
     aggregation = version.rubric.aggregation
-    content = (example.output, example.source)
-    same = [each for each in record.texts if (each.output, each.source) == content] if record else []
+    content = (example.output, example.source, example.context)
+    texts = record.texts if record else ()
+    same = [each for each in texts if (each.output, each.source, each.context) == content]
     labelled = next((text for text in same if text.id == example.id), same[0] if same else None)
     if score is None:
         assert record
@@ -167,13 +168,14 @@ def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText
 
 
 def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
+    files = {name: path for name in ("source", "context") if (path := getattr(options, name)) is not None}
     if _is_plain_text(data):
-        source = None if options.source is None else _plain_text(options.source)
-        return Example("text", _plain_text(str(data)), "text", source)
-    if options.source is not None:
+        given = {name: _plain_text(path) for name, path in files.items()}
+        return Example("text", _plain_text(str(data)), "text", given.get("source"), given.get("context"))
+    for name in files:
         raise SettingsError(
-            f"`source` belongs to a plain text, and {describe(data)} has rows;",
-            "write the source in the row's field 'source'.",
+            f"`{name}` belongs to a plain text, and {describe(data)} has rows;",
+            f"write the {name} in the row's field '{name}'.",
         )
     return _chosen(rows_of(data, options, workspace.notify), data, options.id)
 

@@ -217,6 +217,9 @@ class ExplainOptions(ReadingOptions, JudgeOption):
     source: Annotated[str | None, Flag(metavar="PATH", place="input")] = None
     """The file with the source of a plain text."""
 
+    context: Annotated[str | None, Flag(metavar="PATH", place="input")] = None
+    """The file with the context of a plain text, such as the question that it answers."""
+
     nearest: Annotated[int, Flag(metavar="N", from_found="always")] = Field(default=5, ge=0)
     """The number of labelled texts that are shown, the most similarly rated first."""
 

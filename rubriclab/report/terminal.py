@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from typing import Literal
+from typing import Any, Literal
 from xml.etree.ElementTree import Element
 
 from rich import box
@@ -52,7 +52,9 @@ def rendered(tree: Element, *, unfolded: bool) -> RenderableType:
 
 def plain_text(view: RenderableType) -> str:
     """Return a view as lines without colours."""
-    console = Console(file=(lines := StringIO()), width=PLAIN_WIDTH, color_system=None, legacy_windows=False)
+    # In a notebook, rich would show the lines as output of the cell.
+    options: dict[str, Any] = {"color_system": None, "legacy_windows": False, "force_jupyter": False}
+    console = Console(file=(lines := StringIO()), width=PLAIN_WIDTH, **options)
     console.print(view)
     return "\n".join(line.rstrip() for line in lines.getvalue().rstrip().splitlines())
 

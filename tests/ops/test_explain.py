@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 from pathlib import Path
@@ -82,6 +83,24 @@ def test_a_plain_text_comes_from_a_file_or_standard_input_and_is_shown_as_json_a
     assert "Nearest labelled texts" in (tmp_path / "why.html").read_text("utf-8")
     estimate = command("explain", "text.txt", "--rubric", "news", "--source", "source.txt", "--dry-run", "--json")
     assert estimate.json["estimate"]["judge"]["calls"] == 1
+
+
+def test_the_context_of_a_plain_text_is_shown_to_the_judge_and_beside_the_text(tmp_path: Path) -> None:
+    lab = Lab(tmp_path / "store.db", "embedded")
+    asked = [{**row, "source": None, "context": f"What happened in {row['group']}?"} for row in rows()]
+    lab.learn(asked, task="summarization", aspect="coherence", methods="direct", name="answers")
+    files = {name: tmp_path / f"{name}.txt" for name in ("text", "context")}
+    files["text"].write_text(asked[0]["output"])
+    with pytest.raises(SettingsError, match=r"has no context, .* Give `context=FILE`"):
+        lab.explain(files["text"], "answers")
+    files["context"].write_text(asked[0]["context"])
+    found = lab.explain(files["text"], "answers", context=str(files["context"]))
+    assert found.example.context == asked[0]["context"]
+    assert found.score.score == lab.explain(asked[:1], "answers").score.score
+    page = html.unescape(found.view().page())
+    assert page.index(asked[0]["context"]) < page.index(asked[0]["output"])
+    with pytest.raises(SettingsError, match="`context` belongs to a plain text"):
+        lab.explain(asked[:1], "answers", context=str(files["context"]))
 
 
 def test_it_is_said_which_text_is_meant_where_that_is_not_clear(lab: Lab, tmp_path: Path) -> None:
