@@ -677,6 +677,7 @@ class SourceFormat:
         tool: the annotation tool's export that the rows are read as; `None` for other rows.
         choices: of this export, the words of each question whose words have no scores.
         details: what of this export is read as what, and what is left out.
+        cells: of ratings that were joined, the number of cells in each column and the first of them.
     """
 
     where: str
@@ -693,6 +694,7 @@ class SourceFormat:
     tool: str | None = None
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     details: tuple[str, ...] = ()
+    cells: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def encoding_name(self) -> str | None:

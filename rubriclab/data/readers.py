@@ -217,7 +217,7 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
         name = getattr(source, "name", None)
         return _stream(name if isinstance(name, str) else "stream", source, options)
     if str(source) == "-":
-        return _stream("stdin", sys.stdin.buffer, options)
+        return _with_annotations(_stream("stdin", sys.stdin.buffer, options), options)
     path = Path(source)
     kind = _kind(path)
     _check_readable(path, kind)
@@ -232,8 +232,7 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
         raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
     else:
         raw = _text(path, kind, options)
-    # The rows of a pipe may come one at a time, and an export is read as a whole.
-    return _with_annotations(raw, options) if path.is_file() else raw
+    return _with_annotations(raw, options)
 
 
 def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
@@ -261,8 +260,10 @@ def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
         return raw
     numbered = chain([first], raw.numbered)
     if is_rating(first[1], options.mapping, raw.rules):
-        joined, details = join_ratings(raw.source.where, numbered, options.mapping, raw.rules)
-        return replace(raw, source=replace(raw.source, tool=NAME, details=details), numbered=iter(joined))
+        ratings = list(numbered)
+        joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
+        source = replace(raw.source, tool=NAME, details=details, cells=_filled_cells(ratings, raw.rules))
+        return replace(raw, source=source, numbered=iter(joined))
     convert = find_converter(first[1], raw.source.format)
     if convert is None:
         return replace(raw, numbered=numbered)
@@ -271,6 +272,16 @@ def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
     rows = export_rows(export, rules)
     source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
     return RawRows(source, iter(rows), rules, table=True)
+
+
+def _filled_cells(numbered: Sequence[tuple[int, Any]], rules: CellRules) -> dict[str, tuple[int, str]]:
+    """Return the number of cells in each column that are not missing, and the first of them."""
+    rows = [row for _, row in numbered if isinstance(row, Mapping)]
+    cells = {
+        column: [row[column] for row in rows if column in row and not rules.is_missing(row[column])]
+        for column in dict.fromkeys(column for row in rows for column in row)
+    }
+    return {str(column): (len(given), str(given[0]) if given else "") for column, given in cells.items()}
 
 
 def _stream(where: str, lines: Lines, options: ReadingOptions) -> RawRows:

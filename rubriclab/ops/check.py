@@ -384,13 +384,13 @@ class _Reading:
         fields: dict[str, list[str]] = {}
         for mapped, column in self.options.mapping.columns.items():
             fields.setdefault(column, []).append(mapped)
-        names = dict.fromkeys(str(column) for row in self.sample for column in row)
-        for name in names:
+        cells = self.raw.source.cells
+        for name in cells or dict.fromkeys(str(column) for row in self.sample for column in row):
             native = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
-            cells = [row.get(name) for row in self.sample]
-            example = next((str(cell) for cell in cells if not self.raw.rules.is_missing(cell)), "")
+            sampled = [row.get(name) for row in self.sample]
+            example = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
             used = ", ".join(fields[name]) if name in fields else native
-            yield ColumnUse(name, used, self.filled[name], example)
+            yield ColumnUse(name, used, *cells.get(name, (self.filled[name], example)))
 
     def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> str:
         """Return the command to run next: learning if there are enough labels, else scoring."""

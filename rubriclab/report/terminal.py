@@ -20,7 +20,6 @@ from rich.text import Text
 
 from rubriclab.models.characters import one_line
 from rubriclab.report.render import BLOCKS, columns_of, figure_of, texts_of, words_of
-from rubriclab.report.wording import estimate
 
 __all__ = ["RenderableType", "plain_text", "rendered"]
 
@@ -130,8 +129,8 @@ def _grid(rows: Iterable[tuple[RenderableType, RenderableType]], gap: int) -> Ta
 
 
 def _cell(cell: Element, *, unfolded: bool, stacked: bool = False) -> RenderableType:
-    if found := figure_of(cell):
-        words = estimate(found)
+    if figure_of(cell):
+        words = words_of(cell)
         return Text(words.replace(" [", "\n[") if stacked else words, justify="right" if stacked else None)
     if any(child.tag in BLOCKS for child in cell):
         return Group(*_blocks(cell, unfolded=unfolded))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,8 @@ from rubriclab.data.rows import RowError
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example, named_annotations
+from rubriclab.ops.check import check_each
+from rubriclab.ops.options import CheckOptions
 
 EXPORTS = Path(__file__).parent / "exports"
 LEVELS = "very bad=1,bad=2,okay=3,good=4,excellent=5"
@@ -351,6 +354,22 @@ def test_the_ratings_of_the_mapped_aspect_are_joined_by_rater_and_others_are_lef
     assert not examples[0].annotations.keys() - {"tone"}
     assert "24 ratings of 12 texts; ratings of other aspects left out: 'brevity' (24)" in str(rows.source.note())
     assert len(training_examples(examples, "tone").examples) == 12
+
+
+def test_ratings_in_a_pipe_are_joined_as_those_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_rows(rating_rows(), tmp_path / "t.jsonl")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "t.jsonl").read_bytes())))
+    from_file, from_pipe = (read(source, mapping=MAPPING) for source in (tmp_path / "t.jsonl", "-"))
+    assert list(from_pipe) == list(from_file)
+    assert from_pipe.source.details == from_file.source.details
+
+
+def test_check_counts_the_cells_of_ratings_before_they_are_joined(tmp_path: Path) -> None:
+    write_rows(rating_rows(), tmp_path / "t.csv")
+    (found,) = check_each([tmp_path / "t.csv"], CheckOptions(mapping=MAPPING))
+    columns = {each.name: (each.filled, each.example) for each in found.columns}
+    assert columns.keys() == rating_rows()[0].keys()
+    assert (columns["worker_id"], columns["rating"]) == ((48, "w1"), (48, "1"))
 
 
 def test_two_mapped_aspects_of_one_column_are_both_read() -> None:
