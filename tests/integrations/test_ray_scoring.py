@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -200,6 +201,31 @@ def test_a_run_resumes_with_workers(rubriclab: Commands, planted: Commands) -> N
     assert resumed.code == 0, resumed.err
     assert " rows of scores.jsonl are kept" in resumed.err
     assert scores.read_bytes() == complete
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_cluster_corrects_the_mean_by_labels_in_the_file_as_one_process(planted: Commands, resumed: bool) -> None:
+    rows = [
+        {"id": f"t{n}", "output": f"Text {n} rained. " * (n % 4 + 1), "source": f"Rain {n}.", "part": f"p{n % 2}"}
+        | ({"human": n % 5 + 1} if n % 3 == 0 else {})
+        for n in range(90)
+    ]
+    (planted.folder / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    command = ("score", "texts.jsonl", "--rubric", "planted", "--judge", "embedded", "--labels-in", "human")
+    command += ("--by", "part", "--fail-under", 2, "--json", "--resume")
+    one = run(planted, *command, "-o", "one.jsonl")
+    if resumed:
+        part = (planted.folder / "one.jsonl").read_bytes()
+        (planted.folder / "cluster.jsonl").write_bytes(part[: len(part) // 3])
+        shutil.copy(planted.folder / "one.jsonl.resume.json", planted.folder / "cluster.jsonl.resume.json")
+    cluster = run(planted, *command, "-o", "cluster.jsonl", *RAY)
+    assert cluster.code == one.code, cluster.err
+    assert (planted.folder / "cluster.jsonl").read_bytes() == (planted.folder / "one.jsonl").read_bytes()
+    other = {"output", "calls", "calls_by_stage", "tokens_by_stage", "seconds"}
+    summaries = [{name: each for name, each in done.json.items() if name not in other} for done in (one, cluster)]
+    assert summaries[0] == summaries[1]
+    assert len(one.json["slices"]) == 2
+    assert (one.json["labels"], one.json["labels_of"]) == (30, "texts")
 
 
 def test_an_error_ends_the_run_and_loses_no_reply_under_way(asking: Commands, server: RunningServer) -> None:
