@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
-from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, CellError, ReadingOptions, SourceFormat
+from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, UNCALCULATED, CellError, ReadingOptions, SourceFormat
 from rubriclab.data.rows import EXACT_DECIMAL, RowError
 from rubriclab.data.text_files import (
     MAX_RECORDS_SEARCHED,
@@ -217,8 +217,6 @@ DAMAGE_ERRORS = (
     *(expat.ExpatError, StopIteration),
 )
 _BLOCK = 2**20
-# The error of a formula that no spreadsheet has calculated, as in a workbook that a program wrote.
-UNCALCULATED = "#formula without a stored result"
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _MAIN = "xl/workbook.xml"

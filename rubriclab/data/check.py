@@ -11,6 +11,7 @@ from rubriclab.data.mapping import (
     MAX_LEVEL_WORDS,
     NATIVE,
     TABLES,
+    UNCALCULATED,
     FieldMap,
     mapping_text,
     propose_level_scores,
@@ -339,6 +340,11 @@ def fault_hints(faults: Sequence[RowError], words: Sequence[str] = ()) -> list[s
     faulty = [fault.word for fault in faults if fault.word]
     proposal = propose_level_scores([*words, *faulty]) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
+    if any(UNCALCULATED in fault.got for fault in faults):
+        hints.append(
+            "to store the results of formulas, open the workbook in a spreadsheet program and save it; or leave the "
+            "rows out with `skip_faulty`"
+        )
     if outside and len(outside) <= MAX_OUTSIDE:
         means = "stands for a missing value" if len(outside) == 1 else "stand for missing values"
         hints.append(f"if {' and '.join(outside)} {means}, add `missing={','.join(outside)}`")

@@ -57,6 +57,10 @@ _VERDICTS = (
 VERDICT_WORDS = {word: float(score) for score, words in enumerate(_VERDICTS) for word in words.split("|")}
 
 
+# The error of a formula that no spreadsheet has calculated, as in a workbook that a program wrote.
+UNCALCULATED = "#formula without a stored result"
+
+
 class CellError(str):
     """What a workbook shows for a formula without a result, such as `#DIV/0!`: neither a number nor a text to judge."""
 
@@ -134,19 +138,25 @@ TYPED: Final = CellRules()
 UNTYPED: Final = CellRules(typed=False)
 
 
-def propose_level_scores(given: Iterable[str]) -> str | None:
-    """Return options for words among scores: scores for levels, the worst first, and missing values."""
+def levels_of(given: Iterable[str]) -> tuple[dict[str, int | None], list[str]]:
+    """Return levels among words, the worst first, with their scores if their order is known, and missing values."""
     words = list(dict.fromkeys(word.strip().casefold() for word in given))
-    if not words or len(words) > MAX_LEVEL_WORDS:
-        return None
+    if len(words) > MAX_LEVEL_WORDS:
+        return {}, []
     missing = [word for word in words if word.strip(".-/ ") in MISSING_WORDS]
     levels = sorted((word for word in words if word not in missing), key=lambda word: (_RANK.get(word, 0), word))
     ranks = {_RANK[word] for word in levels if word in _RANK}
     known = len(levels) > 1 and len(ranks) == len(levels)
-    pairs = comma_list(f"{word}={number if known else 'N'}" for number, word in enumerate(levels, start=1))
+    return {word: number if known else None for number, word in enumerate(levels, start=1)}, missing
+
+
+def propose_level_scores(given: Iterable[str]) -> str | None:
+    """Return options for words among scores: scores for levels, the worst first, and missing values."""
+    levels, missing = levels_of(given)
+    pairs = comma_list(f"{word}={'N' if number is None else number}" for word, number in levels.items())
     proposals = [f"`level_scores={pairs}`"] if levels else []
     proposals += [f"`missing={comma_list(missing)}`"] if missing else []
-    return " ".join(proposals)
+    return " ".join(proposals) or None
 
 
 def is_level_word(word: str) -> bool:
@@ -180,7 +190,10 @@ _RATING_NAMES = {
     "rater": "rater annotator worker coder reviewer judge user rater-id annotator-id worker-id user-id bewerter "
     "gutachter",
 }
-_SCORE_NAMES = ("score", "rating", "label", "grade", "mean", "human", "bewertung", "note", "punkte", "wertung")
+_SCORE_NAMES = (
+    *("score", "rating", "label", "grade", "mean", "human", "verdict", "judgment", "quality"),
+    *("bewertung", "note", "punkte", "wertung", "urteil", "qualitaet"),
+)
 # Words in the names of columns of numbers that are not people's scores.
 _MEASURED = re.compile(
     "bertscore|bleu|bleurt|char(acter)?s|chrf|comet|cost|count|duration|latency|length|logprob|loss|meteor|ms|perplexity"

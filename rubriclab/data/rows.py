@@ -32,6 +32,7 @@ from rubriclab.data.mapping import (
     FIELDS,
     NATIVE,
     TYPED,
+    UNCALCULATED,
     UNTYPED,
     CellError,
     CellRules,
@@ -235,7 +236,8 @@ def drop_placeholder(text: str | None) -> str | None:
 
 
 def _is_wordy(value: Any) -> bool:
-    return isinstance(value, str) and any(character.isalpha() for character in value)
+    """Return whether a cell has a word, which a formula without a stored result is not."""
+    return isinstance(value, str) and value != UNCALCULATED and any(map(str.isalpha, value))
 
 
 def check_unicode(name: str, text: str) -> str:

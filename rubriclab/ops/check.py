@@ -30,7 +30,7 @@ from rubriclab.data.mapping import (
     TABLES,
     SourceFormat,
     changed_options,
-    is_score_name,
+    levels_of,
     look_up,
     mapping_text,
     output_columns,
@@ -153,7 +153,9 @@ class CheckResult(Displayed):
         notes: what is worth knowing.
         next: the command to run next, with the proposed mapping if it is needed; `None` while there are problems.
         proposal: a mapping, where the columns have other names than the fields.
-        usable_as_proposed: whether there are problems only without the proposed mapping.
+        levels: words among the scores, which may be levels, with a score each if their order is known.
+        usable_as_proposed: whether it can be used with the proposed mapping and a score for each level, or learned from
+            if it can only be scored without.
     """
 
     source: SourceFormat
@@ -171,6 +173,7 @@ class CheckResult(Displayed):
     hints: tuple[str, ...]
     notes: tuple[str, ...]
     proposal: str | None
+    levels: Mapping[str, int | None]
     usable_as_proposed: bool
     next: str | None
 
@@ -190,7 +193,8 @@ class CheckResult(Displayed):
             for aspect in self.aspects
         ]
         lists = {name: list(getattr(self, name)) for name in ("problems", "hints", "notes")}
-        return {"usable": self.usable, **asdict(self), "aspects": aspects, **lists}
+        source = {name: value for name, value in asdict(self.source).items() if name != "cells"}
+        return {"usable": self.usable, **asdict(self), "source": source, "aspects": aspects, **lists}
 
 
 def check(data: Data, options: CheckOptions) -> CheckResult:
@@ -203,13 +207,27 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     raw = raw_rows(data, options) if isinstance(data, str | Path) else raw_table(data, "the data", options)
     result = _Reading(raw, options).result(data)
     is_file = isinstance(data, str | Path) and Path(data).is_file()
-    if result.usable or not result.proposal or not (is_file or raw.table):
+    proposed: dict[str, Any] = {"mapping": parse_mapping(result.proposal)} if result.proposal else {}
+    if result.levels and not options.level_scores:
+        places = enumerate(result.levels.items())
+        proposed["level_scores"] = {word: float(score or place) for place, (word, score) in places}
+    if not proposed or (result.usable and result.aspects) or not (is_file or raw.table):
         return result
     try:
-        mapped = check(data, options.model_copy(update={"mapping": parse_mapping(result.proposal)}))
+        mapped = check(data, options.model_copy(update=proposed))
     except DataError:
         return result
-    return replace(result, next=mapped.next, hints=result.hints or mapped.hints, usable_as_proposed=mapped.usable)
+    usable, levels = mapped.usable or mapped.usable_as_proposed, result.levels or mapped.levels
+    if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
+        return replace(result, hints=result.hints or mapped.hints)
+    return replace(
+        result,
+        next=None if None in levels.values() else mapped.next or result.next,
+        hints=result.hints or mapped.hints,
+        notes=mapped.notes if result.usable else result.notes,
+        levels=levels,
+        usable_as_proposed=usable,
+    )
 
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
@@ -262,6 +280,7 @@ class _Reading:
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(single)
+        levels, _ = levels_of(fault.word for fault in single if fault.word)
         return CheckResult(
             source=self.raw.source,
             columns=tuple(self._columns()),
@@ -279,6 +298,7 @@ class _Reading:
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,
+            levels=levels,
             usable_as_proposed=False,
         )
 
@@ -396,8 +416,9 @@ class _Reading:
         """Return the command to run next: learning if there are enough labels, else scoring."""
         name = str(data) if isinstance(data, str | Path) else ""
         given = changed_options(self.options)
-        labels = next((each.labels for each in aspects if each.aspect == chosen), 0)
-        if chosen and labels >= MIN_LABELS:
+        labels = {each.aspect: each.labels for each in aspects}
+        chosen = chosen or max(labels, key=lambda aspect: labels[aspect], default=None)
+        if chosen and labels.get(chosen, 0) >= MIN_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
@@ -420,11 +441,7 @@ def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) ->
     columns = {str(column) for row in rows for column in row}
     if any(name.partition(".")[0] in TABLES for name in (*given, *columns)):
         return found
-    scores = {name: column for name, column in propose_mapping(rows, ASPECT, given).items() if name not in found}
-    return {
-        **found,
-        **{name: column for name, column in scores.items() if name.startswith("annotations.") or is_score_name(column)},
-    }
+    return {**propose_mapping(rows, ASPECT, given), **found}
 
 
 def _answer_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

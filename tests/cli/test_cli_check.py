@@ -69,9 +69,52 @@ def test_words_of_a_column_that_is_proposed_get_proposed_levels(here: Commands) 
     rows = "".join(f"A text with the number {n} of them.,{'Good' if n % 3 else 'Poor'}\n" for n in range(12))
     (here.folder / "t.csv").write_text(f"output,x1\n{rows}", "utf-8")
     found = here("check", "t.csv", "--aspect", "tone")
-    assert "t.csv: Not usable" in found.out
-    assert "--levels poor=1,good=2" in found.out
-    assert "--map scores.tone=x1" in found.out
+    assert "t.csv: Usable with the mapping and the levels below." in found.out
+    assert "next: rubriclab learn t.csv --task TASK --aspect tone" in found.out
+    assert "--map scores.tone=x1 --levels poor=1,good=2" in found.out
+
+
+@pytest.mark.parametrize("output", ["output", "what"])
+@pytest.mark.parametrize(
+    ("column", "words", "levels"),
+    [
+        ("verdict", ("pass", "fail"), ""),
+        ("is it right?", ("Yes", "No"), ""),
+        ("x1", ("TRUE", "FALSE"), ""),
+        ("x1", ("👍", "👎"), ""),
+        ("x1", ("gut", "schlecht"), " --levels schlecht=1,gut=2"),
+        ("quality", ("3", "4"), ""),
+    ],
+)
+def test_columns_of_any_name_are_proposed_without_the_name_of_an_aspect(
+    here: Commands, output: str, column: str, words: tuple[str, str], levels: str
+) -> None:
+    rows = "".join(f"A text with the number {n} of them.,{words[n % 3 > 0]}\n" for n in range(12))
+    (here.folder / "t.csv").write_text(f"{output},{column}\n{rows}", "utf-8")
+    found = here("check", "t.csv", "--json").json
+    assert found["usable"] == (output == "output")
+    assert found["usable_as_proposed"]
+    mapping = f"scores.ASPECT={column}" if output == "output" else f"output=what,scores.ASPECT={column}"
+    assert found["proposal"] == mapping
+    arguments = f"--task TASK --aspect ASPECT --definition TEXT --map {shlex.quote(mapping)}{levels}"
+    assert found["next"] == f"rubriclab learn t.csv {arguments}"
+    assert here(*shlex.split(found["next"])[1:3], "--dry-run", *shlex.split(arguments)).code == 0
+
+
+def test_levels_of_unknown_order_are_left_to_the_user(here: Commands) -> None:
+    rows = "".join(f"A text with the number {n} of them.,{'lively' if n % 3 else 'dull'}\n" for n in range(12))
+    (here.folder / "t.csv").write_text(f"what,quality\n{rows}", "utf-8")
+    found = here("check", "t.csv")
+    said = "Usable with the mapping and the levels below, each with a score in place of N."
+    assert said in " ".join(found.out.split())
+    assert "--levels dull=N,lively=N" in found.out
+    assert "next:" not in found.out
+
+
+def test_a_table_of_ratings_of_several_aspects_can_be_learned_from_by_any_of_them(here: Commands) -> None:
+    rows = "".join(f"A text with the number {n // 4} of them.,{'ab'[n % 2]},w{n % 4 // 2},{n % 5}\n" for n in range(60))
+    (here.folder / "t.csv").write_text(f"text,aspect,worker,rating\n{rows}", "utf-8")
+    assert "next: rubriclab learn t.csv --task TASK --aspect a" in here("check", "t.csv").out
 
 
 def test_of_several_files_each_is_described_and_one_that_needs_a_mapping_fails(here: Commands) -> None:
@@ -215,7 +258,7 @@ def test_the_same_word_in_many_cells_is_one_line_before_the_options_that_solve_i
     words = [("gut" if n % 2 else "schlecht", "gut" if n % 3 else "schlecht") for n in range(20)]
     rows = [f"{n};Antwort Nummer {n};{anna};{ben}" for n, (anna, ben) in enumerate(words)]
     (here.folder / "w.csv").write_text("\n".join(["id;Antwort;Urteil Anna;Urteil Ben", *rows]))
-    proposed = here("check", "w.csv").out.partition("--map ")[2].strip().strip("'")
+    proposed = here("check", "w.csv").out.partition("--map ")[2].partition("\n")[0].strip("'")
     assert proposed == "output=Antwort,annotations.ASPECT.anna=Urteil Anna,annotations.ASPECT.ben=Urteil Ben"
     found = json.loads(here("check", "w.csv", "--map", proposed.replace("ASPECT", "tone"), "--json").out)
     assert found["problem_count"] == 40
@@ -223,7 +266,7 @@ def test_the_same_word_in_many_cells_is_one_line_before_the_options_that_solve_i
         "w.csv: 'schlecht': 17 cells in 2 columns, the first in line 2; expected a finite number, such as 4 or 3.5"
     )
     shown = " ".join(here("check", "w.csv", "--map", proposed.replace("ASPECT", "tone")).out.split())
-    assert "Not usable: 40 problems." in shown
+    assert "w.csv: Usable with the levels below." in shown
     assert shown.index("17 cells") < shown.index("--levels schlecht=1,gut=2")
 
 

@@ -14,7 +14,7 @@ import pytest
 import xlsxwriter
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data.check import training_examples
+from rubriclab.data.check import fault_hints, training_examples
 from rubriclab.data.readers import read
 from rubriclab.data.rows import RowError
 from rubriclab.data.text_files import detect_encoding
@@ -404,6 +404,8 @@ def test_a_formula_without_a_stored_result_is_a_fault_and_an_empty_result_is_non
         assert isinstance(fault, RowError)
         assert (fault.line, fault.field) == (2, "scores.x")
         assert "without a stored result" in fault.got
+        (hint,) = fault_hints([fault])
+        assert "open the workbook in a spreadsheet program and save it" in hint
         assert isinstance(stored, Example)
         assert stored.scores == {"x": 4}
     assert all(isinstance(row, Example) for row in rows_with(b' t="str"' + empty))

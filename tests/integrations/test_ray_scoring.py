@@ -211,8 +211,8 @@ def test_a_cluster_corrects_the_mean_by_labels_in_the_file_as_one_process(plante
         for n in range(90)
     ]
     (planted.folder / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    command = ("score", "texts.jsonl", "--rubric", "planted", "--judge", "embedded", "--labels-in", "human")
-    command += ("--by", "part", "--fail-under", 2, "--json", "--resume")
+    judge = ("--rubric", "planted", "--judge", "embedded", "--resume", "--json")
+    command = ("score", "texts.jsonl", *judge, "--labels-in", "human", "--by", "part", "--fail-under", 2)
     one = run(planted, *command, "-o", "one.jsonl")
     if resumed:
         part = (planted.folder / "one.jsonl").read_bytes()
