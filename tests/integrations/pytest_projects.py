@@ -17,12 +17,6 @@ TEXTS = [
     for place, row in enumerate(ROWS)
 ]
 JUDGE = ("--rubric-judge", "openai/fake")
-COMPARED = """
-def test_answers(rubric):
-    rubric("alone").assert_not_worse(TEXTS, max_drop=0.2)
-def test_named(rubric):
-    rubric("alone").assert_not_worse(TEXTS, baseline="answers")
-"""
 QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:syrupy")
 
 

@@ -38,19 +38,15 @@ def test_options_that_cannot_be_used_are_refused_before_the_run(
 
 
 @pytest.mark.parametrize(
-    ("given", "environment", "update", "named"),
-    [
-        ({"record": "a"}, {}, False, "--rubric-record"),
-        ({}, {"max_cost": "2"}, False, "RUBRICLAB_MAX_COST"),
-        ({}, {}, True, "--rubric-update-baseline"),
-    ],
+    ("given", "environment", "named"),
+    [({"record": "a"}, {}, "--rubric-record"), ({}, {"max_cost": "2"}, "RUBRICLAB_MAX_COST")],
 )
 def test_what_holds_in_one_process_is_refused_in_several(
-    tmp_path: Path, given: dict[str, str], environment: dict[str, str], update: bool, named: str
+    tmp_path: Path, given: dict[str, str], environment: dict[str, str], named: str
 ) -> None:
     check_one_process(Settings({"store": "a.db"}, {}, tmp_path, tmp_path))
     with pytest.raises(SettingsError, match=f"{named} holds in one process"):
-        check_one_process(Settings(given, environment, tmp_path, tmp_path, update))
+        check_one_process(Settings(given, environment, tmp_path, tmp_path))
 
 
 def test_the_address_of_the_run_is_not_for_a_marked_judge_of_another_provider(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED
@@ -13,7 +13,7 @@ from commands import HELDOUT, LABELLED
 from rubriclab import Lab, SettingsError, Version
 from rubriclab.integrations.evaluator import metadata_of, rationale
 from rubriclab.integrations.promptfoo import get_assert
-from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture
+from rubriclab.integrations.pytest.checker import RubricChecker
 from rubriclab.integrations.pytest.tally import Tallies
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
@@ -169,7 +169,7 @@ def test_a_test_asserts_the_share_that_passes(store: Path, rubric: Version, lab:
     rows = as_verdicts(HELDOUT)
     passing = sum(score.verdict == "pass" for score in lab.score(rows, rubric)) / len(rows)
     with Lab(store, progress=None).scorer(rubric) as scorer:
-        checker = RubricChecker(RubricFixture(cast(Any, None), cast(Any, None), "node", Tallies()), scorer)
+        checker = RubricChecker(scorer, Tallies())
         side = checker.assert_mean_at_least(rows, 0.0, inconclusive="fail")
         assert side.mean.value == pytest.approx(passing, abs=1e-5)
         with pytest.raises(AssertionError, match="share of 'pass'"):
@@ -297,7 +297,7 @@ def test_a_test_asserts_that_a_text_passes(store: Path, rubric: Version, lab: La
     texts = {verdict: next(n for n, score in enumerate(scores) if score.verdict == verdict) for verdict in LEVELS}
     rows = as_verdicts(HELDOUT)
     with Lab(store, progress=None).scorer(rubric) as scorer:
-        checker = RubricChecker(RubricFixture(cast(Any, None), cast(Any, None), "node", Tallies()), scorer)
+        checker = RubricChecker(scorer, Tallies())
         given = {
             verdict: (rows[place]["output"], {"source": rows[place]["source"]}) for verdict, place in texts.items()
         }

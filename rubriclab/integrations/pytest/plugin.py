@@ -48,7 +48,7 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
     settings = settings_of(pytestconfig)
     if hasattr(pytestconfig, "workerinput"):
         check_one_process(settings)
-    with without_inner_frames(lambda: RubricRun(settings)) as run:
+    with without_inner_frames(RubricRun)(settings) as run:
         yield run
 
 
@@ -59,11 +59,11 @@ def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[
     from rubriclab.integrations.pytest.tally import PROPERTY, Tallies
 
     test = request.node
-    fixture = RubricFixture(_rubric_run, marked_on(test), test.nodeid, test.stash.setdefault(TALLIES, Tallies()))
-    yield fixture
-    fixture.close()
+    tallies = test.stash.setdefault(TALLIES, Tallies())
+    yield RubricFixture(_rubric_run, marked_on(test), tallies)
+    tallies.notes |= _rubric_run.notes
     others = [(name, value) for name, value in test.user_properties if name != PROPERTY]
-    test.user_properties[:] = [*others, (PROPERTY, fixture.tallies.written())]
+    test.user_properties[:] = [*others, (PROPERTY, tallies.written())]
 
 
 class RunSummary:

@@ -13,7 +13,6 @@ import pytest
 OnInconclusive = Literal["fail", "skip", "pass"]
 MARK = "rubric"
 MARK_HELP = "rubric(ref=None, *, store=None, judge=None): the rubric, the store and the judge of a test"
-BASELINES = "rubric-baselines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +45,9 @@ OPTIONS = (
     PluginOption("price", "IN:OUT", "US dollars per million prompt and completion tokens, if the price is unknown."),
     PluginOption("api_base", "URL", "The address of your own server, without user name or password."),
     PluginOption("concurrency", "N", "The number of concurrent requests of one process; default: 8."),
-    PluginOption("inconclusive", "fail|skip|pass", "What an inconclusive comparison does to a test; default: fail."),
-    PluginOption("baselines", "DIR", f"The folder of stored baselines; default: {BASELINES} beside the configuration."),
+    PluginOption("inconclusive", "fail|skip|pass", "What an inconclusive mean does to a test; default: fail."),
 )
 FLAGS = {option.name: option.flag for option in OPTIONS}
-UPDATE = "--rubric-update-baseline"
-UPDATE_HELP = "Store the scores of this run as baselines instead of comparing with the stored ones."
 JUDGE_OPTIONS = ("price", "api_base", "concurrency")
 CAPS = ("max_calls", "max_cost")
 
@@ -74,14 +70,12 @@ class Settings:
         environment: those of environment variables.
         folder: the working folder, to which these are relative.
         root: the folder of pytest's configuration, to which paths in marks are relative.
-        update: whether baselines are stored instead of compared with.
     """
 
     given: Mapping[str, str]
     environment: Mapping[str, str]
     folder: Path
     root: Path
-    update: bool = False
 
     def value(self, name: str, marked: str | None = None) -> str | None:
         """Return an option: from the command line, else the mark, else the environment."""
@@ -113,13 +107,8 @@ class Settings:
         return None if value is None else self.folder / value
 
     @property
-    def baselines(self) -> Path:
-        """The folder of stored baselines."""
-        return self.path("baselines") or self.root / BASELINES
-
-    @property
     def inconclusive(self) -> OnInconclusive:
-        """What an inconclusive comparison does to a test.
+        """What an inconclusive mean does to a test.
 
         Raises:
             pytest.UsageError: for an unknown value.
@@ -147,7 +136,6 @@ def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("rubriclab", "texts scored by rubrics")
     for option in OPTIONS:
         group.addoption(option.flag, dest=f"rubric_{option.name}", metavar=option.metavar, help=option.help)
-    group.addoption(UPDATE, dest="rubric_update_baseline", action="store_true", help=UPDATE_HELP)
 
 
 def settings_of(config: pytest.Config) -> Settings:
@@ -159,7 +147,6 @@ def settings_of(config: pytest.Config) -> Settings:
         environment={name: value for name in shared if (value := os.environ.get(f"RUBRICLAB_{name.upper()}"))},
         folder=config.invocation_params.dir,
         root=config.inipath.parent if config.inipath else config.rootpath,
-        update=bool(config.getoption("rubric_update_baseline")),
     )
 
 
@@ -195,8 +182,7 @@ def check_one_process(settings: Settings) -> None:
     """
     from rubriclab.errors import SettingsError
 
-    given = [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]
-    if given := [*given, *([UPDATE] if settings.update else [])]:
+    if given := [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]:
         raise SettingsError(
             f"{given[0]} holds in one process, and pytest-xdist runs the tests in several;", "run pytest with -n 0."
         )

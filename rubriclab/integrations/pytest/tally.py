@@ -10,9 +10,8 @@ from typing import Any
 import orjson
 
 from rubriclab.integrations.evaluator import criterion_result, scale_of
-from rubriclab.integrations.pytest.settings import UPDATE
 from rubriclab.judges.stack import recorded_name
-from rubriclab.learning.paired_scores import Comparison, SideSummary
+from rubriclab.learning.paired_scores import SideSummary
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.characters import count, one_line
@@ -21,7 +20,6 @@ from rubriclab.models.text import format_score
 from rubriclab.models.version import Effort
 from rubriclab.report import wording
 from rubriclab.report.render import View, view
-from rubriclab.report.results import change_sentence
 from rubriclab.report.wording import estimate, excerpt
 
 # Criteria that are listed for a text, texts that are listed, and characters of a reason and of a text.
@@ -57,59 +55,9 @@ def mean_below(
         lines.append("inconclusive: more than a tenth of the texts have no score: the others may not represent them")
     else:
         lines.append(f"inconclusive: the interval includes {format_score(threshold)}; more texts are needed")
-    lines += _without_score(side)
+    lines += [f"{count(number, 'text')} without a score: {_reason(reason)}" for reason, number in side.unscored.items()]
     lines += _lowest(scores, rubric)
     return "\n".join(lines)
-
-
-def changed(comparison: Comparison, baseline: str, *, inconclusive: bool) -> str:
-    """Return how outputs differ from a baseline: the means, the criteria that fell most, and the texts."""
-    sides = (comparison.before, comparison.after)
-    before, after = (f"{estimate(side.mean)} ({count(side.scored, 'text')})" for side in sides)
-    outcome = "inconclusive" if inconclusive else "worse"
-    lines = [
-        f"{comparison.rubric}: {outcome}, compared with the baseline {baseline}",
-        change_sentence(comparison),
-        f"baseline: {before}; now: {after}; paired by: {comparison.pairing or 'nothing'}",
-    ]
-    if not comparison.enough_scored:
-        lines.append("more than a tenth of the texts have no score: the others may not represent them")
-    if unpaired := without_counterpart(comparison):
-        mend = f": give all its texts, or run pytest with {UPDATE}" if comparison.unpaired_before else ""
-        lines.append(f"{unpaired}{mend}")
-    for name, side in (("baseline", comparison.before), ("now", comparison.after)):
-        lines += [f"{name}: {line}" for line in _without_score(side)]
-    lines += _fallen_criteria(comparison)
-    for text in comparison.fallen[:TEXTS]:
-        lines.append(f"fell from {wording.rounded(text.before)} to {wording.rounded(text.after)}: text {text.id}")
-        lines += [f"  {name}: {_reason(then)} -> {_reason(now)}" for name, then, now in text.reasons[:1]]
-    return "\n".join(lines)
-
-
-def without_counterpart(comparison: Comparison) -> str:
-    """Return how many outputs of each side are not compared since the other has none to pair them with; else ""."""
-    if comparison.pairing is None:
-        return ""
-    sides = (
-        ("the baseline", comparison.unpaired_before, comparison.before.texts),
-        ("this run", comparison.unpaired_after, comparison.after.texts),
-    )
-    found = [f"{unpaired} of {count(texts, 'output')} of {side}" for side, unpaired, texts in sides if unpaired]
-    return f"without a counterpart: {' and '.join(found)}" if found else ""
-
-
-def _without_score(side: SideSummary) -> Iterator[str]:
-    for reason, number in side.unscored.items():
-        yield f"{count(number, 'text')} without a score: {_reason(reason)}"
-
-
-def _fallen_criteria(comparison: Comparison) -> Iterator[str]:
-    fallen = [change for change in comparison.criteria if (change.difference.value or 0.0) < 0]
-    if fallen:
-        yield "criteria that fell most, as shares of their range:"
-    for change in fallen[:CRITERIA]:
-        points = "" if change.contribution is None else f", {change.contribution:+.2f} points"
-        yield f"  {estimate(change.difference)}{points}  {_reason(change.title)}"
 
 
 def _scorer(score: Score, rubric: Rubric) -> str:
@@ -231,12 +179,10 @@ class Tallies:
 
     Attributes:
         notes: what a person should know beside the results.
-        baselines: the baselines that it stored.
     """
 
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
-    baselines: dict[str, None] = field(default_factory=dict)
 
     def of(self, rubric: str, judge: str) -> Tally:
         """Return the tally of a rubric and judge."""
@@ -245,7 +191,7 @@ class Tallies:
     def written(self) -> str:
         """Return it as JSON, for the report of the test."""
         tallies = [asdict(tally) for tally in self.tallies.values()]
-        return orjson.dumps({"rubrics": tallies, "notes": [*self.notes], "baselines": [*self.baselines]}).decode()
+        return orjson.dumps({"rubrics": tallies, "notes": [*self.notes]}).decode()
 
 
 def read_tally(properties: Sequence[tuple[str, Any]]) -> Tallies:
@@ -257,18 +203,16 @@ def read_tally(properties: Sequence[tuple[str, Any]]) -> Tallies:
             for tally in (Tally(**each) for each in row["rubrics"]):
                 found.of(tally.rubric, tally.judge).add(tally)
             found.notes |= dict.fromkeys(row["notes"])
-            found.baselines |= dict.fromkeys(row["baselines"])
     return found
 
 
 def summary_view(tallies: Tallies, recorded: str | None = None) -> View:
-    """Return the table, and below it the stored baselines, the recording and the notes."""
+    """Return the table, and below it the recording and the notes."""
     return view(
         "tally",
         title=TITLE,
         tallies=[tally for _, tally in sorted(tallies.tallies.items())],
         every=tallies.tallies.values(),
-        baselines=sorted(tallies.baselines),
         recorded=recorded,
         notes=tallies.notes,
     )
