@@ -1,8 +1,7 @@
 """Rows of Parquet files and Excel workbooks (.xlsx), of limited size, so that a small file cannot fill the memory.
 
-Parquet compresses well: a text that a million rows share is stored once. The unpacked size of each row and of each
-batch is limited. pyarrow unpacks a page at once, and the format allows 2 GB, so a column that is packed more tightly
-than texts can be is refused.
+Parquet compresses well: a text that a million rows share is stored once. pyarrow unpacks a page at once, and the format
+allows 2 GB, so a column that is packed more tightly than texts can be is refused.
 
 Cells of a workbook have the values that the sheet shows: formulas are not evaluated, their stored results are used; one
 without a result, such as `#DIV/0!` or one that was never calculated, is a `CellError`, which is a fault where a score
@@ -14,9 +13,9 @@ from __future__ import annotations
 import posixpath
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.parsers import expat
 
 from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, UNCALCULATED, CellError, ReadingOptions, SourceFormat
@@ -31,16 +30,7 @@ from rubriclab.data.text_files import (
 )
 from rubriclab.errors import DataError, SettingsError
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Sizes = npt.NDArray[np.int64]
-
 MAX_BATCH_ROWS = 1024
-# Bytes that count for a value besides those of its text, as a Python value and in a row group.
-VALUE_BYTES = 16
-MIN_VALUE_BYTES = 4
 # How many times as large as in the file a column of a row group may be, once it has more bytes than a row may have.
 # Texts are packed to a third or a fifth.
 MAX_UNPACKED_RATIO = 100
@@ -51,11 +41,11 @@ DELTA_ENCODING = "DELTA_BYTE_ARRAY"
 def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
     """Yield the rows of a Parquet file, counted from 1.
 
-    A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
-    `longest` bytes, according to the sizes in the file's metadata.
+    A text that many rows share stays packed until its row is read.
 
     Raises:
-        DataError: if pyarrow is not installed, the file is not Parquet, or a row takes more than `longest` bytes.
+        DataError: if pyarrow is not installed, the file is not Parquet, a column unpacks to too many bytes, or a row
+            takes more than `longest` bytes.
     """
     try:
         from pyarrow import ArrowException
@@ -65,16 +55,42 @@ def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
         raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
     number = 0
     try:
+        with ParquetFile(path) as file:
+            texts, size = _check_columns(path, file.metadata, longest)
         # With `pre_buffer`, pyarrow's default, what was read of the file stays in memory until the file is closed.
-        with ParquetFile(path, read_dictionary=_packed_columns(path), pre_buffer=False) as file:
-            size = _batch_size(path, file.metadata, longest)
+        with ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
             for batch in file.iter_batches(batch_size=size):
-                for rows in _fitting_slices(str(path), number, batch, longest):
-                    for row in _batch_rows(str(path), number, rows):
+                step = max(1, longest // max(batch.nbytes, 1))
+                for start in range(0, len(batch), step):
+                    for row in _batch_rows(str(path), number, batch.slice(start, step)):
                         number += 1
+                        if len(repr(row)) > longest:
+                            raise row_limit_error(str(path), f"row {number}", longest)
                         yield number, row
     except (ArrowException, OSError) as error:
         yield number + 1, damage_fault(str(path), number, error)
+
+
+def _check_columns(path: Path, metadata: Any, longest: int) -> tuple[list[str], int]:
+    """Return the columns that can be read as dictionaries of distinct texts, and the number of rows to read at once.
+
+    Raises:
+        DataError: if a column unpacks to too many bytes.
+    """
+    texts, others, size = set[str](), set[str](), MAX_BATCH_ROWS
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        size = min(size, int(longest / max(group.total_byte_size / max(group.num_rows, 1), 1)))
+        for column in map(group.column, range(group.num_columns)):
+            unpacked, packed = column.total_uncompressed_size, column.total_compressed_size
+            if unpacked > max(longest, MAX_UNPACKED_RATIO * packed):
+                raise DataError(
+                    f"{path}: the column {column.path_in_schema!r} unpacks from {packed:,} to {unpacked:,} bytes, more "
+                    f"than {longest:,} and than {MAX_UNPACKED_RATIO} times as many.",
+                    f"Write smaller row groups, or raise the limit: `max_line_bytes={unpacked}`.",
+                )
+            is_text = column.physical_type == "BYTE_ARRAY" and DELTA_ENCODING not in column.encodings
+            (texts if is_text else others).add(column.path_in_schema)
+    return sorted(texts - others), max(1, size)
 
 
 def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
@@ -84,125 +100,9 @@ def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
     except (ValueError, OverflowError) as error:  # text that is not UTF-8, dates beyond Python's calendar
         if len(batch) > 1:
             return [row for i in range(len(batch)) for row in _batch_rows(where, before + i, batch.slice(i, 1))]
-        reason = " ".join(str(error).split())
-        return [
-            RowError(where, before + 1, None, f"a row that cannot be read ({reason})", "values that fit their type")
-        ]
+        got = f"a row that cannot be read ({' '.join(str(error).split())})"
+        return [RowError(where, before + 1, None, got, "values that fit their type")]
     return rows
-
-
-def _packed_columns(path: Path) -> list[str]:
-    """Return the text columns that can be read as dictionaries of distinct texts."""
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(path) as file:
-        columns = [column for group in _groups(file.metadata) for column in _columns(group)]
-    texts = {column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"}
-    return sorted(texts - {column.path_in_schema for column in columns if DELTA_ENCODING in column.encodings})
-
-
-def _groups(metadata: Any) -> list[Any]:
-    return [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-
-
-def _columns(group: Any) -> list[Any]:
-    return [group.column(number) for number in range(group.num_columns)]
-
-
-def _batch_size(path: Path, metadata: Any, longest: int) -> int:
-    """Return the number of rows to read at once, based on the unpacked sizes of row groups in the metadata.
-
-    Raises:
-        DataError: if a column has too many values in one row group, or unpacks to too many bytes.
-    """
-    most = MAX_BATCH_ROWS
-    for group in _groups(metadata):
-        most = min(most, int(longest / max(group.total_byte_size / max(group.num_rows, 1), 1)))
-        for column in _columns(group):
-            _check_size(path, column, group.num_rows, longest)
-            if DELTA_ENCODING in column.encodings:
-                # Each text may be as long as all that is stored of the column.
-                most = min(most, longest // max(column.total_uncompressed_size, 1))
-    return max(1, most)
-
-
-def _check_size(path: Path, column: Any, rows: int, longest: int) -> None:
-    unpacked, values = column.total_uncompressed_size, column.num_values
-    where = f"{path}: the column {column.path_in_schema!r}"
-    if values * MIN_VALUE_BYTES > longest and values > rows:
-        raise DataError(
-            f"{where} has {values:,} values in {rows:,} rows, more than {longest // MIN_VALUE_BYTES:,}.",
-            f"Write smaller row groups, or raise the limit: `max_line_bytes={values * MIN_VALUE_BYTES}`.",
-        )
-    if unpacked > max(longest, MAX_UNPACKED_RATIO * column.total_compressed_size):
-        raise DataError(
-            f"{where} unpacks from {column.total_compressed_size:,} to {unpacked:,} bytes, more than {longest:,} and "
-            f"than {MAX_UNPACKED_RATIO} times as many.",
-            f"Write smaller row groups, or raise the limit: `max_line_bytes={unpacked}`.",
-        )
-
-
-def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterator[Any]:
-    """Yield the rows of a batch in slices of at most `longest` bytes each as Python values.
-
-    Raises:
-        DataError: for a single row that takes more; `before` is the number of rows before this batch.
-    """
-    sizes: list[int] = _total(batch.columns, len(batch)).tolist()
-    start, size = 0, 0
-    for row, row_size in enumerate(sizes):
-        if row_size > longest:
-            raise DataError(
-                f"{where}: row {before + row + 1} has more than {longest:,} bytes, the limit of a row.",
-                f"Raise the limit: `max_line_bytes={2 * row_size}`.",
-            )
-        if size + row_size > longest:
-            yield batch.slice(start, row - start)
-            start, size = row, 0
-        size += row_size
-    if start < len(batch):
-        yield batch.slice(start)
-
-
-def _sizes(array: Any) -> Sizes:
-    """Return the bytes of each value of an array of pyarrow, where a text in a dictionary counts wherever it is used.
-
-    Not by way of Python values: a dictionary may hold as many texts as the row group.
-    """
-    import numpy as np
-    from pyarrow import compute, list_, types
-
-    kind = array.type
-    if types.is_dictionary(kind):
-        used = array.indices.fill_null(len(array.dictionary)).to_numpy(zero_copy_only=False)
-        sizes: Sizes = np.append(_sizes(array.dictionary), 0)[used]
-        return sizes
-    if types.is_struct(kind):
-        return _total(array.flatten(), len(array))
-    if types.is_fixed_size_list(kind):
-        return _sizes(array.cast(list_(kind.value_field)))
-    if types.is_map(kind) or types.is_list(kind) or types.is_large_list(kind):
-        values = (array.keys, array.items) if types.is_map(kind) else (array.values,)
-        return _sums(_total(values, len(values[0])), array.offsets)
-    if types.is_binary(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_large_binary(kind):
-        lengths: Sizes = compute.binary_length(array).fill_null(0).to_numpy(zero_copy_only=False)
-        return lengths.astype(np.int64)
-    return np.full(len(array), VALUE_BYTES, np.int64)
-
-
-def _total(columns: Iterable[Any], rows: int) -> Sizes:
-    import numpy as np
-
-    return sum(map(_sizes, columns), np.zeros(rows, np.int64))
-
-
-def _sums(sizes: Sizes, offsets: Any) -> Sizes:
-    """Return the bytes of each list, from those of its values."""
-    import numpy as np
-
-    until = np.concatenate([[0], np.cumsum(sizes + VALUE_BYTES)])
-    lists: Sizes = np.diff(until[offsets.to_numpy()])
-    return lists
 
 
 EXTRA = "install it with: pip install 'rubriclab[xlsx]'"
@@ -379,14 +279,12 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
     Errors are given by row and column from 1; python-calamine reads them as empty.
 
     Raises:
-        DataError: if the used area of the sheet is too large, or its texts are too long: python-calamine copies a text
-            that many cells share to each of them.
+        DataError: if the used area of the sheet is too large.
     """
     parts = {name.casefold(): name for name in archive.namelist()}
-    lengths = _lengths_of_shared_texts(archive, parts)
     errors: dict[tuple[int, int], str] = {}
     hidden: dict[str, set[int]] = {"row": set(), "col": set()}
-    row = column = rows = columns = characters = 0
+    row = column = rows = columns = 0
     kind = ""
     unsaved = False
     for event, attributes, text in _events(archive, parts[_part_of_sheet(archive, sheet)]):
@@ -413,13 +311,6 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
         elif event == "/v" and kind == "e":
             errors[row, column] = text
             unsaved = False
-        elif event == "/v" and kind == "s":
-            characters += lengths[int(text)] if int(text) < len(lengths) else 0
-            if characters > MAX_UNPACKED_BYTES:
-                raise DataError(
-                    f"{path}: the texts of the sheet {sheet!r} have more than {MAX_UNPACKED_BYTES:,} characters.",
-                    "Divide the table, or save it as CSV.",
-                )
         if event == "/v" and text:
             unsaved = False
         if event in hidden and attributes.get("hidden") in _TRUE:
@@ -435,18 +326,6 @@ def _part_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:
     relations = _events(archive, "xl/_rels/workbook.xml.rels")
     target = next(each["Target"] for _, each, _ in relations if each.get("Id") == relation)
     return posixpath.join("/xl", target).removeprefix("/").casefold()
-
-
-def _lengths_of_shared_texts(archive: zipfile.ZipFile, parts: Mapping[str, str]) -> list[int]:
-    """Return the number of characters of each text that cells refer to by its number."""
-    lengths: list[int] = []
-    part = parts.get("xl/sharedstrings.xml")
-    for event, _, text in _events(archive, part) if part else ():
-        if event == "si":
-            lengths.append(0)
-        elif event == "/t" and lengths:
-            lengths[-1] += len(text)
-    return lengths
 
 
 def _events(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, dict[str, str], str]]:
