@@ -21,7 +21,6 @@ from scripted_judge import (
     example,
     examples,
     findings,
-    learn,
     part_of,
     scripted,
     whole,
@@ -34,7 +33,7 @@ from rubriclab.methods.hypoeval.learn import ProposalContext, propose_prompt
 from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.method import TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
-from rubriclab.methods.sources import load_checklist, seed_questions
+from rubriclab.methods.sources import seed_questions
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Scale, find_aspect
 from rubriclab.ops.improve import improve_stream
@@ -56,18 +55,19 @@ FENCE = re.compile(
 )
 THREE = [criterion(name) for name in "abc"]
 TEXT = example(1, 3, source="The source.", context="The context.")
-TEXTS = [replace(text, context="Some facts.") if i % 2 else text for i, text in enumerate(examples(12))]
-PIECEWISE = [
+TEXTS = [
     replace(
         text,
-        output=f"The dam broke on Monday. Nobody in town {number} was hurt. The mayor had closed the road. Ice melts.",
-        source=f"On Monday the dam broke. Nobody was hurt in town {number}. The road was closed by the mayor.",
-        context="Some facts.",
+        output=f"The dam broke on Monday. Nobody in town {n} was hurt. The mayor had closed the road. Ice melts.",
+        source=f"On Monday the dam broke. Nobody was hurt in town {n % 6}. The road was closed by the mayor.",
+        context="Some facts." if n % 2 else None,
         reference="The dam broke and the road was closed.",
     )
-    for number, text in enumerate(examples(6))
+    for n, text in enumerate(examples(12))
 ]
-UNITS = [
+SMALL = {"initial_examples": 3, "initial_hypotheses": 3, "k": 3, "wrong_bank": 3, "bank_size": 6, "selected": 2}
+# Method, aspect and settings of runs of learning, whose prompts are looked at.
+LEARNED: list[tuple[str, str, dict[str, Any]]] = [
     ("seal", "consistency", {"whole_below_facts": 2}),
     ("seal", "relevance", {"verify": False}),
     ("seal", "coherence", {"weights": "judge"}),
@@ -78,6 +78,10 @@ UNITS = [
     ("dcr", "consistency", {"verdict": "converted"}),
     ("dcr", "consistency", {"verdict": "with the reason", "level": "paragraph"}),
     ("dcr", "consistency", {"verdict": "with the reason", "sentences": "judge"}),
+    *(("hypoeval", ASPECT, {**SMALL, **more}) for more in ({"procedure": "paper"}, {"ask": "together"})),
+    ("hypoeval", ASPECT, {"sources": "prior knowledge"}),
+    *((name, ASPECT, {"scoring": scoring, "samples": 2}) for name in OVERALL for scoring in ("once", "weighted")),
+    *(("checkeval", ASPECT, more) for more in ({}, {"preset": "paper"}, {"seeds": "prior knowledge"})),
 ]
 
 
@@ -103,78 +107,34 @@ class Watched(EmbeddedJudge):
 
 @pytest.fixture(scope="module")
 def real() -> dict[str, list[Prompt]]:
-    """Return the prompts of whole runs of learning, by template."""
+    """Return the prompts of runs of learning, of improvements, of single calls and of literature, by template."""
+    judge = Watched()
+    for name, aspect, chosen in LEARNED:
+        asyncio.run(learn_and_improve(judge, name, aspect, chosen))
+    shown = [PARTS, *((part,) for part in PARTS)]
+    single = [judge_prompt(text, parts, assignment()) for parts in shown for text in (TEXT, TEXTS[0])]
+    rivals = [judge_group_prompt(texts, parts, assignment()) for parts in shown for texts in ([TEXT], TEXTS[:1])]
     found: dict[str, list[Prompt]] = {}
-    for prompt in [
-        *of_hypoeval(),
-        *of_overall_scores(),
-        *of_checklists(),
-        *of_units(),
-        *of_all_in_one_call(),
-        *of_rivals(),
-        *of_papers(),
-    ]:
+    for prompt in (*judge.prompts, *single, *rivals, *of_papers()):
         found.setdefault(prompt.name, []).append(prompt)
     return found
 
 
-def of_hypoeval() -> list[Prompt]:
-    asked: list[Prompt] = []
-    small: dict[str, Any] = {
-        "initial_examples": 3,
-        "initial_hypotheses": 3,
-        "k": 3,
-        "wrong_bank": 3,
-        "bank_size": 6,
-        "selected": 2,
-    }
-    for chosen in ({"procedure": "paper"}, {"ask": "together"}, {"sources": "prior knowledge"}):
-        judge = scripted()
-        asyncio.run(learn("hypoeval", TEXTS[:10], judge=judge, given={"findings": findings()}, **{**small, **chosen}))
-        asked += judge.prompts
-    return asked
-
-
-def of_overall_scores() -> list[Prompt]:
-    asked: list[Prompt] = []
-    for name in OVERALL:
-        for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
-            judge = scripted(seeval__refine=lambda _: {"reasoning": "Compared.", "explanation": "Rewritten."})
-            asyncio.run(learn(name, TEXTS, judge=judge, **chosen))
-            asked += judge.prompts
-    return asked
-
-
-def of_checklists() -> list[Prompt]:
-    method, judge = METHODS["checkeval"], Watched()
-    given_ = TrainingInput(tuple(TEXTS), assignment(), findings(), load_checklist("summarization", ASPECT))
-    for chosen in ({}, {"preset": "paper"}, {"preset": "paper", "seeds": "prior knowledge"}):
-        settings = choose_settings(method.settings, method.presets, chosen)
-        asyncio.run(method.learn(given_, settings, judge=judge, generator=judge, seed=1, on_progress=ignore_progress))
-    return judge.prompts
-
-
-async def improved(rubric: Rubric, judge: Watched) -> None:
-    async for _ in improve_stream(rubric, PIECEWISE[:1], judge, "it@1"):
-        pass
-
-
-def of_units() -> list[Prompt]:
-    judge = Watched()
-    for name, aspect, chosen in UNITS:
-        learned = asyncio.run(learned_by(judge, name, aspect, **chosen))  # type: ignore[arg-type]
-        asyncio.run(improved(learned, judge))
-    return judge.prompts
-
-
-def of_all_in_one_call() -> list[Prompt]:
-    shown = [PARTS, *((part_of,) for part_of in PARTS)]
-    return [judge_prompt(text, parts, assignment()) for parts in shown for text in (TEXT, TEXTS[0])]
-
-
-def of_rivals() -> list[Prompt]:
-    shown = [PARTS, *((part_of,) for part_of in PARTS)]
-    return [judge_group_prompt(texts, parts, assignment()) for parts in shown for texts in ([TEXT], TEXTS[0::6])]
+async def learn_and_improve(judge: Watched, name: str, aspect: str, chosen: dict[str, Any]) -> None:
+    method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))
+    texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(TEXTS))
+    pack = seed_questions(method.checklists, "summarization", aspect)
+    learned = await method.learn(
+        TrainingInput(texts, about, findings(), pack),
+        choose_settings(method.settings, method.presets, chosen),
+        judge=judge,
+        generator=judge,
+        seed=1,
+        on_progress=ignore_progress,
+    )
+    if name in ("seal", "dcr"):
+        rubric = Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
+        assert [each async for each in improve_stream(rubric, TEXTS[:1], judge, "it@1")]
 
 
 def of_papers() -> list[Prompt]:
@@ -183,16 +143,6 @@ def of_papers() -> list[Prompt]:
     subjects = ({"task": "summarization", "aspect": "coherence"}, {"task": "dialogue"}, {"task": "poem"})
     options = [LiteratureAddOptions(**subject) for subject in subjects]
     return [prompt for each in options for prompt in findings_prompts(paper, none, each)]
-
-
-async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:
-    method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))
-    texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(PIECEWISE))
-    given_ = TrainingInput(texts, about, (), seed_questions(method.checklists, "summarization", aspect))
-    learned = await method.learn(
-        given_, method.settings(**chosen), judge=judge, generator=judge, seed=1, on_progress=ignore_progress
-    )
-    return Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
 
 
 def whole_template(name: str) -> Any:
@@ -229,13 +179,16 @@ async def test_the_offline_judge_answers_a_template_with_a_reply_that_parses(rea
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_renders_as_a_system_and_a_user_turn_and_seeval_s_rating_with_the_explanation_between(real, name):
-    told = ["user", "assistant"] if name == "seeval/rate" else []
+def test_a_template_renders_as_clean_turns_a_user_s_question_last_with_seeval_s_explanation_before_it(real, name):
+    roles = ["system", *(["user", "assistant"] if name == "seeval/rate" else []), "user"]
     for prompt in real[name]:
         messages = render(prompt)
-        assert [message["role"] for message in messages] == ["system", *told, "user"]
+        assert [message["role"] for message in messages] == roles
         assert all(message["content"].strip() == message["content"] != "" for message in messages)
-        assert "=== " not in "".join(message["content"] for message in messages)
+        whole = "".join(message["content"] for message in messages)
+        plain = re.sub(r"(?:JSON schema|this order):\n.*", "", whole)
+        assert not re.search(r"=== |\{%|%\}|\{\{ |\{#|None\b(?! of)|Undefined", plain)
+        assert "\n\n\n" not in whole
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -255,16 +208,6 @@ def test_a_name_that_is_missing_fails_instead_of_leaving_a_gap(real, name):
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_nothing_of_the_templates_language_is_left_over(real, name):
-    for prompt in real[name]:
-        whole = "".join(message["content"] for message in render(prompt))
-        assert not re.search(
-            r"\{%|%\}|\{\{ |\{#|None\b(?! of)|Undefined", re.sub(r"(?:JSON schema|this order):\n.*", "", whole)
-        )
-        assert "\n\n\n" not in whole
-
-
-@pytest.mark.parametrize("name", TEMPLATES)
 def test_the_form_of_the_reply_ends_what_texts_share_or_the_whole_where_its_keys_depend_on_the_text(real, name):
     prompt = real[name][0]
     keyed = issubclass(prompt.reply, KeyedReply)
@@ -280,14 +223,9 @@ def test_the_form_of_the_reply_ends_what_texts_share_or_the_whole_where_its_keys
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_fields_are_json_so_that_a_cache_can_hash_them(real, name):
+def test_texts_are_shown_inside_fences_and_nowhere_else_and_fields_are_json(real, name):
     for prompt in real[name]:
         assert json.loads(json.dumps(prompt.fields)) == prompt.fields
-
-
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_texts_are_shown_inside_fences_and_nowhere_else(real, name):
-    for prompt in real[name]:
         whole_prompt = "\n".join(message["content"] for message in render(prompt))
         fenced = [match["text"] for match in FENCE.finditer(whole_prompt)]
         outside = FENCE.sub("", whole_prompt)
