@@ -191,9 +191,6 @@ def reasons(found: FilterResult) -> dict[str, str]:
     return {each.criterion.id: each.reason for each in found.dropped}
 
 
-# What is asked
-
-
 async def test_the_other_aspects_are_those_of_the_checklist_or_else_the_task_s():
     named = checklist((1, 2), others={"rhythm": "How it sounds."})
     assert [other.name for other in other_aspects(named, assignment())] == ["rhythm"]
@@ -201,9 +198,6 @@ async def test_the_other_aspects_are_those_of_the_checklist_or_else_the_task_s()
     assert [other.name for other in shipped] == ["consistency", "fluency", "informativeness", "relevance"]
     _, generator = await run_filtering(given_=named)
     assert of_kind(generator, "filter")[0].fields["others"] == [{"name": "rhythm", "definition": "How it sounds."}]
-
-
-# What leaves
 
 
 async def test_a_generated_question_that_nonsense_earns_is_dropped_with_the_reason():
@@ -244,9 +238,6 @@ async def test_a_question_about_a_fault_is_kept_and_counts_the_other_way_round()
     }
 
 
-# The paper's filter
-
-
 async def test_without_a_usable_reply_the_paper_s_filter_keeps_what_it_was_shown():
     found, _ = await run_filtering(generator=scripted(filter_dimension=lambda _: "?"), procedure="paper")
     assert found.kept == POOL
@@ -275,9 +266,6 @@ async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_i
     assert len(found.dropped) == len(POOL) - 3
 
 
-# Settings
-
-
 @pytest.mark.parametrize("chosen", ["model", "off"])
 @pytest.mark.parametrize("most", [1, 3, 4, 5, 6, 100])
 async def test_no_more_questions_stay_than_allowed(chosen: str, most: int):
@@ -287,9 +275,6 @@ async def test_no_more_questions_stay_than_allowed(chosen: str, most: int):
     if most < len(POOL):
         assert set(reasons(found).values()) == {f"no place among the {most} questions allowed"}
     assert (most < 3) or {"a1", "b1", "b2"} <= set(ids(found))
-
-
-# Preference
 
 
 QUESTIONS = (question("a1"), question("b1", "Side 2"), question("a2"), question("b2", "Side 2"))
@@ -448,9 +433,6 @@ def simple(*scores: float | str | None, trait: str = "A") -> tuple[list[Criterio
     return build(cells)
 
 
-# The weighted share
-
-
 @given(CELLS)
 def test_a_share_is_the_weighted_mean_of_the_answers_there_are(cells):
     found = text_score(*build(cells), UNIT)
@@ -474,9 +456,6 @@ def test_a_share_is_the_weighted_mean_of_the_answers_there_are(cells):
 )
 def test_a_text_is_unscored_where_half_of_what_applies_is_missing(scores, expected: float | None):
     assert text_score(*simple(*scores), UNIT) == expected
-
-
-# A whole text
 
 
 TEXTS = examples(24, groups=8)
@@ -525,9 +504,6 @@ def reasons_learn(learned: Learned) -> dict[str, str]:
     return {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
 
 
-# What comes of it
-
-
 async def test_answers_that_fail_or_do_not_apply_are_counted_as_such():
     def of(name: str, words: str, output: str) -> str:
         number = int(output.rsplit(maxsplit=1)[-1].strip("."))
@@ -563,9 +539,6 @@ async def test_what_the_labels_speak_against_leaves_with_its_evidence():
     assert dropped["a1"].evidence.answers == {"yes": 24, "no": 0, "n/a": 0}
 
 
-# Scores
-
-
 async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
     learned, _, _ = await run_learn(judge=tracking(0.3))
     group = TEXTS[0].group
@@ -575,9 +548,6 @@ async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
     np.testing.assert_array_equal(learned.reselected[inside], again.reselected[inside])
     assert not np.array_equal(learned.reselected[~np.array(inside)], again.reselected[~np.array(inside)])
     assert learned.optimistic
-
-
-# Without labels
 
 
 async def test_without_labels_all_questions_of_the_model_are_asked():
@@ -596,9 +566,6 @@ def test_a_new_question_goes_back_to_one_of_the_seeds_shown(said: str):
 async def test_without_seed_questions_there_is_nothing_to_start_from():
     with pytest.raises(ChecklistError, match="`checklist=FILE`"):
         await run_learn(given=None)
-
-
-# Failures
 
 
 def paper(**more) -> CheckEvalSettings:

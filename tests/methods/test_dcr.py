@@ -76,8 +76,6 @@ def test_the_score_is_the_share_of_consistent_sentences_on_the_scale(good, porti
     assert [unit.value for unit in rated.units] == [float(is_good) for is_good in good]
 
 
-# Sentences as the judge splits them, as in the paper
-
 SPLIT = "Ann is true. Bo is false! And so on"
 
 
@@ -104,9 +102,6 @@ async def test_a_split_that_is_not_the_text_leaves_the_text_unscored(parts: list
     assert [(unit.unit, unit.sentences) for unit in rated.units] == [(SPLIT, ())]
 
 
-# The whole text at once
-
-
 @pytest.mark.parametrize("verdict", ["converted", "with the reason"])
 async def test_at_the_level_of_paragraphs_one_mark_is_all(verdict):
     output, judge = claims(3, bad=[2]), scripted()
@@ -117,9 +112,6 @@ async def test_at_the_level_of_paragraphs_one_mark_is_all(verdict):
     assert of_kind(judge, "evaluate")[0].fields["sentences"] == [{"id": 1, "text": output}]
     assert of_kind(judge, "evaluate")[0].fields["paragraph"] is True
     assert (await rate(text(claims(3)), level="paragraph")).score == 5
-
-
-# What has no score
 
 
 @pytest.mark.parametrize(

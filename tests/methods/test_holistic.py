@@ -81,9 +81,6 @@ def in_turn(*replies):
     return FakeJudge(script)
 
 
-# Weighted, with log-probabilities
-
-
 async def test_log_probabilities_are_one_call_and_no_more():
     judge = FakeJudge(lambda _: weighing({3: 0.5, 4: 0.25, 5: 0.25}))
     found = await scored(judge, WEIGHTED)
@@ -118,9 +115,6 @@ async def test_the_probabilities_of_a_reply_that_cannot_be_used_are_no_score(spo
     assert (found.score, found.reason) == (2, "Mean of 3 samples: 2: 100%.")
 
 
-# Weighted, from samples
-
-
 @settings(deadline=None, max_examples=60)
 @given(replies=st.lists(st.none() | st.just("None, sorry.") | st.integers(1, 5), min_size=2, max_size=9))
 def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
@@ -151,9 +145,6 @@ def test_a_weighted_score_lies_between_its_samples_whatever_their_order(scale, p
     assert asyncio.run(scored(in_turn(*replies), chosen, scale=scale)) == found
 
 
-# The scale on which single answers are given
-
-
 @pytest.mark.parametrize(
     ("scale", "whole_steps"), list(zip(SCALES, (True, True, True, False, True, False, True), strict=True)), ids=str
 )
@@ -162,9 +153,6 @@ async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow
     assert (fields["whole"], fields["low"], fields["high"]) == (whole_steps, scale.low, scale.high)
     assert ("whole numbers only" in fields["text"]) == whole_steps
     assert holistic_prompt(TEXT, whole(), assignment(scale), FORM, ONCE).fields["scale"]["whole"] == scale.whole
-
-
-# Parts and lessons
 
 
 def test_evidence_tells_how_the_scores_track_the_labels():
@@ -179,9 +167,6 @@ def test_evidence_tells_how_the_scores_track_the_labels():
 
 TEXTS = graded(12)
 LABEL = {text.output: text.scores[ASPECT] for text in TEXTS}
-
-
-# Every baseline
 
 
 async def test_few_shot_cannot():

@@ -230,7 +230,6 @@ def test_predictions_are_the_mean_of_what_is_there(matrix):
         assert np.isnan(value) if len(there) == 0 else value == pytest.approx(there.mean(), abs=1e-6)
 
 
-CONTEXT = assignment().fields()
 SCALES_REPLIES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=True), Scale(low=1, high=5, whole=False)]
 
 
@@ -354,12 +353,6 @@ async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wro
 TEXTS_RATINGS = examples(4)
 
 
-def questions_ratings(judge) -> Counter:
-    return Counter(
-        (c["id"], p.fields["output"]) for p in judge.prompts for c in p.fields["criteria"] if p.repair is None
-    )
-
-
 @pytest.mark.parametrize("how", ["separately", "together", "concatenated"])
 async def test_overlapping_wishes_are_asked_once(how):
     judge = scripted()
@@ -367,8 +360,8 @@ async def test_overlapping_wishes_are_asked_once(how):
     await table.fill(THREE[:2], TEXTS_RATINGS[:3])
     await table.fill(THREE, TEXTS_RATINGS)
     await table.fill(THREE, TEXTS_RATINGS[::-1])
-    assert set(questions_ratings(judge).values()) == {1}
-    assert len(questions_ratings(judge)) == 12
+    assert set(questions(judge).values()) == {1}
+    assert len(questions(judge)) == 12
 
 
 def fails_on_b(prompt):
@@ -435,9 +428,6 @@ async def test_less_than_half_of_the_weight_gives_no_score(weights, scores, expe
     assert len(ratings) == len(weights)
 
 
-# What is asked, and how much
-
-
 async def test_the_published_behaviour_asks_about_every_pair_inside_each_of_the_two_banks():
     learned, judge, _ = await run(procedure="paper", bank_size=16)
     early = ("reward below", "neither among")
@@ -483,15 +473,9 @@ async def test_hopeless_hypotheses_leave_in_two_rounds_and_are_not_asked_about_a
         assert rated == texts[: 4 if "when 4" in dropped.reason else 7]
 
 
-# Sources
-
-
 async def test_literature_alone_without_any_is_the_user_s_to_mend():
     with pytest.raises(SettingsError, match="literature alone"):
         await run(sources="literature", found=())
-
-
-# Wrong examples and refinement
 
 
 def wrong_on(outputs):
@@ -558,9 +542,6 @@ async def test_refinement_stops_when_neither_labels_nor_literature_change_anythi
     judge = wrong_on([t.output for t in order[3:6]])
     await run(judge=judge, generator=generator, refine_rounds=6, found=found, procedure=procedure)
     assert len(of_kind(generator, "refine")) == rounds
-
-
-# Failures
 
 
 async def test_failed_ratings_are_missing_and_counted_and_never_numbers():

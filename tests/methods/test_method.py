@@ -36,9 +36,6 @@ class Settings(BaseModel):
 PRESETS = {"published": {"bonus": "stale"}}
 
 
-# The catalogue
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_its_settings_are_frozen_strict_and_survive_json(name):
     model = METHODS[name].settings
@@ -70,15 +67,9 @@ def test_every_setting_is_documented_under_its_field(name):
                 assert after.lstrip().startswith('"""'), f"{model.__name__}.{field}: {line}"
 
 
-# Settings
-
-
 def test_the_published_preset_comes_first_and_single_values_after_it():
     assert choose_settings(Settings, PRESETS, {"preset": "published"}) == Settings(bonus="stale")
     assert choose_settings(Settings, PRESETS, {"bonus": "mine", "preset": "published"}) == Settings(bonus="mine")
-
-
-# Leaving groups out
 
 
 @tries(deadline=None, max_examples=60)

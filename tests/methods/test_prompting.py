@@ -65,9 +65,6 @@ GIVEN = (
 )
 
 
-# Numbers
-
-
 def test_reasons_are_numbered_text_by_text_and_by_rater_with_the_rater_s_own_score() -> None:
     scored = replace(GIVEN[0], annotations={ASPECT: (2.0, 4.0)}, raters={ASPECT: ("ben", "anna")})
     found = numbered_reasons((scored, *GIVEN[1:]), ASPECT)
@@ -92,9 +89,6 @@ def test_reasons_are_numbered_text_by_text_and_by_rater_with_the_rater_s_own_sco
 )
 def test_citations_are_whole_numbers_and_anything_else_is_left_out(said: Any, numbers: list[int]) -> None:
     assert _numbers(said) == numbers
-
-
-# Prompts
 
 
 def prompts_of(texts: tuple[Example, ...]) -> list[Prompt[Any]]:
@@ -128,9 +122,6 @@ def test_without_reasons_neither_prompt_nor_reply_mentions_any(kind: int) -> Non
     other = prompts_of(tuple(replace(text, reasons={"fluency": "Smooth."}) for text in TEXTS))[kind]
     assert render(other) == render(plain)
     assert other.reply is plain.reply
-
-
-# Evidence
 
 
 async def test_a_hypothesis_names_the_reasons_that_it_came_from() -> None:
@@ -174,9 +165,6 @@ async def test_a_diversified_question_names_its_reasons_and_an_elaborated_one_ha
     assert evidence["a1"] == Evidence(origin="written by hand")
     assert evidence["a1-e1"] == Evidence(origin="seed questions")
     assert not any("Reason 1" in everything(each) for each in of_kind(generator, "elaborate"))
-
-
-# Blindness
 
 
 def test_questions_are_made_from_few_texts_of_at_most_half_of_the_groups_chosen_without_labels() -> None:

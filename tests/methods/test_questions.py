@@ -65,9 +65,6 @@ RNG = np.random.default_rng(3)
 UNRELATED = [RNG.permutation(GOOD) for _ in range(4)]
 
 
-# Earned by the worst texts
-
-
 def test_a_question_that_the_worst_texts_earn_as_often_as_the_best_leaves_with_the_figures():
     """Of 30 texts with different labels 0.4 are 12 at each end: texts 0 to 11 and 18 to 29."""
     alike, earned = column(*range(6), *range(24, 30)), column(*range(7), *range(24, 30))
@@ -86,9 +83,6 @@ def test_what_a_person_asks_stays_and_a_seed_that_was_generated_does_not():
     assert kept(found) == ["q0", "s1"]
 
 
-# Never varying
-
-
 def test_a_question_whose_answer_never_varies_leaves():
     found = chosen(sheet(GOOD, np.ones(N), np.zeros(N)))
     assert kept(found) == ["q0"]
@@ -103,17 +97,11 @@ def test_a_question_that_can_be_asked_of_no_text_leaves_but_one_that_failed_thro
     assert found.dropped == {"q1": "it cannot be asked of any of the 30 training texts"}
 
 
-# Against the labels
-
-
 def test_a_question_against_the_labels_leaves_with_the_figures():
     found = chosen(sheet(GOOD, 1 - GOOD, UNRELATED[0]))
     r, p = pearsonr(1 - GOOD, LABELS, alternative="less")
     reason = f"correlation {r:.2f} over 30 training texts, so low by chance in {p:.1%} of cases"
     assert found.dropped == {"q1": f"runs against the labels: {reason}"}
-
-
-# Repeating
 
 
 def test_a_question_adds_something_where_the_other_cannot_be_asked():
@@ -134,9 +122,6 @@ def test_pairs_are_correlated_as_by_numpy(draw: int):
         r = np.corrcoef(x[both], y[both])[0, 1] if len(set(y[both])) > 1 else 0.0
         rarer = min(*(min(v[both].sum(), (1 - v[both]).sum()) for v in (x, y)))
         assert ("q1" in found.dropped) == (r >= 0.3 and rarer >= 3)
-
-
-# Not everything may leave
 
 
 def test_where_every_question_would_leave_the_best_of_each_sub_dimension_stays():
@@ -297,9 +282,6 @@ def found(bank: Bank, out: dict[str, str], *relations: str) -> float:
     return sum(len(pair & out.keys()) == 1 for pair in pairs) / len(pairs)
 
 
-# Planted repetitions
-
-
 @pytest.mark.parametrize(("bank", "reply"), BANKS, ids=NAMES)
 async def test_what_a_language_model_answered_finds_nine_in_ten_of_what_is_planted_in_one_call(bank, reply):
     judge = FakeJudge(lambda _: reply)
@@ -313,9 +295,6 @@ async def test_what_a_language_model_answered_finds_nine_in_ten_of_what_is_plant
 async def test_the_offline_judge_drops_nothing_that_is_opposite_or_merely_related(bank):
     out = await dropped(bank, EmbeddedJudge())
     assert all(len(pair & out.keys()) == 0 for pair in bank.planted("opposite", "related"))
-
-
-# Equal wording
 
 
 @pytest.mark.parametrize(
@@ -333,9 +312,6 @@ async def test_the_same_words_need_no_call(same: str):
     bank = [question("a", text="Is the order clear?"), question("b", text=same)]
     assert await repeating([bank], judge) == {"b": "worded like a"}
     assert judge.prompts == []
-
-
-# Which one stays
 
 
 async def test_the_better_tier_stays_and_within_a_tier_the_better_wording():
@@ -360,9 +336,6 @@ async def test_finer_points_are_nested_in_their_seed_by_design_and_stay():
     assert list(await repeating([[seed], finer], same)) == ["e"]
 
 
-# Large banks
-
-
 @pytest.mark.parametrize(
     ("count", "most"), [(0, 4), (1, 4), (2, 4), (4, 4), (5, 4), (13, 4), (130, 60), (5, 2), (7, 5)]
 )
@@ -374,9 +347,6 @@ def test_every_two_stand_together_in_a_prompt_of_bounded_size(count: int, most: 
 
 
 # Replies that cannot be used
-
-
-# Groupings of nearly everything
 
 
 @pytest.mark.parametrize(("count", "members"), [(20, "abcdefghijklmnopqrst"), (20, "abcdefgh"), (4, "abcd")])

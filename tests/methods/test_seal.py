@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,7 +45,6 @@ from rubriclab.methods.seal.score import (
     unit_scores,
 )
 from rubriclab.methods.sources import Checklist
-from rubriclab.models.base import digest
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Scale, split_sentences
 from rubriclab.prompts import render
@@ -97,9 +95,6 @@ def test_the_judge_weighs_where_the_setting_says_so_or_else_the_pack(weights: An
     assert exam(pack("response", weights=packed), weights=weights).judge_weighs is judge
 
 
-WORDS = assignment().words
-
-
 @pytest.mark.parametrize("kind", ["sentence", "sentence pair"])
 @pytest.mark.parametrize(
     ("count", "least", "whole"), [(2, 3, True), (3, 3, False), (4, 5, True), (5, 5, False), (1, 2, True)]
@@ -113,12 +108,9 @@ async def test_a_text_of_fewer_sentences_than_the_threshold_is_judged_whole(
         assert units == (Unit("u1", sentences(count)),)
 
 
-# Facts
-
-
 async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them():
     judge = scripted(per_sentence=1)
-    found = (await extract_facts({"source": sentences(45)}, WORDS, judge))["source"]
+    found = (await extract_facts({"source": sentences(45)}, assignment().words, judge))["source"]
     ids = [[each["id"] for each in prompt.fields["sentences"]] for prompt in judge.prompts]
     assert [len(each) for each in ids] == [15, 15, 15]
     assert [number for each in ids for number in each] == list(range(1, 46))
@@ -152,7 +144,7 @@ REPLIES = {
 @pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
 async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry_are_lost(reply: Any, expected: Any):
     judge = FakeJudge(lambda _: reply)
-    found = (await extract_facts({"output": sentences(2)}, WORDS, judge))["output"]
+    found = (await extract_facts({"output": sentences(2)}, assignment().words, judge))["output"]
     assert [(place, fact) for place, facts in enumerate(found) if isinstance(facts, list) for fact in facts] == expected
     lost = {place: why for place, why in enumerate(found) if isinstance(why, str)}
     assert set(lost) == {0, 1} - {place for place, _ in expected}
@@ -225,9 +217,6 @@ def templates(judge: FakeJudge) -> list[str]:
     return [prompt.name.removeprefix("seal/") for prompt in judge.prompts]
 
 
-# What is asked
-
-
 @pytest.mark.parametrize(
     ("kind", "asked"),
     [
@@ -246,9 +235,6 @@ async def test_every_question_is_put_to_every_unit(kind: str, asked: list[str]):
     assert len(found.units) == units
     assert pairs_asked(judge) == [(f"u{n}", q) for n in range(1, units + 1) for q in ("a1", "b1", "b2")]
     assert set(pairs_asked(judge)) == set(found.verdicts)
-
-
-# Whole texts
 
 
 @pytest.mark.parametrize(
@@ -277,9 +263,6 @@ async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
     assert found.rated == (template == "rate")
 
 
-# What a text is held against
-
-
 async def test_facts_are_held_against_facts_under_ids_of_their_own():
     judge = scripted(per_sentence=2)
     await judge_text(text(3, source="One. Two is so.", reference="Ref is so."), exam(MIXED), judge)
@@ -306,31 +289,15 @@ async def test_without_a_source_a_claim_that_needs_one_has_no_verdict():
     assert of_kind(judge, "support") == []
 
 
-# Facts that could not be had
-
-
-def losing(what: str, first: int = 1, **chosen: Any) -> FakeJudge:
-    """Return a judge that gives no facts of the portion of `what` that begins with sentence `first`."""
-    script = Scripted(**chosen)
-
-    def said(prompt):
-        asked = prompt.fields["sentences"][0] if prompt.name == "seal/facts" else {}
-        return "no" if (asked.get("what"), asked.get("id")) == (what, first) else script(prompt)
-
-    return FakeJudge(said)
-
-
 async def test_a_source_without_any_facts_leaves_its_claims_without_a_verdict_and_is_shown_as_it_is_to_others():
-    judge = losing("source")
+    usual = Scripted()
+    judge = scripted(facts=lambda p: "no" if p.fields["sentences"][0]["what"] == "source" else usual(p))
     found = await judge_text(text(3, source="A source.", reference="Ref is so."), exam(MIXED), judge)
     assert {value is None for (_, question), value in values(found).items() if question == "a1"} == {True}
     assert "could not all be had: unusable reply" in found.verdicts["u1", "a1"].reason
     (verify,) = of_kind(judge, "verify")
     assert verify.fields["source"] == "A source."
     assert {fact["of"] for fact in verify.fields["facts"]} == {"reference"}
-
-
-# Weights
 
 
 @pytest.mark.parametrize(("most", "first", "calls"), [(40, 10, 4), (1, 0, 121)])
@@ -342,9 +309,6 @@ async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, 
     assert [prompt.fields["weigh"] for prompt in judge.prompts] == [True] + [False] * (calls - 1)
     assert found.weights == {"a1": 2, "b1": 1, "b2": 1}
     assert len(found.verdicts) == len(set(pairs_asked(judge))) == 120
-
-
-# Hostile and empty texts
 
 
 @pytest.mark.parametrize("output", ["", "  \n ", "... ?"])
@@ -386,13 +350,9 @@ REPLIES_REPLIES = {
 }
 
 
-async def judged(said: Any, **settings: Any) -> TextVerdicts:
-    return await judge_text(text(3), exam(ONE, **settings), FakeJudge(said if callable(said) else lambda _: said))
-
-
 @pytest.mark.parametrize(("given", "expected"), REPLIES_REPLIES.values(), ids=REPLIES_REPLIES)
 async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expected: str):
-    found = await judged(given)
+    found = await judge_text(text(3), exam(ONE), FakeJudge(lambda _: given))
     assert [found.verdicts[name, "a1"].value for name in IDS] == [CODES[code] for code in expected]
     value, (rating,) = score_verdicts(found, exam(ONE).questions, exam().assignment.scale)
     if expected.count("?") > 1:
@@ -402,8 +362,6 @@ async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expec
         assert value == pytest.approx(1 + 4 * share, abs=1e-5)
         assert rating.score == round(share, DIGITS)
 
-
-# Weights
 
 WEIGHED = pack("response", sizes=(3,), weights="judge")
 
@@ -429,11 +387,8 @@ def listing(*given: Any, ids: tuple[str, ...] = ("a1", "a2", "a3")) -> dict[str,
     [
         (listing(0.5, 0.3, 0.2), 0.5),
         (listing(5, 3, 2), 0.5),
-        (listing(1, 1, 1), 1 / 3),
         (listing("0.2", "0.2", "0.6"), 0.2),
         (listing(1e300, 1e300, 1e300), 1 / 3),
-        (listing(0.6, 0.2, 0.2, ids=("[a1]", "A2", "a3:")), 0.6),
-        (dict(reversed(listing(0.5, 0.3, 0.2).items())), 0.5),
         ([{"question": name, "weight": weight} for name, weight in listing(0.5, 0.3, 0.2).items()], 0.5),
     ],
     ids=str,
@@ -451,12 +406,8 @@ async def test_positive_weights_are_made_to_sum_to_one(weights: Any, share: floa
         listing(0, 0, 0),
         listing(0.5, 0.6, -0.1),
         listing(0.5, 0.5),
-        listing(0.5, 0.2, 0.3, ids=("a1", "a2", "A2")),
-        listing(0.5, 0.2, 0.3, ids=("a1", "a2", "b1")),
         listing("much", "some", "little"),
         listing("NaN", 0.5, 0.5),
-        listing(True, True, True),
-        [0.5, 0.3, 0.2],
         None,
     ],
     ids=str,
@@ -468,11 +419,6 @@ async def test_weights_that_cannot_be_used_leave_the_text_unscored_and_keep_the_
         assert (rating.score, rating.weight) == (None, None)
         assert rating.reason.startswith("there are no weights by the judge: ")
         assert rating.units[0].value == held
-
-
-# Supporting facts
-
-SUPPORTED = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})
 
 
 def naming(*facts: Any) -> Any:
@@ -487,24 +433,19 @@ def naming(*facts: Any) -> Any:
         (["c1: Fact 0 of source 1.", "c1"], 1.0, ("Fact 0 of source 1.",)),
         ([], 0.0, ()),
         (["c9"], 0.0, ()),
-        (["u1"], 0.0, ()),
         (["the third sentence"], 0.0, ()),
         (["c9", "c2"], 1.0, ("Fact 1 of source 1.",)),
         ("c1", None, ()),
-        ([1], None, ()),
     ],
     ids=str,
 )
 async def test_a_claim_holds_only_if_a_fact_that_is_named_exists(named: Any, value: Any, support: Any):
     judge = scripted(per_sentence=2, support=lambda _: naming(named, *[["c1"]] * 5))
-    found = await judge_text(text(3, source="A source."), exam(SUPPORTED), judge)
+    found = await judge_text(text(3, source="A source."), exam(FACTS), judge)
     verdict = found.verdicts["u1", "a1"]
     assert (verdict.value, verdict.support) == (value, support)
     assert ("does not exist" in verdict.reason) == (named in (["c9"], ["u1"], ["the third sentence"]))
     assert [found.verdicts[f"u{n}", "a1"].value for n in range(2, 7)] == [1.0] * 5
-
-
-# Ratings
 
 
 N = math.nan
@@ -514,11 +455,9 @@ N = math.nan
     ("row", "weights", "expected"),
     [
         ([1, N], [1, 1], N),
-        ([1, 1, N], [1, 1, 1], 1.0),
         ([1, 0, N], [1, 1, 1], 0.5),
         ([1, N], [1.001, 1], 1.0),
         ([1, N], [1, 1.001], N),
-        ([1, N, N, N], [3, 1, 1, 1], N),
         ([N] * 5 + [1] * 5, [0.1] * 10, N),
         ([N], [1], N),
     ],
@@ -582,21 +521,17 @@ def test_an_unscored_text_says_why_in_a_rating_without_a_score(rows: Any, why: s
     assert all(rating.units for rating in ratings)
 
 
-# As a method
-
-
 TEXTS_LEARN = tuple(
     replace(text, output=f"{sentences(3)} {text.output}", reference="Ref is so.") for text in examples(24, groups=8)
 )
 LABELS = {text.output: text.scores[ASPECT] for text in TEXTS_LEARN}
-PACK_LEARN = pack()
 
 
 async def run(
     texts: Any = TEXTS_LEARN,
     says: Says = drawn_verdict,
     *,
-    given: Checklist | None = PACK_LEARN,
+    given: Checklist | None = pack(),  # noqa: B008
     judge: FakeJudge | None = None,
     generator: FakeJudge | None = None,
     on_progress: Any = ignore_progress,
@@ -613,22 +548,8 @@ async def run(
     )
 
 
-def tracking(*names: str, by: Says = drawn_verdict) -> Says:
-    """Return answers that follow the label for the questions named, by unit, and are given by lot for the others."""
-
-    def says(question: str, unit: str, output: str) -> bool:
-        level = (LABELS[output] - 0.5) / 5
-        follows = random.Random(digest([question, unit, output, "follow"])).random() < level
-        return follows if question in names else by(question, unit, output)
-
-    return says
-
-
 def reasons(learned: Learned) -> dict[str, str]:
     return {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
-
-
-# What the labels do
 
 
 def misleading(question: str, unit: str, output: str) -> bool:
@@ -652,9 +573,6 @@ async def test_with_the_filter_off_or_without_labels_all_stay():
     assert len((await run(()))[0].part.criteria) == 5
 
 
-# Without a pack, and failures
-
-
 async def test_without_a_pack_and_without_proposals_there_is_nothing_to_ask():
     with pytest.raises(ChecklistError, match="`checklist=FILE`"):
         await run(given=None, proposed=0)
@@ -666,12 +584,9 @@ def paper(**more):
     return choose_settings(SEAL.settings, SEAL.presets, {"preset": "paper", **more}).model_dump()
 
 
-# Verdicts without reasons
-
-FACTS_PAPER = pack("fact", sizes=(1,), support={"a1": "source"}, beside=("source",))
 UNPACKED_FACTS = pack("fact", sizes=(2,))
 BARE = [
-    (FACTS_PAPER, "support", {}),
+    (FACTS, "support", {}),
     (UNPACKED_FACTS, "verify", {}),
     (UNPACKED_FACTS, "rate", {"verify": False}),
     (pack("sentence", sizes=(2,)), "verify", {}),
@@ -691,9 +606,6 @@ async def test_no_reason_is_asked_for_and_the_score_is_that_of_verdicts_with_rea
     assert prompts
     assert not [prompt for prompt in prompts if "`reason`" in render(prompt)[1]["content"]]
     assert {unit.reason for rating in ratings for unit in rating.units} == {""}
-
-
-# Decomposition by the judge
 
 
 SPLIT = "One. Two here! Three, at last. And four"

@@ -125,9 +125,6 @@ def reasons(learned) -> dict[str, str]:
     return {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
 
 
-# Elicitation and choice
-
-
 async def test_the_explanation_that_tracks_the_labels_best_is_kept_and_the_others_with_the_reason(monkeypatch):
     monkeypatch.setattr(LEARNING, "TRIED", 20)
     fake = by_explanation(e0=wrong, e10=lambda label: label, e20=lambda label: 6 - label)
@@ -167,9 +164,6 @@ async def test_each_group_is_predicted_by_the_explanation_that_the_other_groups_
     learned = await learn("seeval", texts, judge=scripted(score=score), explanations=2, refine=False)
     # The first is right about group a and would be chosen by it; group b is then predicted by it, wrongly.
     assert learned.reselected.tolist() == [wrong(LABEL[text.output]) for text in texts]
-
-
-# Rewriting
 
 
 async def test_rewriting_is_kept_where_it_gains_on_texts_that_it_has_not_seen():

@@ -117,9 +117,6 @@ async def test_one_call_rates_a_text_by_every_criterion_in_the_rubric_s_order():
     assert by_id["q1"].reason == "It was looked up."
 
 
-# What can join
-
-
 async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_place():
     judge = scripted()
     found = await run(judge, (WEIGHTED, HYPOTHESES, FEW_SHOT, CHECKLIST, ANALYSED, MEASURED, BARE, CONCATENATED))
@@ -136,9 +133,6 @@ async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_p
     order = ["weighted", "h1", "h2", "shown", "q1", "q2", "q3", "analysed", "log_words", "p1", "overall"]
     assert [each.id for each in found] == order
     assert all(each.score is not None for each in found)
-
-
-# What goes wrong
 
 
 TEXT_REPLIES = example(1, 3)
@@ -337,9 +331,6 @@ async def test_a_faulty_entry_costs_one_text_its_ratings_and_one_repair(spoil: A
     for each in lost.values():
         assert each.reason.startswith("no usable entry for text 2 of its call, also after one repair: ")
         assert complaint in each.reason
-
-
-# Which texts share a call
 
 
 def test_texts_are_shown_in_an_order_of_their_own_whatever_the_order_of_the_input() -> None:

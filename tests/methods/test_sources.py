@@ -83,9 +83,6 @@ def write(folder: Path, content: Any) -> Path:
     return file
 
 
-# What ships
-
-
 def test_every_aspect_that_can_be_told_without_a_reference_has_a_checklist_and_the_others_a_comparison() -> None:
     assert shipped_checklists() == tuple(sorted(SHIPPED))
     assert set(DEFINED) - set(SHIPPED) <= set(shipped_checklists("comparisons"))
@@ -171,9 +168,6 @@ def test_nothing_shipped_is_said_with_what_ships_and_what_to_do(task: str, aspec
     assert "`checklist=FILE`" in str(raised.value)
     assert "rubriclab lint FILE" in str(raised.value)
     assert '"sub_dimensions": [' in str(raised.value)
-
-
-# A user's own
 
 
 def test_a_file_of_the_users_own_is_read_as_it_is_written(tmp_path: Path) -> None:
@@ -267,9 +261,6 @@ def finding(**changes: Any) -> dict[str, Any]:
     return {"id": "p-1", "aspects": ["rhythm"], "claim": "Readers count.", "citation": CITATION, **changes}
 
 
-# What ships
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_each_task_ships_ten_findings_or_more_of_one_to_three_sentences(task: str) -> None:
     findings = load_findings(task)
@@ -290,9 +281,6 @@ def test_the_readme_counts_what_ships() -> None:
         row = re.search(rf"\| `{task}\.json` \|.*\| (\d+) \|", readme)
         assert row is not None
         assert int(row[1]) == len(load_findings(task))
-
-
-# A user's own
 
 
 def test_an_aspect_selects_its_own_findings_and_the_general_ones_in_order(tmp_path: Path) -> None:
