@@ -487,11 +487,7 @@ async def _list_steps(
 
 
 async def write_steps(assignment: Assignment, settings: HolisticSettings, generator: Judge) -> str:
-    """Return the evaluation steps that `generator` writes for the scale of single answers, one numbered line each.
-
-    Raises:
-        JudgeError: if none could be obtained.
-    """
+    """Return the evaluation steps that `generator` writes for the scale of single answers, one numbered line each."""
     fields = with_answer_scale(assignment, settings).fields()
     answer = await ask(generator, Prompt("geval/steps", fields, Steps, max_tokens=1024))
     (steps,) = require_reply([answer], "evaluation steps", "generator")

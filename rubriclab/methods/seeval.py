@@ -137,14 +137,7 @@ class Mistake:
 async def elicit(
     count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings, steps: str = ""
 ) -> tuple[str, ...]:
-    """Return up to `count` different explanations, the one at temperature 0 first.
-
-    Args:
-        steps: evaluation steps in the prompt, if any.
-
-    Raises:
-        JudgeError: if none could be obtained.
-    """
+    """Return up to `count` different explanations, the one at temperature 0 first; raises JudgeError without any."""
     prompts = (explain_prompt(number, assignment, settings, steps) for number in range(count))
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     replies = require_reply(answers, "explanation", "judge")
@@ -222,9 +215,7 @@ class PromptRewrite:
 
     Attributes:
         gain: mean gain in Pearson correlation on the held-out half.
-        halves: the masks of the texts of each half.
         scores: each text's score by the rewriting from the other half.
-        criteria: the two rewritings.
     """
 
     gain: float

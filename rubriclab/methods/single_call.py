@@ -96,9 +96,6 @@ def judge_prompt(
 
     Args:
         reasons: whether each score is to have a reason.
-
-    Raises:
-        ValueError: if an id names two criteria.
     """
     criteria = [criterion for part in parts for criterion in part.criteria]
     fields = {
@@ -185,12 +182,7 @@ async def _rate_alone(
 def _in_order(
     parts: Sequence[Part], together: Mapping[str, CriterionRating], others: Sequence[tuple[CriterionRating, ...]]
 ) -> tuple[CriterionRating, ...]:
-    """Return the ratings of all parts in their order.
-
-    Args:
-        together: the ratings by the criteria of parts that can join, by id.
-        others: those of each other part.
-    """
+    """Return the ratings of all parts in their order, from those by single criteria and those of each other part."""
     rest = iter(others)
     by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(rest) for part in parts)
     return tuple(rated for ratings in by_part for rated in ratings)
@@ -263,12 +255,10 @@ async def judge_group(
 
     The texts are shown in the order given. Criteria that cannot share a call are rated text by text.
 
-    A reply that cannot be used is asked for once more; after that the entries that can be used count. A text without
-    an entry, or with several, has no ratings, with the reason; the other texts keep theirs.
+    A text without an entry in the reply, or with several, has no ratings, with the reason; the others keep theirs.
 
     Raises:
-        ValueError: if the texts are not of one group, source and context, or an id names two criteria.
-        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+        ValueError: if the texts are not of one group, source and context; others as `judge_all` does.
     """
 
     async def rate(joined: Sequence[Part]) -> list[dict[str, CriterionRating]]:
@@ -293,11 +283,7 @@ async def judge_group(
 def judge_group_prompt(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment
 ) -> Prompt[KeyedReply]:
-    """Return the prompt about texts of one group by all criteria of `parts`, all of which can join.
-
-    Raises:
-        ValueError: if the texts are not of one group, source and context, or an id names two criteria.
-    """
+    """Return the prompt about texts of one group by all criteria of `parts`, all of which can join."""
     if len(_by_input(examples)) > 1:
         raise ValueError("texts rated in one call belong to one group and have the same source and context")
     with_source = any(each.needs_source for part in parts for each in part.criteria)

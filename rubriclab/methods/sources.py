@@ -151,10 +151,8 @@ def seed_questions(
 ) -> Checklist | None:
     """Return the checklist that a method starts from whose questions lie in `folder`; `None` where it asks none.
 
-    One that is not `needed` is `None` too where the user gives no file and none ships.
-
-    Raises:
-        ChecklistError: as for `load_checklist`.
+    One that is not `needed` is `None` too where the user gives no file and none ships. Raises ChecklistError as
+    `load_checklist` does.
     """
     if folder is None or (path is None and not needed and (task, aspect) not in shipped_checklists(folder)):
         return None
@@ -168,11 +166,7 @@ def shipped_checklists(folder: Folder = "checklists") -> tuple[tuple[str, str], 
 
 
 def read_checklist(file: Path) -> Checklist:
-    """Return the checklist in `file`, whatever it is for.
-
-    Raises:
-        ChecklistError: as for `parse_checklist`, or if there is no such file.
-    """
+    """Return the checklist in `file`, whatever it is for; raises ChecklistError as `parse_checklist` does."""
     try:
         content = read_file(file)
     except Unreadable as error:
@@ -270,11 +264,7 @@ def load_findings(
 
 
 def read_findings(file: Path) -> tuple[Finding, ...]:
-    """Return all findings of a file.
-
-    Raises:
-        LiteratureError: if the file or one of its entries cannot be used; names the file and the entry.
-    """
+    """Return all findings of a file; raises LiteratureError as `load_findings` does."""
     try:
         entries = parse_json(decode_text(read_file(file)))
     except Unreadable as error:

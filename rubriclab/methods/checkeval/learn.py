@@ -468,8 +468,6 @@ async def learn(
 ) -> Learned:
     """Return the part with the questions that CheckEval keeps, and the dropped ones with the reasons.
 
-    The result depends on the input and the replies alone, not on the order of examples; there is no randomness.
-
     Raises:
         ChecklistError: if there are no seed questions.
         JudgeError: if no question could be obtained, or none was answered for any labelled text.
@@ -525,11 +523,7 @@ async def learn(
 
 
 def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -> LearningCalls:
-    """Return the calls about sub-dimensions and seeds, and those that answer the questions about each text.
-
-    Raises:
-        ChecklistError: if there are no seed questions.
-    """
+    """Return the calls about sub-dimensions and seeds, and those that answer the questions about each text."""
     subs, seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * QUESTIONS_EACH
     if settings.seeds == "checklist":
         checklist = _shortened(training_input, settings)

@@ -386,11 +386,7 @@ def answer_prompts(
     assignment: Assignment,
     settings: CheckEvalSettings,
 ) -> list[Prompt[KeyedReply]]:
-    """Return the prompts with all questions about a text.
-
-    Args:
-        dimensions: definitions of the sub-dimensions that the questions' traits name.
-    """
+    """Return the prompts with all questions about a text; `dimensions` has the definitions of their traits."""
     bare = settings.answers == "yes or no"
     groups: dict[Ask, Iterable[Sequence[Criterion]]] = {
         "one by one": [[question] for question in questions],

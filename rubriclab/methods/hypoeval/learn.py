@@ -64,14 +64,7 @@ FINAL_WRONG_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A hypothesis in the bandit.
-
-    Attributes:
-        id: the id of the hypothesis, which breaks ties in rankings.
-        visits: number of labelled texts with a rating.
-        total: sum of the utilities of these ratings.
-        visited: the step of the latest visit.
-    """
+    """A hypothesis in the bandit: how many texts it rated, the sum of their utilities, and the step of the latest."""
 
     id: str
     visits: int = 0
@@ -454,11 +447,7 @@ async def extend(
     judge: Judge,
     generator: Judge,
 ) -> tuple[Part, tuple[str, ...]]:
-    """Return a part with hypotheses from the texts whose labels those of `part` miss most, and notes for the user.
-
-    Args:
-        ratings: by text, the scores by the hypotheses.
-    """
+    """Return a part with hypotheses from the texts whose labels those of `part` miss most, and notes for the user."""
     assignment = training_input.assignment
     wrong = _wrong_texts(part.criteria, ratings, training_input, settings)
     if "labels" not in settings.sources or not wrong:
@@ -538,8 +527,7 @@ async def learn(
 ) -> Learned:
     """Return the part with the hypotheses that HypoEval keeps, and the dropped ones.
 
-    The result does not depend on the order of the examples. Without examples to rate, the first hypotheses in the
-    generator's order are kept.
+    Without examples to rate, the first hypotheses in the generator's order are kept.
 
     Raises:
         DataError: if hypotheses come from labels, and there are none.

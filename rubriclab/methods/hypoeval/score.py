@@ -179,11 +179,7 @@ class RatingTable:
         await asyncio.gather(*map(fill_one, examples))
 
     def get(self, criterion: str, example: str) -> CriterionRating:
-        """Return a stored rating, without a score if it failed.
-
-        Raises:
-            KeyError: if it was never requested.
-        """
+        """Return a rating that was requested, without a score if it failed."""
         return self._ratings[criterion][example]
 
     def of(self, criterion: str) -> Mapping[str, CriterionRating]:

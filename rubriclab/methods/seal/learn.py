@@ -57,8 +57,6 @@ async def learn(
 ) -> Learned:
     """Return the part with the questions that SEAL keeps, and the dropped ones with the reasons.
 
-    The result depends on the input and the replies alone, not on the order of examples; there is no randomness.
-
     Raises:
         ChecklistError: if there is no pack of questions and none are proposed.
         JudgeError: if there is no pack and no usable proposal, or if no labelled text has a usable verdict.

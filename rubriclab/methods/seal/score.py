@@ -198,11 +198,7 @@ TOKENS_PER_WEIGHT = 24
 
 @dataclass(frozen=True, slots=True)
 class VerificationPlan:
-    """The questions and settings that are the same for all texts.
-
-    Attributes:
-        dimensions: definitions of the sub-dimensions that the questions' traits name.
-    """
+    """What is the same for all texts: the questions with the definitions of their traits, and the settings."""
 
     questions: tuple[Criterion, ...]
     dimensions: Mapping[str, str]
@@ -587,11 +583,7 @@ def _verdict(
     facts: Mapping[str, str],
     scale: Scale,
 ) -> tuple[float, str, tuple[str, ...]]:
-    """Return the value that an entry gives, its reason, and the texts of the facts that it names.
-
-    Args:
-        facts: those in the prompt, by id.
-    """
+    """Return the value that an entry gives, its reason, and the texts of the prompt's facts that it names."""
     reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
     support: tuple[str, ...] = ()
     match entry:
