@@ -294,34 +294,19 @@ async def score(
 ) -> tuple[float | None, tuple[CriterionRating, ...]]:
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
-    The score is `None` if the text or its reference has no sentence, or if half of the marks or more are missing.
+    The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). The
+    equation's alpha and beta, which discount reasons about the whole text (appendix E.4), are 0: here every reason is
+    about a sentence. It is `None` if the text or its reference has no sentence, or if half of the marks or more are
+    missing.
 
     Raises:
         ChecklistError: if the part does not name the text to compare with.
     """
-    settings = DCRSettings.model_validate(part.settings)
-    rating = await rate(example, part.criteria[0], reference_field(part.units), assignment, judge, settings=settings)
-    return rating.score, (rating,)
-
-
-async def rate(
-    example: Example,
-    criterion: Criterion,
-    material: Material,
-    assignment: Assignment,
-    judge: Judge,
-    *,
-    settings: DCRSettings,
-) -> CriterionRating:
-    """Return the text's rating by the checks of `criterion`, compared with its field `material`.
-
-    The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). The
-    equation's alpha and beta, which discount reasons about the whole text (appendix E.4), are 0: here every reason is
-    about a sentence.
-    """
+    settings, material = DCRSettings.model_validate(part.settings), reference_field(part.units)
+    criterion = part.criteria[0]
     comparison = comparison_of(example, material, assignment, settings)
     if isinstance(comparison, str):
-        return CriterionRating(criterion.id, None, comparison)
+        return None, (CriterionRating(criterion.id, None, comparison),)
     lines = criterion.statement.splitlines()
     # A criterion without a list is a check itself.
     checks = [line.removeprefix(_CHECK) for line in lines if line.startswith(_CHECK)] or [criterion.statement]
@@ -332,7 +317,7 @@ async def rate(
     if len(units) - len(marks) >= MISSING_SHARE * len(units):
         first = next(unit.reason for unit in units if unit.value is None)
         reason = f"{len(units) - len(marks)} of {of} without a usable mark; the first: {first}"
-        return CriterionRating(criterion.id, None, reason, units=units)
+        return None, (CriterionRating(criterion.id, None, reason, units=units),)
     if comparison.whole:
         verb = "is consistent" if marks == [1.0] else "is not consistent"
         parts = [f"The {comparison.called} {verb} with the {comparison.label}. {units[0].reason}"]
@@ -341,8 +326,8 @@ async def rate(
         parts = [f"{marks.count(1.0)} of {of} are consistent with the {comparison.label}.", *bad[:REASONS_REPEATED]]
         parts += [f"{len(bad) - REASONS_REPEATED} more are not."] if len(bad) > REASONS_REPEATED else []
         parts += [f"{len(units) - len(marks)} without a usable mark."] if len(marks) < len(units) else []
-    score = assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width
-    return CriterionRating(criterion.id, round(score, DIGITS), " ".join(parts), units=units)
+    score = round(assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width, DIGITS)
+    return score, (CriterionRating(criterion.id, score, " ".join(parts), units=units),)
 
 
 async def _judge(prompt: Prompt[Any], comparison: ReferenceComparison, judge: Judge) -> list[UnitVerdict]:

@@ -59,7 +59,7 @@ from rubriclab.methods.prompting import (
 )
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
-from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Part
+from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
@@ -156,20 +156,6 @@ def explain_prompt(
         max_tokens=EXPLANATION_TOKENS,
         sample=STRIDE * number,
     )
-
-
-async def refine(
-    explanation: str, mistakes: Sequence[Mistake], assignment: Assignment, generator: Judge
-) -> tuple[str, tuple[CitedReason, ...]] | None:
-    """Return the explanation rewritten by `mistakes`, and the raters' reasons that it came from.
-
-    `None` if there is no usable, different one.
-    """
-    answer = await ask(generator, refine_prompt(explanation, mistakes, assignment))
-    if answer.value is None or answer.value.explanation == explanation:
-        return None
-    numbers = answer.value.reasons if isinstance(answer.value, CitingRefined) else []
-    return answer.value.explanation, cited_reasons(numbers, _reasons(mistakes, assignment))
 
 
 def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Assignment) -> Prompt[Refined]:
@@ -387,12 +373,14 @@ class _SEEvalRun:
         mistakes = self._mistakes(base_scores, {example.id for example in seen})
         if not mistakes:
             return None
-        rewritten = await refine(base.statement, mistakes, self.training_input.assignment, self.generator)
-        if rewritten is None:
+        assignment = self.training_input.assignment
+        reply = (await ask(self.generator, refine_prompt(base.statement, mistakes, assignment))).value
+        if reply is None or reply.explanation == base.statement:
             return None
-        text, reasons = rewritten
+        cited = cited_reasons(getattr(reply, "reasons", ()), _reasons(mistakes, assignment))
         ids = tuple(mistake.example.id for mistake in mistakes)
-        return self._criterion(name, text, Evidence(origin="labels", examples=ids, reasons=reasons, refined=1))
+        evidence = Evidence(origin="labels", examples=ids, reasons=cited, refined=1)
+        return self._criterion(name, reply.explanation, evidence)
 
     def _mistakes(self, base_scores: FloatArray, seen: set[str]) -> list[Mistake]:
         """Return the texts of `seen` with the largest residuals of the regression of labels on scores.

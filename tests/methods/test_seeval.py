@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scripted_judge import ASPECT, assignment, drawn_score, example, graded, learn, of_kind, scripted, whole
 
-from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.holistic import holistic_prompt
 from rubriclab.methods.method import choose_settings
-from rubriclab.methods.seeval import FORM, SEEVAL, Mistake, SEEvalSettings, explain_prompt, refine
+from rubriclab.methods.seeval import FORM, SEEVAL, SEEvalSettings, explain_prompt
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
@@ -31,21 +30,6 @@ def test_the_paper_s_preset_is_one_explanation_that_is_not_rewritten_and_one_bar
 
 
 TEXT = example(1, 2, source="A source.", context="Some facts.")
-MISTAKES = [Mistake(TEXT, 2, 4.25), Mistake(example(2, 2 / 3), 2 / 3, 3)]
-
-
-async def test_a_rewriting_is_asked_for_once_at_temperature_0():
-    generator = scripted()
-    rewritten = await refine("Mine.", MISTAKES, assignment(), generator)
-    (prompt,) = of_kind(generator, "seeval/refine")
-    assert rewritten == (f"Rewritten from: {TEXT.output} {MISTAKES[1].example.output}", ())
-    assert (prompt.temperature, prompt.sample) == (0, 0)
-
-
-@pytest.mark.parametrize("explanation", ["", " \n", "Mine.", " Mine. "])
-async def test_no_other_explanation_is_none(explanation):
-    generator = FakeJudge(lambda _: {"reasoning": "", "explanation": explanation})
-    assert await refine("Mine.", MISTAKES, assignment(), generator) is None
 
 
 TEXT_SCORE = example(1, 3, source="A source.", context="Some facts.")
