@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
@@ -211,74 +210,47 @@ TOKENS_AROUND_MARKS = 256
 TOKENS_PER_MARK = 64
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceComparison:
-    """A text in pieces, the text that each is compared with, and the names of both in prompts.
-
-    Attributes:
-        pieces: the pieces that are judged: the sentences of `output`; or all of it, if `whole`.
-        split: whether the judge splits `output` into the sentences that are judged instead.
-    """
-
-    output: str
-    called: str
-    reference: str
-    label: str
-    pieces: tuple[Sentence, ...]
-    whole: bool
-    split: bool
-
-
-def comparison_of(
-    example: Example, material: Material, assignment: Assignment, settings: DCRSettings
-) -> ReferenceComparison | str:
-    """Return the comparison of a text, or why there can be none."""
-    words, label = assignment.words, assignment.words.called(material)
-    output, reference = example.output, getattr(example, material) or ""
-    if not any(map(str.isalnum, reference)):
-        return f"there is no {label} to hold it against (field {material!r})"
-    if not any(map(str.isalnum, output)):
+def why_incomparable(example: Example, material: Material, assignment: Assignment) -> str | None:
+    """Return why a text cannot be compared with its field `material`, or `None` if it can."""
+    words = assignment.words
+    if not any(map(str.isalnum, getattr(example, material) or "")):
+        return f"there is no {words.called(material)} to hold it against (field {material!r})"
+    if not any(map(str.isalnum, example.output)):
         return f"there is no sentence in the {words.output}"
-    whole = settings.level == "paragraph"
-    pieces = tuple(Sentence(text, (place,)) for place, text in enumerate(split_sentences(output)))
-    split = settings.sentences == "judge" and not whole
-    return ReferenceComparison(
-        output, words.output, reference, label, (Sentence(output, ()),) if whole else pieces, whole, split
-    )
+    return None
 
 
 def evaluate_prompts(
-    comparison: ReferenceComparison, checks: Sequence[str], assignment: Assignment, settings: DCRSettings
+    example: Example, pieces: Sequence[Sentence], part: Part, assignment: Assignment, settings: DCRSettings
 ) -> list[Prompt[Any]]:
-    """Return the prompts about all sentences, chunk by chunk; sentences are numbered from 1.
+    """Return the prompts about all pieces of a text, chunk by chunk; pieces are numbered from 1.
 
-    If the judge splits the text, there is one prompt without sentences.
+    If the judge splits the text, there is one prompt without them.
     """
-    task_fields = assignment.fields()
+    (criterion,), material = part.criteria, reference_field(part.units)
+    lines = criterion.statement.splitlines()
+    verdict, whole = settings.verdict == "with the reason", settings.level == "paragraph"
     fields = {
-        **task_fields,
-        "words": {**task_fields["words"], "output": comparison.called},
-        "reference": comparison.reference,
-        "label": comparison.label,
-        "checks": list(checks),
-        "paragraph": comparison.whole,
-        "output": comparison.output,
-        "verdict": settings.verdict == "with the reason",
+        **assignment.fields(),
+        "reference": getattr(example, material),
+        "label": assignment.words.called(material),
+        # A criterion without a list is a check itself.
+        "checks": [line.removeprefix(_CHECK) for line in lines if line.startswith(_CHECK)] or [criterion.statement],
+        "paragraph": whole,
+        "output": example.output,
+        "verdict": verdict,
         "sentences": [],
     }
-    if comparison.split:
-        copied = 2 * len(comparison.output.encode()) // BYTES_PER_TOKEN
-        form = SplitVerdicts if fields["verdict"] else SplitReasons
-        return [
-            Prompt("dcr/evaluate", fields, form, TOKENS_AROUND + copied + TOKENS_PER_REASON * len(comparison.pieces))
-        ]
-    sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(comparison.pieces, 1)]
-    entry = SentenceVerdict if fields["verdict"] else Reason
+    if settings.sentences == "judge" and not whole:
+        copied = 2 * len(example.output.encode()) // BYTES_PER_TOKEN
+        form, longest = SplitVerdicts if verdict else SplitReasons, TOKENS_PER_REASON * len(pieces)
+        return [Prompt("dcr/evaluate", fields, form, max_tokens=TOKENS_AROUND + copied + longest)]
+    sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(pieces, 1)]
     return [
         Prompt(
             "dcr/evaluate",
             {**fields, "sentences": list(some)},
-            of_each("sentence", some, entry),
+            of_each("sentence", some, SentenceVerdict if verdict else Reason),
             max_tokens=TOKENS_AROUND + TOKENS_PER_REASON * len(some),
         )
         for some in chunks(sentences, settings.most_per_call)
@@ -303,48 +275,48 @@ async def score(
         ChecklistError: if the part does not name the text to compare with.
     """
     settings, material = DCRSettings.model_validate(part.settings), reference_field(part.units)
-    criterion = part.criteria[0]
-    comparison = comparison_of(example, material, assignment, settings)
-    if isinstance(comparison, str):
-        return None, (CriterionRating(criterion.id, None, comparison),)
-    lines = criterion.statement.splitlines()
-    # A criterion without a list is a check itself.
-    checks = [line.removeprefix(_CHECK) for line in lines if line.startswith(_CHECK)] or [criterion.statement]
-    prompts = evaluate_prompts(comparison, checks, assignment, settings)
-    units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, comparison, judge) for each in prompts))))
+    criterion, words = part.criteria[0], assignment.words
+    if why := why_incomparable(example, material, assignment):
+        return None, (CriterionRating(criterion.id, None, why),)
+    whole = settings.level == "paragraph"
+    pieces = [Sentence(text, (place,)) for place, text in enumerate(split_sentences(example.output))]
+    pieces = [Sentence(example.output, ())] if whole else pieces
+    prompts = evaluate_prompts(example, pieces, part, assignment, settings)
+    units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, pieces, judge) for each in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
-    of = f"{len(units)} sentences of the {comparison.called}"
+    of, label = f"{len(units)} sentences of the {words.output}", words.called(material)
     if len(units) - len(marks) >= MISSING_SHARE * len(units):
         first = next(unit.reason for unit in units if unit.value is None)
         reason = f"{len(units) - len(marks)} of {of} without a usable mark; the first: {first}"
         return None, (CriterionRating(criterion.id, None, reason, units=units),)
-    if comparison.whole:
+    if whole:
         verb = "is consistent" if marks == [1.0] else "is not consistent"
-        parts = [f"The {comparison.called} {verb} with the {comparison.label}. {units[0].reason}"]
+        parts = [f"The {words.output} {verb} with the {label}. {units[0].reason}"]
     else:
         bad = [f"Sentence {number}: {unit.reason}" for number, unit in enumerate(units, 1) if unit.value == 0]
-        parts = [f"{marks.count(1.0)} of {of} are consistent with the {comparison.label}.", *bad[:REASONS_REPEATED]]
+        parts = [f"{marks.count(1.0)} of {of} are consistent with the {label}.", *bad[:REASONS_REPEATED]]
         parts += [f"{len(bad) - REASONS_REPEATED} more are not."] if len(bad) > REASONS_REPEATED else []
         parts += [f"{len(units) - len(marks)} without a usable mark."] if len(marks) < len(units) else []
     score = round(assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width, DIGITS)
     return score, (CriterionRating(criterion.id, score, " ".join(parts), units=units),)
 
 
-async def _judge(prompt: Prompt[Any], comparison: ReferenceComparison, judge: Judge) -> list[UnitVerdict]:
+async def _judge(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) -> list[UnitVerdict]:
     """Return the verdict on each of the sentences of `prompt`, in order: 1 for a positive mark, 0 for a negative one.
 
     Those on single sentences have the index of the sentence.
     """
     found: Mapping[int, Reason | str]
-    if comparison.split:
+    if not prompt.fields["sentences"]:
+        output = prompt.fields["output"]
         answer = await ask(judge, prompt)
         if answer.value is None:
-            return [UnitVerdict(comparison.output, (), None, answer.missing)]
+            return [UnitVerdict(output, (), None, answer.missing)]
         given: Sequence[SplitReason] = answer.value.sentences
-        sentences = dict(enumerate(locate_sentences(comparison.output, [each.sentence for each in given]), 1))
+        sentences = dict(enumerate(locate_sentences(output, [each.sentence for each in given]), 1))
         found = dict(enumerate(given, 1))
     else:
-        sentences = dict(enumerate(comparison.pieces, 1))
+        sentences = dict(enumerate(pieces, 1))
         found = await ask_each(judge, prompt)
     reasons = {number: each.reason for number, each in found.items() if isinstance(each, Reason)}
     marks: Mapping[int, Mark | str] = {}
@@ -365,12 +337,12 @@ async def _judge(prompt: Prompt[Any], comparison: ReferenceComparison, judge: Ju
 
 
 async def _make_part(training_input: TrainingInput, settings: DCRSettings, *_unused: Any) -> Part:
-    criterion, material = learning_criterion(training_input, settings)
+    criterion, material = learning_criterion(training_input)
     units = Units(kind="sentence", beside=(material,))
     return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)
 
 
-def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> tuple[Criterion, Material]:
+def learning_criterion(training_input: TrainingInput) -> tuple[Criterion, Material]:
     """Return the criterion, and the field of the text to compare with.
 
     Raises:
@@ -381,11 +353,11 @@ def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> 
     if checklist is None:
         raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: `checklist=FILE`.")
     material = reference_field(checklist.units)
-    compared = [comparison_of(text, material, assignment, settings) for text in training_input.examples]
-    if compared and all(isinstance(each, str) for each in compared):
+    faults = [why_incomparable(text, material, assignment) for text in training_input.examples]
+    if faults and all(faults):
         raise DataError(
-            f"None of the {len(compared)} labelled texts can be held against its {assignment.words.called(material)}; "
-            f"of {training_input.examples[0].id}: {compared[0]}.",
+            f"None of the {len(faults)} labelled texts can be held against its {assignment.words.called(material)}; "
+            f"of {training_input.examples[0].id}: {faults[0]}.",
             f"Give rows with the field {material!r} (`mapping` names another), or a checklist beside something else.",
         )
     return make_criterion(checklist, material, assignment), material

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -187,33 +187,6 @@ async def propose(
     if not settings.proposed:
         return (), {}, None
     texts = texts_to_show(training_input)
-    answer = await first_usable(propose_prompt(training_input, texts, settings), generator)
-    if answer.value is None:
-        return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
-    proposals = answer.value.sub_dimensions[: settings.proposed]
-    taken = {question.id for question in training_input.checklist.questions} if training_input.checklist else set()
-    free = (name for name in (f"p{number}" for number in count(1)) if name not in taken)
-    evidence = Evidence(
-        origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
-    )
-    questions = tuple(
-        Criterion(
-            id=next(free),
-            kind="question",
-            trait=each.name,
-            statement=each.question,
-            evidence=evidence,
-            question=Question(origin="proposed"),
-        )
-        for each in proposals
-    )
-    return questions, {each.name: each.definition for each in proposals}, None
-
-
-def propose_prompt(
-    training_input: TrainingInput, texts: Sequence[Example], settings: SealSettings
-) -> Prompt[SubDimensionProposal]:
-    """Return the prompt for new sub-dimensions, with labelled texts as examples."""
     assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
     units = (training_input.checklist and training_input.checklist.units) or UNPACKED
     subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
@@ -235,7 +208,28 @@ def propose_prompt(
         ),
     }
     longest = 1000 + TOKENS_PER_PROPOSAL * settings.proposed
-    return Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=longest)
+    prompt = Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=longest)
+    answer = await first_usable(prompt, generator)
+    if answer.value is None:
+        return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
+    proposals = answer.value.sub_dimensions[: settings.proposed]
+    taken = {question.id for question in training_input.checklist.questions} if training_input.checklist else set()
+    free = (name for name in (f"p{number}" for number in count(1)) if name not in taken)
+    evidence = Evidence(
+        origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
+    )
+    questions = tuple(
+        Criterion(
+            id=next(free),
+            kind="question",
+            trait=each.name,
+            statement=each.question,
+            evidence=evidence,
+            question=Question(origin="proposed"),
+        )
+        for each in proposals
+    )
+    return questions, {each.name: each.definition for each in proposals}, None
 
 
 def texts_to_show(training_input: TrainingInput) -> tuple[Example, ...]:
