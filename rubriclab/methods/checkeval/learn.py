@@ -148,10 +148,17 @@ async def augment(
     shown = tuple(each.id for each in explained)
 
     async def diversify(some: Sequence[SubDimension]) -> list[_NewQuestion] | str:
-        if settings.procedure == "paper":
-            prompt, what = diversify_dimension_prompt(some, assignment, settings), assignment.aspect.name
-        else:
+        if settings.procedure == "improved":
             prompt, what = diversify_prompt(some[0], assignment, settings, explained), some[0].name
+        else:
+            shown_subs = [
+                {"name": sub.name, "definition": sub.definition, "questions": [seed.fields() for seed in sub.questions]}
+                for sub in some
+            ]
+            total, what = settings.diversified * len(some), assignment.aspect.name
+            fields = {**assignment.fields(), "sub_dimensions": shown_subs, "count": total}
+            longest = _proposal_tokens(total)
+            prompt = Prompt("checkeval/diversify_dimension", fields, PlainDiversification, max_tokens=longest)
         answer = await first_usable(prompt, generator, salvage=prompt.reply)
         if answer.value is None:
             return f"other sides of {what!r}: {answer.missing}"
@@ -160,8 +167,18 @@ async def augment(
         return [(each.seed, each, {**origin, "reasons": cited_reasons(each.reasons, reasons)}) for each in new]
 
     async def elaborate(sub: SubDimension, seed: SeedQuestion) -> list[_NewQuestion] | str:
-        prompt = elaborate_prompt(sub, seed, assignment, settings)
-        answer = await first_usable(prompt, generator, salvage=prompt.reply)
+        fields = {
+            **assignment.fields(),
+            "sub_dimension": {"name": sub.name, "definition": sub.definition},
+            "question": seed.fields(),
+            "fewest": min(MIN_ELABORATED, settings.elaborated_most),
+            "most": settings.elaborated_most,
+            "self_contained": settings.procedure == "improved",
+        }
+        form = Elaboration if settings.procedure == "improved" else PlainElaboration
+        longest = _proposal_tokens(settings.elaborated_most)
+        prompt: Prompt[Any] = Prompt("checkeval/elaborate", fields, form, max_tokens=longest)
+        answer = await first_usable(prompt, generator, salvage=form)
         if answer.value is None:
             return f"finer points of {seed.id}: {answer.missing}"
         return [(seed.id, new, {"origin": "elaborated"}) for new in answer.value.questions[: settings.elaborated_most]]
@@ -232,35 +249,6 @@ def diversify_prompt(
     }
     form = CitingDiversification if reasons else Diversification
     return Prompt("checkeval/diversify", fields, form, max_tokens=_proposal_tokens(settings.diversified))
-
-
-def diversify_dimension_prompt(
-    subs: Sequence[SubDimension], assignment: Assignment, settings: CheckEvalSettings
-) -> Prompt[Any]:
-    """Return the paper's prompt for questions that the seeds of all sub-dimensions do not cover."""
-    count = settings.diversified * len(subs)
-    shown = [
-        {"name": sub.name, "definition": sub.definition, "questions": [seed.fields() for seed in sub.questions]}
-        for sub in subs
-    ]
-    fields = {**assignment.fields(), "sub_dimensions": shown, "count": count}
-    return Prompt("checkeval/diversify_dimension", fields, PlainDiversification, max_tokens=_proposal_tokens(count))
-
-
-def elaborate_prompt(
-    sub: SubDimension, seed: SeedQuestion, assignment: Assignment, settings: CheckEvalSettings
-) -> Prompt[Any]:
-    """Return the prompt for at least `MIN_ELABORATED` and at most `elaborated_most` finer questions from `seed`."""
-    fields = {
-        **assignment.fields(),
-        "sub_dimension": {"name": sub.name, "definition": sub.definition},
-        "question": seed.fields(),
-        "fewest": min(MIN_ELABORATED, settings.elaborated_most),
-        "most": settings.elaborated_most,
-        "self_contained": settings.procedure == "improved",
-    }
-    form = Elaboration if settings.procedure == "improved" else PlainElaboration
-    return Prompt("checkeval/elaborate", fields, form, max_tokens=_proposal_tokens(settings.elaborated_most))
 
 
 # The id of a new question's seed, the question, and where it comes from, as `make_question` takes it.
