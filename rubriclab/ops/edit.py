@@ -17,9 +17,8 @@ from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_
 from rubriclab.learning.fitting import SelectedRubric
 from rubriclab.learning.train import Study
 from rubriclab.models.aggregation import bounds_of, threshold_by_hand
-from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, data_digest, labelled, named_annotations, text_digest
+from rubriclab.models.text import Example, data_digest, named_annotations, text_digest
 from rubriclab.models.version import (
     Candidate,
     Cell,
@@ -46,7 +45,7 @@ from rubriclab.ops.edits import (
     study_of,
     unmeasured,
 )
-from rubriclab.ops.inputs import describe, usable_texts
+from rubriclab.ops.inputs import describe, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, imported_source, judge_of, version_of
 from rubriclab.stats.intervals import DIGITS, Interval
@@ -190,14 +189,19 @@ def editable_version(workspace: Workspace, rubric: str | Version, options: EditO
     version = version_of(workspace, rubric)
     record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, Cell]]()
     if options.labels is not None:
-        texts = _given_texts(workspace, version, options)
+        aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
+        given = usable_texts(options.labels, options, [aspect], workspace.notify)
+        texts = labels_on_scale(given, aspect, scale, name, workspace.notify)
+        if not texts:
+            label = f"a label for {aspect!r} from {scale.describe()}"
+            raise DataError(f"{name} has no text with {label}.", "Give labelled texts.")
     elif record is None:
         raise DataError(
             f"{version.ref} keeps no labelled texts: it was learned by one method, or imported.",
             "Give them: `labels=FILE`.",
         )
     else:
-        texts = [_labelled_example(text, version.rubric.aspect.name) for text in record.texts]
+        texts = tuple(_labelled_example(text, version.rubric.aspect.name) for text in record.texts)
     if record:
         row_of = {text_digest(text.example): row for text, row in zip(record.texts, record.cells, strict=True)}
         ids = [each.criterion.id for each in record.candidates]
@@ -205,21 +209,6 @@ def editable_version(workspace: Workspace, rubric: str | Version, options: EditO
             if row := row_of.get(text_digest(text)):
                 cells[text.id] = dict(zip(ids, row, strict=True))
     return EditableVersion(version, record, tuple(sorted(texts, key=lambda text: text.id)), cells)
-
-
-def _given_texts(workspace: Workspace, version: Version, options: EditOptions) -> list[Example]:
-    aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
-    texts = labelled(usable_texts(options.labels, options, [aspect], workspace.notify), aspect)
-    usable = [text for text in texts if scale.contains(text.scores[aspect])]
-    if len(usable) < len(texts):
-        workspace.notify(f"left out: {count(len(texts) - len(usable), 'label')} outside of {scale.describe()}")
-    if not usable:
-        raise DataError(
-            f"{name} has no text with a label for {aspect!r} from {scale.describe()}.", "Give labelled texts."
-        )
-    if len({text.id for text in usable}) < len(usable):
-        raise DataError(f"{name}: some labelled texts share an id.", "Give each its own id.")
-    return usable
 
 
 def _labelled_example(text: RecordedText, aspect: str) -> Example:

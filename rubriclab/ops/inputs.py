@@ -23,7 +23,7 @@ from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, listed
-from rubriclab.models.text import Example, ShownField
+from rubriclab.models.text import Example, Scale, ShownField, labelled
 from rubriclab.models.version import Version
 from rubriclab.ops.workspace import Notify
 
@@ -95,6 +95,23 @@ def usable_texts(data: Data, options: ReadingOptions, aspects: Iterable[str], no
     for note in chain.from_iterable(unassessed_notes(rows, aspect) for aspect in aspects):
         notify(note)
     return tuple(row for row in read_rows if isinstance(row, Example))
+
+
+def labels_on_scale(
+    texts: Iterable[Example], aspect: str, scale: Scale, name: str, notify: Notify
+) -> tuple[Example, ...]:
+    """Return the texts of a set with this name that have a label on the scale; others are left out, which is said.
+
+    Raises:
+        DataError: if some share an id.
+    """
+    rated = labelled(texts, aspect)
+    usable = tuple(text for text in rated if scale.contains(text.scores[aspect]))
+    if len(usable) < len(rated):
+        notify(f"left out: {count(len(rated) - len(usable), 'label')} outside of {scale.describe()}")
+    if len({text.id for text in usable}) < len(usable):
+        raise DataError(f"{name}: some labelled texts share an id.", "Give each text its own id.")
+    return usable
 
 
 def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:

@@ -47,7 +47,6 @@ from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.sources import load_findings, seed_questions
 from rubriclab.models.aggregation import raw_value, threshold_by_hand
 from rubriclab.models.base import FrozenModel
-from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import (
     Aspect,
@@ -72,7 +71,7 @@ from rubriclab.models.version import (
     fields_of_both,
 )
 from rubriclab.ops.evaluate import unseen
-from rubriclab.ops.inputs import Data, describe, usable_texts
+from rubriclab.ops.inputs import Data, describe, labels_on_scale, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace, generator_of, imported_source, judge_of, version_of
@@ -184,28 +183,16 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
         raise DataError(f"{name} has no usable text that {version.ref} was not learned from.", "Give other texts.")
     rated = labelled(texts, aspect.name)
     scale = _scale(rated, aspect.name, version, options, notify)
-    usable = _usable_labels(rated, aspect.name, scale, name, notify)
+    usable = labels_on_scale(rated, aspect.name, scale, name, notify)
+    if len(usable) < MIN_LABELS or len({text.scores[aspect.name] for text in usable}) == 1:
+        notify(
+            f"{name}: {len(usable)} usable labels for {aspect.name!r} are too few to measure agreement (at least "
+            f"{MIN_LABELS}, not all equal); the texts are compared without labels"
+        )
+        usable = ()
     by_id = {text.id: text for text in usable}
     every_text = tuple(by_id.get(text.id, text) for text in texts)
     return TargetTexts(name, every_text, usable, aspect, scale)
-
-
-def _usable_labels(
-    rated: Sequence[Example], aspect: str, scale: Scale, name: str, notify: Notify
-) -> tuple[Example, ...]:
-    """Return the texts with usable labels, or none if these are too few, and say which are not usable."""
-    on_scale = tuple(text for text in rated if scale.contains(text.scores[aspect]))
-    if len(on_scale) < len(rated):
-        notify(f"left out: {count(len(rated) - len(on_scale), 'label')} outside of {scale.describe()}")
-    if len({text.id for text in on_scale}) < len(on_scale):
-        raise DataError(f"{name}: some labelled texts share an id.", "Give each text its own id.")
-    if len(on_scale) < MIN_LABELS or len({text.scores[aspect] for text in on_scale}) == 1:
-        notify(
-            f"{name}: {len(on_scale)} usable labels for {aspect!r} are too few to measure agreement (at least "
-            f"{MIN_LABELS}, not all equal); the texts are compared without labels"
-        )
-        return ()
-    return on_scale
 
 
 def _scale(rated: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
