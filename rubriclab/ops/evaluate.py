@@ -50,17 +50,13 @@ class Evaluation(Answered, Displayed):
         versions: the rubrics.
         results: one for each evaluator, aspect and level.
         examples: all texts that are evaluated.
-        texts: those with a score for the rubric's aspect, by rubric.
-        scores: of these texts, by rubric.
-        baselines: the evaluators that never read a text, by aspect.
+        scores: of those with a human score for the rubric's aspect, by rubric.
     """
 
     versions: tuple[Version, ...]
     results: tuple[Result, ...]
     examples: tuple[Example, ...]
-    texts: Mapping[str, tuple[Example, ...]]
     scores: Mapping[str, tuple[Score, ...]]
-    baselines: Mapping[str, tuple[Evaluator, ...]]
     effort: Effort
     unanswered: str | None = None
 
@@ -122,8 +118,8 @@ def evaluate(
                 left_out = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
                 workspace.notify(f"{scoring.name}: {left_out}")
         fault = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
-        results, by_aspect = _results(versions, texts, scores, options)
-        return Evaluation(versions, results, kept, texts, scores, by_aspect, workspace.effort(), fault)
+        results = _results(versions, texts, scores, options)
+        return Evaluation(versions, results, kept, scores, workspace.effort(), fault)
 
     return Job(estimate, run)
 
@@ -191,15 +187,12 @@ def _results(
     texts: Mapping[str, Sequence[Example]],
     scores: Mapping[str, Sequence[Score]],
     options: EvaluateOptions,
-) -> tuple[tuple[Result, ...], dict[str, tuple[Evaluator, ...]]]:
-    """Return every evaluator's agreement, and by aspect those among them that never read a text."""
+) -> tuple[Result, ...]:
     results: list[Result] = []
-    by_aspect: dict[str, tuple[Evaluator, ...]] = {}
     for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
         chosen = [version for version in versions if version.rubric.aspect.name == aspect]
         rows = texts[chosen[0].ref]
         best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        by_aspect[aspect] = tuple(baseline_evaluators(rows, best))
         evaluators = [
             Evaluator(
                 version.ref,
@@ -210,8 +203,10 @@ def _results(
             for version in chosen
         ]
         levels, constant = options.levels or LEVELS, options.constant_groups
-        results += measure_agreement(rows, [*evaluators, *by_aspect[aspect]], aspect, levels=levels, constant=constant)
-    return tuple(results), by_aspect
+        results += measure_agreement(
+            rows, [*evaluators, *baseline_evaluators(rows, best)], aspect, levels=levels, constant=constant
+        )
+    return tuple(results)
 
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")

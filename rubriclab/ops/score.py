@@ -347,7 +347,7 @@ async def score_all(scoring: Scoring) -> Scores:
     """Return all scores of a prepared scoring."""
     scored = tuple([row async for row in scoring.stream()])
     warnings = tuple(scoring.warnings(len(scored)))
-    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, scoring.counts.rivals, warnings)
+    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, warnings)
 
 
 def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Scoring:

@@ -127,7 +127,6 @@ class Scores(Displayed):
     """Scores of texts, in the order of the texts, with their summary.
 
     Attributes:
-        rivals: what was rated together; `None` for a part of the scores.
         warnings: what makes scores less reliable, such as texts without a source.
     """
 
@@ -135,7 +134,6 @@ class Scores(Displayed):
     rubric: str
     effort: Effort
     summary: ScoreDistribution
-    rivals: RivalCounts | None = None
     warnings: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Score]:
