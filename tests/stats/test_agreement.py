@@ -244,6 +244,13 @@ def test_the_p_value_of_few_groups_counts_all_flips(values):
     assert sign_flip_p(values) == pytest.approx(all_flips(values))
 
 
+def test_the_p_value_of_darwin_s_plants_is_fisher_s():
+    """Fisher 1935, "The Design of Experiments", section 21: 863 of 32,768 flips are as far to either side."""
+    heights = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48], dtype=float)
+    assert all_flips(heights) == 2 * 863 / 32768
+    assert sign_flip_p(heights) == pytest.approx(2 * 863 / 32768, abs=0.006)
+
+
 def test_the_p_value_of_many_groups_is_close_to_that_of_the_t_test():
     values = RNG.normal(0.2, 1, size=80)
     assert sign_flip_p(values) == pytest.approx(ttest_1samp(values, 0).pvalue, abs=0.02)

@@ -275,6 +275,19 @@ def test_the_interval_of_the_ceiling_is_the_jackknife_over_groups_on_fisher_s_sc
     assert (found.value, found.low, found.high) == pytest.approx(np.tanh([center, center - margin, center + margin]))
 
 
+def test_the_interval_of_the_ceiling_of_many_texts_is_that_of_shrout_and_fleiss():
+    """Shrout & Fleiss 1979: the F interval of the consistency of the mean, whose root the ceiling is."""
+    rng, (k, n) = np.random.default_rng(5), (3, 50)
+    table = rng.normal(size=n) + rng.normal(size=(k, 1)) + rng.normal(size=(k, n))
+    left = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    ratio = k * table.mean(axis=0).var(ddof=1) / (np.square(left).sum() / ((k - 1) * (n - 1)))
+    degrees = (n - 1, (n - 1) * (k - 1))
+    ends = np.sqrt([1 - stats.f.ppf(share, *degrees) / ratio for share in (0.975, 0.025)])
+    found = ceiling_interval(table, [f"g{number}" for number in range(n)], within=False)
+    assert found.value == pytest.approx(np.sqrt(1 - 1 / ratio))
+    assert (found.low, found.high) == pytest.approx(ends, abs=0.03)
+
+
 def test_the_ceiling_of_few_groups_has_no_interval():
     table = np.array([[1.0, 2, 4, 3, 5, 1], [2.0, 2, 5, 3, 4, 1]])
     found = ceiling_interval(table, ["a", "a", "a", "b", "b", "b"], within=False)
