@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from rubriclab.cli.options import SectionCommand, json_option, option, output_option, record_option, store_option
-from rubriclab.cli.output import FILE, JUDGE
+from rubriclab.cli.options import FILE, PLACES, SectionCommand
+from rubriclab.cli.output import Call
 
 if TYPE_CHECKING:
     from experiments.runner.results import Results
@@ -23,9 +23,8 @@ def experiment() -> None:
     """Run the studies of the papers' claims, and show the results beside the papers' figures."""
 
 
-@experiment.command("list")
-@json_option
-def list_studies(*, as_json: bool) -> None:
+@experiment.command("list", cls=SectionCommand, models=("JsonOption",))
+def list_studies(_call: Call, *, as_json: bool) -> None:
     """List the studies with their questions and papers, and the measurements."""
     from experiments.runner.measurement import MODULES, measurement_named
     from experiments.runner.study import load_study, studies
@@ -43,46 +42,43 @@ def list_studies(*, as_json: bool) -> None:
         click.echo(f"{row['name']}\n  {row['question']}")
 
 
-@experiment.command("run", cls=SectionCommand, models=("CallOptions",))
+@experiment.command("run", cls=SectionCommand, models=("CallOptions", "RecordOption", "StoreJson"))
 @click.argument("name")
-@option(
+@click.option(
     "--data",
     required=True,
     type=FILE,
     metavar="FOLDER",
     help="The public sets: FOLDER/summeval.jsonl (or .jsonl.gz), …",
 )
-@option(
+@click.option(
     "--judge",
-    type=JUDGE,
+    type=PLACES["judge"],
     metavar="JUDGE",
     help="A litellm model string, 'embedded' or recorded:PATH.  [default: the configured one]",
 )
-@option(
+@click.option(
     "--output",
     "-o",
     type=FILE,
     metavar="FILE",
     help="The file of the results; an existing file is continued.  [default: NAME-JUDGE.json]",
 )
-@option("--small", is_flag=True, help="Run a little of everything, to see that it runs.")
-@option(
+@click.option("--small", is_flag=True, help="Run a little of everything, to see that it runs.")
+@click.option(
     "--only",
     multiple=True,
     metavar="SET[:ASPECT]",
     help="Only this set, or this aspect of it; may be given several times.",
 )
-@option(
+@click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="METHOD.NAME=VALUE",
     help="A setting for every arm that has it, as in hypoeval.k=5; may be given several times.",
 )
-@record_option
-@store_option
-@json_option
-def run_study(name: str, **given: Any) -> None:
+def run_study(call: Call, name: str) -> None:
     """Run a study on the public sets in a folder.
 
     NAME is a study of `python -m experiments list`, or the folder of one of your own. It runs on those of its sets that
@@ -93,39 +89,38 @@ def run_study(name: str, **given: Any) -> None:
     from experiments.runner.run import schedule
     from experiments.runner.sets import sets_in
     from experiments.runner.study import load_study
-    from rubriclab.cli.output import note, workspace_of
+    from rubriclab.cli.output import note
     from rubriclab.models.characters import count
     from rubriclab.ops.learn import parse_settings
     from rubriclab.ops.workspace import finish, judge_named
 
-    sets = sets_in(given["data"])
-    study = load_study(name).only(given["only"])
-    study = (study.small() if given["small"] else study).changed(parse_settings(given["settings"]))
-    judge = judge_named(given["judge"], note)
+    sets = sets_in(call.values["data"])
+    study = load_study(name).only(call.values["only"])
+    study = (study.small() if call.values["small"] else study).changed(parse_settings(call.values["settings"]))
+    judge = judge_named(call.values["judge"], note)
     found = schedule(study, sets)
     for line in found.notes:
         note(line)
-    path = Path(given["output"] or _file_name(study.name, judge, *(["small"] if given["small"] else [])))
-    results = begun(path, found.empty(judge, small=given["small"]))
-    if given["retry_failed"]:
+    path = Path(call.values["output"] or _file_name(study.name, judge, *(["small"] if call.values["small"] else [])))
+    results = begun(path, found.empty(judge, small=call.values["small"]))
+    if call.values["retry_failed"]:
         results = results.without_failures()
     note(f"{count(len(found.left(results)), 'case')} to run, {len(results.done)} finished before")
-    with workspace_of(given) as workspace:
+    with call.workspace() as workspace:
         workspace.open_store(create=True)
         results = finish(lambda: _run(found, results, path, judge, workspace))
-    _print(study, results, as_json=given["as_json"])
+    _print(study, results, as_json=call.values["as_json"])
     note(f"stored in {path}; to see it again: python -m experiments show {path}")
 
 
-@experiment.command("measure")
+@experiment.command("measure", cls=SectionCommand, models=("JsonOption",))
 @click.argument("name")
-@option("--data", required=True, type=FILE, metavar="FOLDER", help="The public sets, as for `run`.")
-@option("--judge", type=JUDGE, metavar="JUDGE", help="The judge that rates texts.  [default: embedded]")
-@option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option of the measurement.")
-@option("--processes", type=click.IntRange(min=1), default=2, show_default=True, help="Cases measured at a time.")
-@option("--output", "-o", type=FILE, metavar="FILE", help="The file of the results.  [default: NAME-JUDGE.json]")
-@json_option
-def run_measurement(name: str, **given: Any) -> None:
+@click.option("--data", required=True, type=FILE, metavar="FOLDER", help="The public sets, as for `run`.")
+@click.option("--judge", type=PLACES["judge"], metavar="JUDGE", help="The judge that rates texts.  [default: embedded]")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option of the measurement.")
+@click.option("--processes", type=click.IntRange(min=1), default=2, show_default=True, help="Cases measured at a time.")
+@click.option("--output", "-o", type=FILE, metavar="FILE", help="The file of the results.  [default: NAME-JUDGE.json]")
+def run_measurement(call: Call, name: str) -> None:
     """Run a measurement on the public sets in a folder, and print its table.
 
     NAME is one that `python -m experiments list` names; --set gives its options, such as --set runs=10.
@@ -138,28 +133,28 @@ def run_measurement(name: str, **given: Any) -> None:
     from rubriclab.cli.output import note, print_json
 
     measurement = measurement_named(name)
-    options = parse_options(measurement, {"data": given["data"], "judge": given["judge"]}, given["settings"])
-    path = Path(given["output"] or _file_name(name, options.judge))
+    given = {name: call.values[name] for name in ("data", "judge")}
+    options = parse_options(measurement, given, call.values["settings"])
+    path = Path(call.values["output"] or _file_name(name, options.judge))
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(name)
         measured = measure(
             measurement,
             options,
-            processes=given["processes"],
+            processes=call.values["processes"],
             on_progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     write_stored(measured, path)
-    if given["as_json"]:
+    if call.values["as_json"]:
         print_json(measured.model_dump(mode="json"))
     else:
         click.echo(measurement.table(measured.rows))
     note(f"stored in {path}")
 
 
-@experiment.command("show")
+@experiment.command("show", cls=SectionCommand, models=("JsonOption",))
 @click.argument("name", metavar="NAME|FILE")
-@json_option
-def show_study(name: str, *, as_json: bool) -> None:
+def show_study(_call: Call, name: str, *, as_json: bool) -> None:
     """Show results beside the papers' figures.
 
     NAME shows the stored results of a study or a measurement, FILE those that `python -m experiments run` has stored.
@@ -199,7 +194,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     """Record a language model's answers to the commands of `rubriclab demo`, about 240 requests."""
     from tempfile import TemporaryDirectory
 
-    from rubriclab.cli.check import commands, run_in
+    from rubriclab.cli.commands import commands, run_in
     from rubriclab.models.base import content_path
     from rubriclab.ops.check import write_sample
 
@@ -210,11 +205,10 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
         context.exit(run_in(Path(folder), commands((*judge, "--record", recording))))
 
 
-@experiment.command("data")
+@experiment.command("data", cls=SectionCommand, models=("RowsOutput",))
 @click.argument("name", metavar="SET")
 @click.argument("file", metavar="FILE")
-@output_option("rows")
-def public_data(name: str, file: str, output: str) -> None:
+def public_data(_call: Call, name: str, file: str, output: str) -> None:
     """Turn a public SET's own FILE into rows that studies run on.
 
     FILE is the one that the set's authors publish, also packed with gzip; `python -m experiments run` looks for the

@@ -25,8 +25,8 @@ _MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(
 # Whether a configuration file that was found in the working folder may set an option: `always` for how input is read
 # and how results are shown, `never` for what a command changes in the store, or else once the user has confirmed it.
 FromFound = Literal["always", "confirmed", "never"]
-# Headings of help.
-JUDGING, LIMITS, INPUT = "Judge", "Limits", "Input"
+# Headings of help, in its order; the first is the command's own.
+SECTIONS = _, JUDGING, LIMITS, INPUT, STORED = ("", "Judge", "Limits", "Input", "Store and output")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Flag:
 
     names: str = ""
     metavar: str | None = None
-    place: Literal["", "input", "judge"] = ""
+    place: Literal["", "input", "output", "store", "judge"] = ""
     section: str | None = None
     from_found: FromFound | None = None
     joined: bool = False

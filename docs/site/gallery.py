@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from rubriclab.cli.check import OFFLINE, STORE
+from rubriclab.cli.commands import OFFLINE, STORE
 from rubriclab.ops.check import HELDOUT
 
 TRANSFER = "transfer.html"

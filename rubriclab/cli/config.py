@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import SectionOption
-from rubriclab.cli.output import PlaceType
+from rubriclab.cli.options import PlaceType, SectionOption
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.catalogue import has_settings, settings_names
 from rubriclab.models.characters import did_you_mean

@@ -22,10 +22,10 @@ from typing import Any
 import click
 
 from rubriclab import __version__
-from rubriclab.cli import check, evaluate, learn, score, serve, store
+from rubriclab.cli import commands, store
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
-from rubriclab.cli.options import SectionGroup
-from rubriclab.cli.output import OUTPUT, as_typed, note
+from rubriclab.cli.options import OUTPUT, SectionGroup
+from rubriclab.cli.output import as_typed, note
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.methods.catalogue import settings_names
 from rubriclab.models.characters import one_line, plain
@@ -214,28 +214,28 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 _SECTIONS = {
     "Every day": (
-        check.demo,
-        check.check,
-        serve.label,
-        learn.learn,
+        commands.demo,
+        commands.check,
+        commands.label,
+        commands.learn,
         store.show,
         store.report,
-        score.score,
-        evaluate.evaluate,
-        evaluate.compare,
-        serve.studio,
+        commands.score,
+        commands.evaluate,
+        commands.compare,
+        commands.studio,
     ),
-    "Data": (check.split, learn.plan, learn.literature, check.lint),
-    "Use a rubric": (serve.serve, serve.mcp, score.improve, score.edit),
+    "Data": (commands.split, commands.plan, commands.literature, commands.lint),
+    "Use a rubric": (commands.serve, commands.mcp, commands.improve, commands.edit),
     "Examine a rubric": (
-        evaluate.gate,
+        store.gate,
         store.disagreements,
-        store.explain,
-        evaluate.transfer,
-        evaluate.drift,
-        evaluate.agree,
+        commands.explain,
+        commands.transfer,
+        commands.drift,
+        commands.agree,
     ),
-    "Store": (*store.COMMANDS, store.trust, store.store, store.batches),
+    "Store": store.COMMANDS,
 }
 for title, members in _SECTIONS.items():
     cli.add_section(title, members)

@@ -1,17 +1,21 @@
-"""Options of commands, made from the models of operations; each has an environment variable."""
+"""Options of commands, made from the models of operations; each has an environment variable.
+
+A relative path in an option's value is relative to the working folder. In a configuration file it is relative to the
+folder of the file, since the working folder may be somebody else's: types of options say which values are paths.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 
-from rubriclab.cli.output import FILE, JUDGE, OUTPUT, STORE, PlaceType
 from rubriclab.models.characters import with_flags
 
 if TYPE_CHECKING:
@@ -19,10 +23,58 @@ if TYPE_CHECKING:
 
     from rubriclab.base_options import Flag, FromFound, Options
 
-# Headings of help, in its order.
-JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
-SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
-F = TypeVar("F", bound=Callable[..., Any])
+
+class PlaceType(click.ParamType):  # type: ignore[type-arg]
+    """Base of the types of options whose values hold a path."""
+
+    name = "text"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the value as a string, as click's own type for text does."""
+        return str(click.STRING.convert(value, param, ctx))
+
+    def resolved(self, value: object, folder: Path) -> str:
+        """Return `value` with a relative path taken from `folder`, unchanged if that is the working folder."""
+        written = str(value)
+        return written if folder == Path.cwd() else self._moved(written, folder)
+
+    @abstractmethod
+    def _moved(self, written: str, folder: Path) -> str: ...
+
+
+class FileType(PlaceType):
+    """A file or folder, or `-` for a standard stream."""
+
+    def _moved(self, written: str, folder: Path) -> str:
+        return written if written == "-" else str(folder / written)
+
+
+class OutputType(FileType):
+    """A file that a command writes, or `-`: none that it reads, no other output and no database."""
+
+
+class StoreType(PlaceType):
+    """A store: a path or a URL."""
+
+    def _moved(self, written: str, folder: Path) -> str:
+        from rubriclab.store.tables import resolve_store
+
+        return resolve_store(written, folder)
+
+
+class JudgeType(PlaceType):
+    """A judge, which may be a recording: `recorded:PATH` or `recorded:PATH#JUDGE`."""
+
+    def _moved(self, written: str, folder: Path) -> str:
+        from rubriclab.judges.stack import PREFIX
+
+        return PREFIX + str(folder / written.removeprefix(PREFIX)) if written.startswith(PREFIX) else written
+
+
+FILE = FileType()
+OUTPUT = OutputType()
+STORE = StoreType()
+PLACES: Mapping[str, PlaceType] = {"input": FILE, "output": OUTPUT, "store": STORE, "judge": JudgeType()}
 
 
 class SectionOption(click.Option):
@@ -55,14 +107,14 @@ class JoinedOption(SectionOption):
 
 
 class SectionCommand(click.Command):
-    """A command whose options are those of its models, and those that only the command line has.
+    """A command whose options are those of its models, listed by section in its help.
 
-    Help lists its own options first and then the shared ones by section. The models are imported when the options are
-    first needed, so that the list of all commands comes quickly. It begins once its outputs have been checked and the
-    log file is open.
+    The models are imported when the options are first needed, so that the list of all commands comes quickly. The
+    command begins once its outputs have been checked and the log file is open. Its function gets a `Call` and the
+    values that its signature names.
 
     Attributes:
-        models: names of models in `ops.options` and `judges.options`.
+        models: names of models in `ops.options`, `judges.options` and `cli.models`.
     """
 
     _params: list[click.Parameter]
@@ -73,17 +125,16 @@ class SectionCommand(click.Command):
 
     @property
     def params(self) -> list[click.Parameter]:
-        """Arguments, the options of the models and the other options."""
+        """The declared parameters and the options of the models."""
         if self.models:
+            from rubriclab.cli import models as own
             from rubriclab.judges import options as of_judges
             from rubriclab.ops import options as of_operations
 
-            models = [getattr(of_operations, name, None) or getattr(of_judges, name) for name in self.models]
+            homes = (own, of_operations, of_judges)
+            models = [next(getattr(home, name) for home in homes if hasattr(home, name)) for name in self.models]
             taken = {param.name for param in self._params}
-            made = [option for option in options_of_models(models) if option.name not in taken]
-            arguments = [param for param in self._params if isinstance(param, click.Argument)]
-            others = [param for param in self._params if not isinstance(param, click.Argument)]
-            self._params = [*arguments, *made, *others]
+            self._params += [option for option in options_of_models(models) if option.name not in taken]
             self.models = ()
         return self._params
 
@@ -94,18 +145,22 @@ class SectionCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Check the outputs, open the log file and run the command."""
         from rubriclab.cli.main import log_to_file
-        from rubriclab.cli.output import check_outputs
+        from rubriclab.cli.output import Call, check_outputs
 
         check_outputs(ctx)
         if file := ctx.find_root().params.get("log_file"):
             log_to_file(Path(file), str(ctx.info_name))
-        return super().invoke(ctx)
+        assert self.callback
+        named = {name: ctx.params[name] for name in inspect.signature(self.callback).parameters if name in ctx.params}
+        return ctx.invoke(self.callback, Call(ctx.params), **named)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options with a heading for each section."""
+        from rubriclab.base_options import SECTIONS
+
+        # The text above the options describes the arguments; newer versions of click list them here too.
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for section in SECTIONS:
-            # The text above the options describes the arguments; newer versions of click list them here too.
-            options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
             records = [option.get_help_record(ctx) for option in options if getattr(option, "section", "") == section]
             if shown := [record for record in records if record]:
                 with formatter.section(section or "Options"):
@@ -139,7 +194,7 @@ class SectionGroup(click.Group):
             yield name, f"{text.split('. ')[0].removesuffix('.')}."
 
 
-def command(name: str | None = None, *models: str) -> Callable[[Callable[..., Any]], SectionCommand]:
+def command(*models: str, name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
     """Return a decorator that makes a function a command with the options of models, which are given by name."""
     return click.command(name, cls=SectionCommand, models=models)
 
@@ -227,15 +282,14 @@ def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
 
 def _type(field: FieldInfo, flag: Flag) -> dict[str, Any]:
     """Return what click is told of the type of a field."""
-    place: PlaceType | None = {"input": FILE, "judge": JUDGE}.get(flag.place)
     kind = _bare(field.annotation)
     several = get_origin(kind) is tuple
     if several:
         kind = _bare(get_args(kind)[0])
     bounds = {key: getattr(each, key) for each in field.metadata for key in ("ge", "gt", "le") if hasattr(each, key)}
     limits: dict[str, Any] = {"min": bounds.get("ge", bounds.get("gt")), "max": bounds.get("le")}
-    if place:
-        found: Any = place
+    if flag.place:
+        found: Any = PLACES[flag.place]
     elif kind is bool:
         return {"is_flag": True}
     elif get_origin(kind) is Literal:
@@ -257,77 +311,3 @@ def _bare(annotation: Any) -> Any:
         kinds = [_bare(kind) for kind in get_args(annotation) if kind is not NoneType]
         return kinds[0] if len(kinds) == 1 else annotation
     return annotation
-
-
-def option(name: str, *names: str, cls: type[SectionOption] = SectionOption, **settings: Any) -> Callable[[F], F]:
-    """Return a click option that `RUBRICLAB_NAME` sets too; all commands share the variable.
-
-    `settings` may hold `section`, the heading under which help lists it, and `from_found`, whether a configuration file
-    that was found may set it.
-    """
-    long = next(part for part in (name, *names) if part.startswith("--")).split("/")[0]
-    variable = "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
-    return click.option(name, *names, cls=cls, envvar=variable, show_envvar=False, **settings)
-
-
-def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Return one decorator that applies several, listed in the order of the help."""
-
-    def apply(function: F) -> F:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return apply
-
-
-store_option = option(
-    "--store",
-    section=STORED,
-    type=STORE,
-    metavar="PATH|URL",
-    help="The database of versions and cached answers: an SQLite file or any SQLAlchemy URL.",
-)
-json_option = option(
-    "--json", "as_json", from_found="always", section=STORED, is_flag=True, help="Print machine-readable results."
-)
-rubric_option = option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
-
-
-def output_option(what: str) -> Callable[[F], F]:
-    """Return the option that says where the rows with `what` go."""
-    files = ".jsonl, .csv, .tsv, .xlsx or .parquet"
-    about = f"Write the {what} to this file: {files}.  [default: JSON Lines to standard output]"
-    return option("--output", "-o", section=STORED, default="-", type=OUTPUT, metavar="PATH", help=about)
-
-
-export_options = together(
-    option("--html", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the result as one HTML page."),
-    option(
-        "--markdown",
-        type=OUTPUT,
-        metavar="PATH",
-        section=STORED,
-        help="Also write the result as Markdown, for a pull request.",
-    ),
-    option("--csv", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the figures of the tables as CSV."),
-)
-row_options = together(
-    option("--csv", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the rows of the result as CSV."),
-    json_option,
-)
-dry_run_option = option(
-    "--dry-run", section=STORED, is_flag=True, help="Print an estimate of calls, tokens and cost; make no calls."
-)
-
-
-# What commands that ask a judge share at the end of their help; those that measure can also export.
-run_options = together(store_option, dry_run_option, json_option)
-measurement_options = together(export_options, store_option, dry_run_option, json_option)
-record_option = option(
-    "--record",
-    section=JUDGING,
-    type=OUTPUT,
-    metavar="PATH",
-    help="Record every request digest and reply in this file, to be replayed by recorded:PATH.",
-)

@@ -1,14 +1,9 @@
-"""Types of options whose values hold a path, so that a relative path in a configuration file can be resolved.
-
-On the command line and in the environment a relative path is relative to the working folder. In a configuration file it
-is relative to the folder of the file: the working folder may be somebody else's.
-"""
+"""Where results go: what a command writes and prints, and which outputs it refuses."""
 
 from __future__ import annotations
 
 import os
 import sys
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -19,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 import click
 import orjson
 
+from rubriclab.cli.options import FileType, JudgeType, OutputType, StoreType
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import plain, with_flags
 
@@ -30,59 +26,6 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Effort
     from rubriclab.ops.workspace import Job, Workspace
     from rubriclab.report.render import View
-
-
-class PlaceType(click.ParamType):  # type: ignore[type-arg]
-    """Base of the types of options whose values hold a path."""
-
-    name = "text"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the value as a string, as click's own type for text does."""
-        return str(click.STRING.convert(value, param, ctx))
-
-    def resolved(self, value: object, folder: Path) -> str:
-        """Return `value` with a relative path taken from `folder`, unchanged if that is the working folder."""
-        written = str(value)
-        return written if folder == Path.cwd() else self._moved(written, folder)
-
-    @abstractmethod
-    def _moved(self, written: str, folder: Path) -> str: ...
-
-
-class FileType(PlaceType):
-    """A file or folder, or `-` for a standard stream."""
-
-    def _moved(self, written: str, folder: Path) -> str:
-        return written if written == "-" else str(folder / written)
-
-
-class OutputType(FileType):
-    """A file that a command writes, or `-`: none that it reads, no other output and no database."""
-
-
-class StoreType(PlaceType):
-    """A store: a path or a URL."""
-
-    def _moved(self, written: str, folder: Path) -> str:
-        from rubriclab.store.tables import resolve_store
-
-        return resolve_store(written, folder)
-
-
-class JudgeType(PlaceType):
-    """A judge, which may be a recording: `recorded:PATH` or `recorded:PATH#JUDGE`."""
-
-    def _moved(self, written: str, folder: Path) -> str:
-        from rubriclab.judges.stack import PREFIX
-
-        return PREFIX + str(folder / written.removeprefix(PREFIX)) if written.startswith(PREFIX) else written
-
-
-FILE = FileType()
-OUTPUT = OutputType()
-STORE = StoreType()
-JUDGE = JudgeType()
 
 
 # What SQLite keeps beside a database while it is open.
@@ -285,29 +228,6 @@ def _naming(output: str) -> Iterator[None]:
         raise DataError(f"{place} cannot be written: {error.strerror}.") from None
 
 
-def check_exports(values: Mapping[str, Any]) -> None:
-    """Return if there are folders for the exports that the options ask for.
-
-    Raises:
-        SettingsError: otherwise.
-    """
-    for name in EXPORTS:
-        check_place(values.get(name) or "-")
-
-
-def write_exports(view: View, values: Mapping[str, Any], *, page: View | None = None) -> None:
-    """Write a view in each form that the options ask for; the HTML page shows `page`, if that is given.
-
-    Raises:
-        DataError: if a file cannot be written.
-    """
-    if path := values.get("html"):
-        write_text(path, (page or view).page())
-    for name, form in (("markdown", view.markdown), ("csv", view.csv)):
-        if path := values.get(name):
-            write_text(path, form())
-
-
 def write_csv(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows as CSV, if a path is given: a line each, with a column for every name that occurs.
 
@@ -360,30 +280,14 @@ def flags() -> Mapping[str, str]:
     return {str(param.name): max(param.opts, key=len) for param in params if isinstance(param, click.Option)}
 
 
-def print_dry_run(result: DryRun, *, as_json: bool) -> None:
-    """Print calls, tokens and money by role."""
-    if as_json:
-        print_json(result.to_row())
-        return
-    for line in result.lines():
-        click.echo(as_typed(line))
-
-
 def print_view(view: Any, *, err: bool = False) -> None:
-    """Print a rich view, on standard error with `err`; plain text where that is no terminal."""
+    """Print a text, if any, or a rich view, on standard error with `err`; plain text where that is no terminal."""
     from rich.console import Console
 
+    if isinstance(view, str):
+        click.echo(view, nl=bool(view), err=err)
+        return
     Console(file=sys.stderr if err else sys.stdout, soft_wrap=False).print(view)
-
-
-def print_result(view: View, row: Mapping[str, Any], values: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print a result as JSON or as its view, and write the exports that the options ask for."""
-
-    if as_json:
-        print_json(row)
-    else:
-        print_view(view)
-    write_exports(view, values)
 
 
 def effort_row(effort: Effort) -> dict[str, Any]:
@@ -407,39 +311,85 @@ OptionsT = TypeVar("OptionsT", bound="Options")
 T = TypeVar("T")
 
 
-def workspace_of(values: Mapping[str, Any]) -> Workspace:
-    """Return the workspace that the options of a command say."""
+class Call:
+    """A command under way: the values of its options by name, and where its results go.
 
-    from rubriclab.judges.options import JudgeOptions
-    from rubriclab.ops.learn import parse_settings
-    from rubriclab.ops.workspace import Workspace, regular_lines, terminal_bar
+    Raises:
+        SettingsError: if there is no folder for an export.
+    """
 
-    record = values.get("record")
-    return Workspace(
-        values["store"],
-        options_of(JudgeOptions, values),
-        notify=note,
-        progress=terminal_bar if sys.stderr.isatty() else regular_lines,
-        record=Path(record) if record else None,
-        settings=parse_settings(values.get("configured") or ()),
-    )
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+        self.as_json = bool(values.get("as_json"))
+        for name in EXPORTS:
+            check_place(values.get(name) or "-")
 
+    def options(self, model: type[OptionsT], **others: Any) -> OptionsT:
+        """Return the options of an operation; those that were not given keep their defaults."""
+        given = {name: others.get(name, self.values.get(name)) for name in model.model_fields}
+        return model(
+            **{name: value for name, value in given.items() if not (value is None or value is False or value == ())}
+        )
 
-def run(values: Mapping[str, Any], prepare: Callable[..., Job[T]], *arguments: Any, as_json: bool) -> T | None:
-    """Return the result of an operation; for a dry run, print an estimate of what it asks and return `None`."""
-    from rubriclab.ops.workspace import finish
+    def workspace(self, notify: Callable[[str], None] | None = None) -> Workspace:
+        """Return the workspace that the options say."""
+        from rubriclab.judges.options import JudgeOptions
+        from rubriclab.ops.learn import parse_settings
+        from rubriclab.ops.workspace import Workspace, regular_lines, terminal_bar
 
-    with workspace_of(values) as workspace:
-        job = prepare(workspace, *arguments)
-        if values["dry_run"]:
-            print_dry_run(job.estimate(), as_json=as_json)
-            return None
-        return finish(job.run)
+        record = self.values.get("record")
+        return Workspace(
+            self.values["store"],
+            self.options(JudgeOptions),
+            notify=notify or note,
+            progress=terminal_bar if sys.stderr.isatty() else regular_lines,
+            record=Path(record) if record else None,
+            settings=parse_settings(self.values.get("configured") or ()),
+        )
 
+    def run(self, prepare: Callable[..., Job[T]], *arguments: Any) -> T:
+        """Return the result of an operation; a dry run ends here."""
+        from rubriclab.ops.workspace import finish
 
-def options_of(model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
-    """Return the options of an operation; those that were not given keep their defaults."""
-    given = {name: values.get(name) for name in model.model_fields}
-    return model(
-        **{name: value for name, value in given.items() if not (value is None or value is False or value == ())}
-    )
+        with self.workspace() as workspace:
+            job = prepare(workspace, *arguments)
+            self.end_dry_run(job.estimate)
+            return finish(job.run)
+
+    def end_dry_run(self, estimate: Callable[[], DryRun], remark: str = "") -> None:
+        """Print an estimate of calls, tokens and money and end the command, if that is all that is wanted."""
+        if not self.values.get("dry_run"):
+            return
+        if self.as_json:
+            print_json(estimate().to_row())
+        else:
+            for line in estimate().lines():
+                click.echo(as_typed(line))
+        if remark:
+            note(remark)
+        self.end(0)
+
+    def end(self, code: int) -> None:
+        """End the command with an exit code."""
+        click.get_current_context().exit(code)
+
+    def show(self, shown: Any, row: Any, *, err: bool = False) -> None:
+        """Print a result, as JSON if that is wanted, and write the exports that are wanted."""
+        print_json(row) if self.as_json else print_view(shown, err=err)
+        if any(self.values.get(name) for name in EXPORTS):
+            self.export(shown if hasattr(shown, "markdown") else shown.view())
+
+    def show_rows(self, shown: Any, row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
+        """Print a result, as JSON if that is wanted, and write its rows as CSV if that is wanted."""
+        write_csv(self.values["csv"], rows)
+        print_json(row) if self.as_json else print_view(shown)
+
+    def export(self, view: View, page: View | None = None) -> None:
+        """Write a view in each form that the options say; the HTML page shows `page`, if that is given.
+
+        Raises:
+            DataError: if a file cannot be written.
+        """
+        for name, form in (("html", (page or view).page), ("markdown", view.markdown), ("csv", view.csv)):
+            if path := self.values.get(name):
+                write_text(path, form())

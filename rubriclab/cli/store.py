@@ -1,49 +1,21 @@
-"""`rubriclab store`, `batches` and `trust`: what the store holds, what providers process, what may choose judges."""
+"""Commands on what the store holds, and `trust`: what may choose who gets texts and keys."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rubriclab.cli.config import TAKEN_TO_CONFIRM, Config, load_config
-from rubriclab.cli.options import (
-    command,
-    export_options,
-    json_option,
-    measurement_options,
-    option,
-    record_option,
-    row_options,
-    rubric_option,
-    store_option,
-)
-from rubriclab.cli.output import (
-    FILE,
-    OUTPUT,
-    check_exports,
-    check_place,
-    check_rows_place,
-    note,
-    options_of,
-    print_json,
-    print_result,
-    print_view,
-    run,
-    workspace_of,
-    write_csv,
-    write_text,
-    writing,
-    writing_rows,
-)
+from rubriclab.cli.options import FILE, command
+from rubriclab.cli.output import Call, check_place, check_rows_place, note, write_text, writing, writing_rows
 from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rubriclab.models.version import TrainingRecord, Version
-    from rubriclab.ops.versions import PruneResult, StoreSize, VacuumResult, VerifyResult
+    from rubriclab.models.version import Outcome, Version
+    from rubriclab.ops.versions import VerifyResult
 
 
 @click.group("store")
@@ -51,24 +23,18 @@ def store() -> None:
     """Show the size of the store, remove cached answers, and give their space back."""
 
 
-@command("size")
-@store_option
-@row_options
-def size(*, store: str | None, as_json: bool, csv: str | None) -> None:
+@command("RowsCsv", "StoreJson")
+def size(call: Call) -> None:
     """Show the rows and bytes of the store by kind, cached answers by model."""
     from rubriclab.ops import versions as service
-    from rubriclab.ops.workspace import Workspace
 
-    with Workspace(store) as workspace:
+    with call.workspace() as workspace:
         result = service.store_size(workspace)
-    write_csv(csv, result.to_row()["kinds"])
-    _print(result, as_json=as_json)
+    call.show_rows(result, result.to_row(), result.to_row()["kinds"])
 
 
-@command("prune", "PruneOptions")
-@store_option
-@json_option
-def prune(*, store: str | None, as_json: bool, **values: Any) -> None:
+@command("PruneOptions", "StoreJson")
+def prune(call: Call) -> None:
     """Remove cached answers of judges, and nothing else.
 
     Answers that are removed are asked again, and paid for again, when a command needs them. With --older-than 0d, all
@@ -76,118 +42,83 @@ def prune(*, store: str | None, as_json: bool, **values: Any) -> None:
     """
     from rubriclab.ops import versions as service
     from rubriclab.ops.options import PruneOptions
-    from rubriclab.ops.workspace import Workspace
 
-    options = options_of(PruneOptions, values)
-    with Workspace(store) as workspace:
+    options = call.options(PruneOptions)
+    with call.workspace() as workspace:
         result = service.prune(workspace, options)
-    _print(result, as_json=as_json)
+    call.show(result, result.to_row())
 
 
-@command("vacuum")
-@store_option
-@json_option
-def vacuum(*, store: str | None, as_json: bool) -> None:
+@command("StoreJson")
+def vacuum(call: Call) -> None:
     """Give the space of removed answers back to the file system.
 
     Other processes that use the store wait meanwhile. SQLite writes a copy of the file first, so that the disk needs as
     much free space as the store takes.
     """
     from rubriclab.ops import versions as service
-    from rubriclab.ops.workspace import Workspace
 
-    with Workspace(store) as workspace:
+    with call.workspace() as workspace:
         result = service.vacuum(workspace)
-    _print(result, as_json=as_json)
-
-
-def _print(result: StoreSize | PruneResult | VacuumResult, *, as_json: bool) -> None:
-    if as_json:
-        print_json(result.to_row())
-    else:
-        print_view(result)
+    call.show(result, result.to_row())
 
 
 for member in (size, prune, vacuum):
     store.add_command(member)
 
 
-@command(None, "BatchesOptions")
-@store_option
-@row_options
-def batches(*, as_json: bool, csv: str | None, **values: Any) -> None:
+@command("BatchesOptions", "RowsCsv", "StoreJson")
+def batches(call: Call) -> None:
     """List the batches that were sent with --batch and whose answers have not been fetched, or cancel one.
 
     To fetch them, run the command that sent them again: it waits for its batches, and pays for nothing twice.
     """
     from rubriclab.ops import versions as service
     from rubriclab.ops.options import BatchesOptions
-    from rubriclab.ops.workspace import Workspace, finish
+    from rubriclab.ops.workspace import finish
 
-    options = options_of(BatchesOptions, values)
-    with Workspace(values["store"]) as workspace:
+    options = call.options(BatchesOptions)
+    with call.workspace() as workspace:
         result = finish(lambda: service.batches(workspace, options))
-    write_csv(csv, result.to_rows())
-    if as_json:
-        print_json({"batches": result.to_rows()})
-        return
-    for line in result.lines():
-        click.echo(line)
+    call.show_rows("\n".join(result.lines()), {"batches": result.to_rows()}, result.to_rows())
 
 
-@command()
+@command("TrustFlags", "StoreJson")
 @click.argument("what", type=FILE, required=False, metavar="[REF|FILE]")
-@option("--revoke", from_found="never", is_flag=True, help="Withdraw the confirmation instead.")
-@store_option
-@json_option
-@click.pass_context
-def trust(context: click.Context, what: str | None, *, revoke: bool, store: str | None, as_json: bool) -> None:
+def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
 
     REF is an imported version; commands will then send your texts and your key to the judge and address that it names.
     FILE is a rubriclab.toml; its present content is then used when it is found in the working folder. Without an
     argument, all imported versions and confirmed files are listed.
     """
+    from rubriclab.ops import versions as service
+
     if what is not None and (what.endswith(".toml") or "/" in what or "\\" in what):
-        _trust_file(Path(what), revoke=revoke, as_json=as_json)
+        _trust_file(call, Path(what), revoke=revoke)
         return
-    config: Config | None = context.find_root().obj
-    if store is None and config and TAKEN_TO_CONFIRM in config.values:
+    config: Config | None = click.get_current_context().find_root().obj
+    if call.values["store"] is None and config and TAKEN_TO_CONFIRM in config.values:
         config.check_may_set(TAKEN_TO_CONFIRM)
     if what is None:
-        _list(store, as_json=as_json)
-    else:
-        _trust_version(what, store, revoke=revoke, as_json=as_json)
+        _list_trusted(call)
+        return
+    with call.workspace() as workspace:
+        version = service.trust(workspace, what, revoke=revoke)
+    call.show(_outcome(version), trust_row(version))
 
 
-def _trust_file(file: Path, *, revoke: bool, as_json: bool) -> None:
+def _trust_file(call: Call, file: Path, *, revoke: bool) -> None:
     from rubriclab.cli.config import confirm, revoke as revoke_file
 
     if revoke:
-        there = revoke_file(file)
-        said = f"{file} is no longer confirmed" if there else f"{file} was not confirmed"
+        said = f"{file} is no longer confirmed" if revoke_file(file) else f"{file} was not confirmed"
     else:
         config = load_config(file)
-        if config is None:
-            raise ValueError("expected the configuration file that was named, got none")
+        assert config, "a file that was named is loaded or refused"
         said = f"{file} is confirmed as it is now; it sets {config.said() or 'nothing'}"
         confirm(file, config.content)
-    if as_json:
-        print_json({"file": str(file.resolve()), "confirmed": not revoke})
-    else:
-        click.echo(said)
-
-
-def _trust_version(ref: str, store: str | None, *, revoke: bool, as_json: bool) -> None:
-    from rubriclab.ops import versions as service
-    from rubriclab.ops.workspace import Workspace
-
-    with Workspace(store) as workspace:
-        version = service.trust(workspace, ref, revoke=revoke)
-    if as_json:
-        print_json(trust_row(version))
-    else:
-        click.echo(_outcome(version))
+    call.show(said, {"file": str(file.resolve()), "confirmed": not revoke})
 
 
 def _outcome(version: Version) -> str:
@@ -215,195 +146,55 @@ def _consequence(version: Version) -> str:
     return f"commands send texts and your key to {named_judges(version)} unless --judge names another"
 
 
-def _list(store: str | None, *, as_json: bool) -> None:
+def _list_trusted(call: Call) -> None:
     from rubriclab.cli.config import confirmed_files, digest_of
     from rubriclab.ops.versions import imported_versions
-    from rubriclab.ops.workspace import Workspace
     from rubriclab.report.results import trust_view
 
-    with Workspace(store) as workspace:
+    with call.workspace() as workspace:
         versions = imported_versions(workspace)
     files = {
         name: Path(name).is_file() and digest_of(Path(name).read_bytes()) == digest
         for name, digest in confirmed_files().items()
     }
-    if as_json:
-        rows = [{"file": name, "confirmed": same} for name, same in files.items()]
-        print_json({"versions": [trust_row(version) for version in versions], "files": rows})
-    else:
-        print_view(trust_view(versions, files))
+    rows = [{"file": name, "confirmed": same} for name, same in files.items()]
+    call.show(trust_view(versions, files), {"versions": [trust_row(version) for version in versions], "files": rows})
 
 
 def trust_row(version: Version) -> dict[str, Any]:
     """Return whom a version names and whether it may choose, in the form that scripts rely on."""
-    made = version.provenance
+    names = ("judge", "judge_address", "generator", "generator_address")
     return {
         "rubric": version.ref,
         "imported_from": version.imported_from,
         "confirmed": version.confirmed,
-        "judge": made.judge,
-        "judge_address": made.judge_address,
-        "generator": made.generator,
-        "generator_address": made.generator_address,
+        **{name: getattr(version.provenance, name) for name in names},
     }
 
 
-@command("list")
-@store_option
-@row_options
-def list_names(*, store: str | None, as_json: bool, csv: str | None) -> None:
+@command("RowsCsv", "StoreJson", name="list")
+def list_names(call: Call) -> None:
     """List the rubrics in the store, the newest version of each."""
     from rubriclab.ops.versions import list_versions
-    from rubriclab.ops.workspace import Workspace
+    from rubriclab.report.results import names_view
 
-    with Workspace(store, notify=note) as workspace:
+    with call.workspace() as workspace:
         versions = list_versions(workspace)
-    write_csv(csv, map(_row, versions))
-    if versions or as_json:
-        _print_versions(versions, as_json=as_json, view="names_view")
+    rows = [_row(version) for version in versions]
+    call.show_rows(names_view(versions) if versions else "", {"versions": rows}, rows)
 
 
-@command()
+@command("RowsCsv", "StoreJson")
 @click.argument("name")
-@store_option
-@row_options
-def log(name: str, *, store: str | None, as_json: bool, csv: str | None) -> None:
+def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
     from rubriclab.ops import versions as service
-    from rubriclab.ops.workspace import Workspace
+    from rubriclab.report.results import log_view
 
-    with Workspace(store) as workspace:
+    with call.workspace() as workspace:
         versions = service.log(workspace, name)
-    write_csv(csv, map(_row, versions))
-    _print_versions(versions, as_json=as_json, view="log_view")
-
-
-@command()
-@click.argument("before")
-@click.argument("after")
-@export_options
-@store_option
-@json_option
-def diff(before: str, after: str, *, store: str | None, as_json: bool, **values: Any) -> None:
-    """Show what changed from version BEFORE to version AFTER."""
-    from rubriclab.ops import versions as service
-    from rubriclab.ops.workspace import Workspace
-
-    check_exports(values)
-    with Workspace(store) as workspace:
-        difference = service.diff(workspace, before, after)
-    print_result(difference.view(), difference.as_json(), values, as_json=as_json)
-
-
-@command()
-@click.argument("ref")
-@click.argument("tag")
-@option("--delete", from_found="never", is_flag=True, help="Remove the tag instead.")
-@option("--force", from_found="never", is_flag=True, help="Allow the tag production regardless of the gate.")
-@store_option
-def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> None:
-    """Point TAG (such as production) to the version REF; tags can be moved.
-
-    The tag production is refused, with exit code 1, if the gate did not find the version better than the free
-    baselines.
-    """
-    from rubriclab.ops import versions as service
-
-    with workspace_of({"store": store}) as workspace:
-        if delete:
-            service.untag(workspace, ref, tag)
-            click.echo(f"{ref.partition('@')[0]} has no tag {tag} any more")
-        else:
-            click.echo(f"{service.tag(workspace, ref, tag, force=force).ref} is {tag}")
-
-
-@command("export")
-@click.argument("ref")
-@option(
-    "--output", "-o", default="-", type=OUTPUT, metavar="PATH", help="The pack to write.  [default: standard output]"
-)
-@store_option
-def export_pack(ref: str, *, output: str, store: str | None) -> None:
-    """Write the version REF as a pack: a file to review, keep in git and share."""
-    from rubriclab.ops import versions as service
-    from rubriclab.ops.workspace import Workspace
-
-    with Workspace(store) as workspace:
-        text = service.export(workspace, ref)
-    if output == "-":
-        click.echo(text, nl=False)
-        return
-    write_text(output, text)
-
-
-@command("import")
-@click.argument("pack", type=FILE)
-@option(
-    "--as", "name", from_found="never", metavar="NAME", help="The name to save it under.  [default: the pack's own]"
-)
-@store_option
-@json_option
-def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
-    """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
-    from rubriclab.ops import versions as service
-    from rubriclab.ops.workspace import Workspace
-
-    notes: list[str] = []
-    with Workspace(store, notify=notes.append) as workspace:
-        version = service.import_(workspace, pack, name)
-    if as_json:
-        print_json({**trust_row(version), "new": version.new, "digest": version.digest})
-        return
-    click.echo(version.ref if version.new else f"{version.ref} holds it already")
-    for text in notes:
-        note(text)
-
-
-@command()
-@option(
-    "--repair",
-    from_found="never",
-    is_flag=True,
-    help="Remove damaged cached answers; their prompts are sent again when needed.",
-)
-@store_option
-@json_option
-def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
-    """Recompute every digest in the store; exit code 1 if any does not match."""
-    from rubriclab.ops import versions as service
-    from rubriclab.ops.workspace import Workspace
-
-    with Workspace(store) as workspace:
-        result = service.verify(workspace, repair=repair)
-    if as_json:
-        row: dict[str, Any] = {"store": result.place, "problems": [str(problem) for problem in result.problems]}
-        print_json({**row, "removed": list(result.removed)} if repair else row)
-    else:
-        _print_verified(result, repair=repair)
-    if result.problems:
-        click.get_current_context().exit(1)
-
-
-def _print_verified(result: VerifyResult, *, repair: bool) -> None:
-    """Print what was removed and what does not match, and say on standard error what can be done about it."""
-
-    print_view(result)
-    if not result.problems:
-        return
-    answers = sum(problem.answer is not None for problem in result.problems)
-    if answers:
-        note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that they are asked again")
-    if repair:
-        note("what is left cannot be repaired: save it again (learn, import), or restore the store from a copy")
-
-
-def _print_versions(versions: Sequence[Version], *, as_json: bool, view: str) -> None:
-    if as_json:
-        print_json({"versions": [_row(version) for version in versions]})
-        return
-    from rubriclab.report import results
-
-    print_view(getattr(results, view)(versions))
+    rows = [_row(version) for version in versions]
+    call.show_rows(log_view(versions), {"versions": rows}, rows)
 
 
 def _row(version: Version) -> dict[str, Any]:
@@ -424,86 +215,123 @@ def _row(version: Version) -> dict[str, Any]:
     }
 
 
-COMMANDS = (list_names, log, diff, tag, export_pack, import_, verify)
+@command("Exports", "StoreJson")
+@click.argument("before")
+@click.argument("after")
+def diff(call: Call, before: str, after: str) -> None:
+    """Show what changed from version BEFORE to version AFTER."""
+    from rubriclab.ops import versions as service
+
+    with call.workspace() as workspace:
+        difference = service.diff(workspace, before, after)
+    call.show(difference, difference.as_json())
 
 
-@command()
+@command("TagFlags", "StoreOption")
+@click.argument("ref")
+@click.argument("tag")
+def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
+    """Point TAG (such as production) to the version REF; tags can be moved.
+
+    The tag production is refused, with exit code 1, if the gate did not find the version better than the free
+    baselines.
+    """
+    from rubriclab.ops import versions as service
+
+    with call.workspace() as workspace:
+        if delete:
+            service.untag(workspace, ref, tag)
+            click.echo(f"{ref.partition('@')[0]} has no tag {tag} any more")
+        else:
+            click.echo(f"{service.tag(workspace, ref, tag, force=force).ref} is {tag}")
+
+
+@command("ExportFlags", "StoreOption", name="export")
+@click.argument("ref")
+def export_pack(call: Call, ref: str, *, output: str) -> None:
+    """Write the version REF as a pack: a file to review, keep in git and share."""
+    from rubriclab.ops import versions as service
+
+    with call.workspace() as workspace:
+        text = service.export(workspace, ref)
+    if output == "-":
+        click.echo(text, nl=False)
+    else:
+        write_text(output, text)
+
+
+@command("ImportFlags", "StoreJson", name="import")
+@click.argument("pack", type=FILE)
+def import_(call: Call, pack: str, *, name: str | None) -> None:
+    """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
+    from rubriclab.ops import versions as service
+
+    notes: list[str] = []
+    with call.workspace(notes.append) as workspace:
+        version = service.import_(workspace, pack, name)
+    shown = version.ref if version.new else f"{version.ref} holds it already"
+    call.show(shown, {**trust_row(version), "new": version.new, "digest": version.digest})
+    for text in notes if not call.as_json else ():
+        note(text)
+
+
+@command("VerifyFlags", "StoreJson")
+def verify(call: Call, *, repair: bool) -> None:
+    """Recompute every digest in the store; exit code 1 if any does not match."""
+    from rubriclab.ops import versions as service
+
+    with call.workspace() as workspace:
+        result = service.verify(workspace, repair=repair)
+    row = {"store": result.place, "problems": [str(problem) for problem in result.problems]}
+    call.show(result, {**row, "removed": list(result.removed)} if repair else row)
+    if result.problems:
+        if not call.as_json:
+            _say_remedy(result, repair=repair)
+        call.end(1)
+
+
+def _say_remedy(result: VerifyResult, *, repair: bool) -> None:
+    if answers := sum(problem.answer is not None for problem in result.problems):
+        note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that they are asked again")
+    if repair:
+        note("what is left cannot be repaired: save it again (learn, import), or restore the store from a copy")
+
+
+COMMANDS = (list_names, log, diff, tag, export_pack, import_, verify, trust, store, batches)
+
+
+@command("ShowFlags", "StoreJson")
 @click.argument("rubric")
-@option(
-    "--evidence",
-    from_found="always",
-    is_flag=True,
-    help="Also show the origin of each criterion, and dropped criteria with reasons.",
-)
-@option(
-    "--matrix",
-    from_found="always",
-    is_flag=True,
-    help="Show the rating of each labelled text by each candidate criterion instead.",
-)
-@option(
-    "--output",
-    "-o",
-    type=OUTPUT,
-    metavar="PATH",
-    help="Write the matrix with all reasons to this file, a row for each text and criterion.",
-)
-@store_option
-@json_option
-def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store: str | None, as_json: bool) -> None:
+def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str | None) -> None:
     """Show RUBRIC (NAME, NAME@NUMBER or NAME@TAG): its criteria with levels, weights, evidence and agreement."""
     from rubriclab.ops import versions as service
+    from rubriclab.report.rubrics import evidence_view, matrix_rows, matrix_view, version_view
 
     if output and not matrix:
         raise SettingsError("--output goes with --matrix.", "Give both, or neither.")
-    with workspace_of({"store": store}) as workspace:
+    with call.workspace() as workspace:
         version = service.load(workspace, rubric)
         if output:
             check_rows_place(output)
         record = service.training_record(workspace, version.ref) if matrix else None
-        pack = service.export(workspace, version.ref) if as_json else ""
-    if record:
-        _show_matrix(version, record, output, as_json=as_json)
-    elif as_json:
-        click.echo(pack, nl=False)
-    else:
-        from rubriclab.report.rubrics import evidence_view, version_view
-
-        print_view(evidence_view(version) if evidence else version_view(version))
-
-
-def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *, as_json: bool) -> None:
+        pack = service.export(workspace, version.ref) if call.as_json else ""
+    if not record:
+        if call.as_json:
+            click.echo(pack, nl=False)
+        else:
+            call.show(evidence_view(version) if evidence else version_view(version), None)
+        return
     if output:
-        _write(record, output)
-    if as_json:
-        print_json({"rubric": version.ref, **record.model_dump(mode="json")})
-    elif not output:
-        from rubriclab.report.rubrics import matrix_view
-
-        print_view(matrix_view(version, record))
+        with writing_rows(output) as write:
+            for row in matrix_rows(record):
+                write(row)
+    if call.as_json or not output:
+        call.show(matrix_view(version, record), {"rubric": version.ref, **record.model_dump(mode="json")})
 
 
-def _write(record: TrainingRecord, output: str) -> None:
-    from rubriclab.report.rubrics import matrix_rows
-
-    with writing_rows(output) as write:
-        for row in matrix_rows(record):
-            write(row)
-
-
-@command()
+@command("ReportFlags", "StoreOption")
 @click.argument("rubric")
-@option(
-    "--output",
-    "-o",
-    "--html",
-    default="-",
-    type=OUTPUT,
-    metavar="PATH",
-    help="The page to write.  [default: standard output]",
-)
-@store_option
-def report(rubric: str, *, output: str, store: str | None) -> None:
+def report(call: Call, rubric: str, *, output: str) -> None:
     """Write an HTML report on RUBRIC: verdict, agreement, criteria, disagreements, raters and provenance.
 
     The report is one file without external resources. It shows the texts and labels that RUBRIC was learned from, if
@@ -511,7 +339,7 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
     """
     from rubriclab.report import rubrics
 
-    with workspace_of({"store": store}) as workspace:
+    with call.workspace() as workspace:
         check_place(output)
         page = rubrics.report(workspace, rubric)
     with writing(output) as write:
@@ -520,48 +348,38 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
         note(f"report written to {output}")
 
 
-@command(None, "DisagreementsOptions")
+@command("DisagreementsOptions", "RowsCsv", "StoreJson")
 @click.argument("rubric")
-@store_option
-@row_options
-def disagreements(rubric: str, *, as_json: bool, csv: str | None, **values: Any) -> None:
+def disagreements(call: Call, rubric: str) -> None:
     """Show the labelled texts whose held-out scores by RUBRIC lie furthest from their labels.
 
     Each text has its label, the raters' scores, its source, and the score and reason of every criterion.
     """
     from rubriclab.ops import versions as service
     from rubriclab.ops.options import DisagreementsOptions
-    from rubriclab.ops.workspace import Workspace
 
-    options = options_of(DisagreementsOptions, values)
-    with Workspace(values["store"]) as workspace:
+    options = call.options(DisagreementsOptions)
+    with call.workspace() as workspace:
         result = service.disagreements(workspace, rubric, options)
-    write_csv(csv, result.to_rows())
-    if as_json:
-        print_json({"rubric": result.version.ref, "texts": result.to_rows()})
-    else:
-        print_view(result)
+    call.show_rows(result, {"rubric": result.version.ref, "texts": result.to_rows()}, result.to_rows())
 
 
-@command(None, "ExplainOptions", "CallOptions")
-@click.argument("text", type=FILE, required=False)
-@rubric_option
-@measurement_options
-@record_option
-def explain(text: str | None, *, rubric: str, as_json: bool, **values: Any) -> None:
-    """Explain the score of TEXT by a rubric: each criterion's share with its reason, and the nearest labelled texts.
+EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive": 3}
 
-    TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
-    Without TEXT, --id names a text that the rubric was learned from; its
-    kept ratings are used, and no calls are made.
+
+@command("Exports", "StoreJson")
+@click.argument("ref")
+def gate(call: Call, ref: str) -> None:
+    """Report whether the version REF agrees better with people than the same judge asked directly.
+
+    The comparison was made on held-out labels when the version was learned, in correlation and in error. A rubric must
+    also be better than baselines without calls. Exit codes: 0 better, 1 not better, 3 inconclusive.
     """
-    from rubriclab.ops.explain import explain as prepare
-    from rubriclab.ops.options import ExplainOptions
+    from rubriclab.ops import versions as service
 
-    check_exports(values)
-    options = options_of(ExplainOptions, values)
-    explanation = run(values, prepare, text, rubric, options, as_json=as_json)
-    if explanation is None:
-        return
-    print_result(explanation.view(), explanation.to_row(), values, as_json=as_json)
-    explanation.check_answered()
+    with call.workspace() as workspace:
+        result = service.gate(workspace, ref)
+    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
+    figures = result.validation.model_dump(mode="json", include=fields)
+    call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, **figures})
+    call.end(EXIT_CODES[result.outcome])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import Commands
 
-from rubriclab.cli.check import NAME, STORE, commands, label_command, offline_commands, run_in, studio_command
+from rubriclab.cli.commands import NAME, STORE, commands, label_command, offline_commands, run_in, studio_command
 from rubriclab.cli.main import every_command
 from rubriclab.errors import SettingsError
 from rubriclab.ops.check import FILES, RECORDING, write_sample
@@ -30,7 +30,7 @@ def test_the_recorded_answers_fit_every_prompt_of_the_demonstration(tmp_path: Pa
 def test_answers_that_do_not_fit_leave_the_offline_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rubriclab.cli.check.offline_commands", lambda: offline_commands()[:1])
+    monkeypatch.setattr("rubriclab.cli.commands.offline_commands", lambda: offline_commands()[:1])
     monkeypatch.setattr("rubriclab.ops.check.write_sample", _with_an_old_recording)
     monkeypatch.setenv("RUBRICLAB_METHOD", "geval")
     (tmp_path / "rubriclab.toml").write_text("method = 'geval'")

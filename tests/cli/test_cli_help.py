@@ -11,8 +11,9 @@ import pytest
 from commands import Commands
 
 from rubriclab import __version__
+from rubriclab.base_options import SECTIONS
 from rubriclab.cli.main import cli, every_command
-from rubriclab.cli.options import SECTIONS, SectionOption
+from rubriclab.cli.options import SectionOption
 from rubriclab.lab import OPERATIONS
 from rubriclab.methods.catalogue import DEFAULT_METHODS, METHOD_NAMES
 

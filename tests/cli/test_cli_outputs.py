@@ -11,7 +11,8 @@ import pytest
 from commands import Commands
 
 from rubriclab.cli.main import cli, every_command
-from rubriclab.cli.output import COMPANIONS, FileType, JudgeType, OutputType, StoreType, check_outputs
+from rubriclab.cli.options import FileType, JudgeType, OutputType, StoreType
+from rubriclab.cli.output import COMPANIONS, check_outputs
 from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
 

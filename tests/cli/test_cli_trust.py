@@ -17,7 +17,7 @@ from sqlalchemy import make_url
 
 from rubriclab.cli.config import Config, confirm, defaults_from, options_of
 from rubriclab.cli.main import every_command
-from rubriclab.cli.output import STORE, PlaceType
+from rubriclab.cli.options import STORE, PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods import catalogue
 from rubriclab.models.version import Provenance

@@ -1,0 +1,943 @@
+"""Commands that read texts and ask judges: data, learning, scoring, measuring, and the pages and services."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rubriclab.cli.options import FILE, command
+from rubriclab.cli.output import (
+    Call,
+    as_typed,
+    check_output,
+    check_place,
+    check_rows_place,
+    dialect_of,
+    effort_row,
+    note,
+    print_json,
+    print_view,
+    writing,
+    writing_rows,
+)
+from rubriclab.cli.store import EXIT_CODES
+from rubriclab.errors import RubriclabError, SettingsError, UserError
+
+if TYPE_CHECKING:
+    from rubriclab.learning.paired_scores import LimitOutcome
+    from rubriclab.models.rubric import Rubric
+    from rubriclab.models.text import Scale
+    from rubriclab.models.version import TrainingAgreement
+    from rubriclab.ops.check import CheckResult, LintResult
+    from rubriclab.ops.improve import Improving
+    from rubriclab.ops.learn import LearnResult
+    from rubriclab.ops.score import Scoring
+
+# What commands take whose result is a report on texts.
+MEASURING = ("Exports", "Asking")
+
+
+@command("CheckOptions", "JsonOption")
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
+def check(call: Call, files: tuple[str, ...]) -> None:
+    """Report the format, columns and all problems of each FILE; exit code 2 if any cannot be used or read.
+
+    The result has the format, encoding and delimiter, the use of each column, raters, scale, distribution of the
+    scores, groups, the agreement of the raters, missing and repeated texts, and the command to run next. No calls are
+    made.
+    """
+    from rubriclab.ops import check as service
+    from rubriclab.ops.options import CheckOptions
+    from rubriclab.report.results import check_commands, check_view
+
+    options = call.options(CheckOptions)
+    results = service.check_each(files, options) if len(files) > 1 else [service.check(files[0], options)]
+    results = [_typed(result) for result in results]
+    if call.as_json:
+        rows = [result.to_row() for result in results]
+        print_json(rows if len(files) > 1 else rows[0])
+    else:
+        for result in results:
+            print_view(check_view(result, commands=False))
+            for line in check_commands(result):
+                click.echo(line)
+    if not all(result.usable for result in results):
+        call.end(2)
+
+
+def _typed(result: CheckResult) -> CheckResult:
+    """Return the result with the options in its messages as they are typed."""
+    source = result.source
+    return dataclasses.replace(
+        result,
+        source=dataclasses.replace(source, hidden=_each_typed(source.hidden), details=_each_typed(source.details)),
+        problems=_each_typed(result.problems),
+        hints=_each_typed(result.hints),
+        notes=_each_typed(result.notes),
+    )
+
+
+def _each_typed(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(as_typed, lines))
+
+
+@command("JsonOption")
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
+def lint(call: Call, files: tuple[str, ...]) -> None:
+    """Check the form of checklist files (- for standard input) and find duplicate questions.
+
+    Exit code 1 if a question is repeated, 2 if a file is no checklist. Whether a question asks one thing that can be
+    seen in the text is judged by a language model while learning.
+    """
+    from rubriclab.ops import check as service
+
+    results = {file: service.lint(file) for file in files}
+    if call.as_json:
+        rows = [{"file": file, **_row(result)} for file, result in results.items()]
+        print_json(rows if len(files) > 1 else _row(results[files[0]]))
+    else:
+        for file, result in results.items():
+            if len(files) > 1:
+                click.echo(f"{file}:")
+            for line in result.lines():
+                click.echo(line)
+    if any(result.duplicates for result in results.values()):
+        call.end(1)
+
+
+def _row(result: LintResult) -> dict[str, Any]:
+    duplicates = [dataclasses.asdict(each) for each in result.duplicates]
+    return {"questions": len(result.checklist.questions), "duplicates": duplicates}
+
+
+SIDES = ("train", "heldout")
+
+
+@command("SplitOptions", "SplitFlags", "JsonOption")
+@click.argument("file", type=FILE)
+def split(call: Call, file: str, *, output: str | None) -> None:
+    """Split FILE by whole groups into rows to learn from and rows to hold out for `rubriclab evaluate`.
+
+    Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
+    the rows. All columns are kept.
+    """
+    from rubriclab.ops import check as service
+    from rubriclab.ops.options import SplitOptions
+
+    places = _places(file, output)
+    for place in places:
+        check_rows_place(place)
+        check_output(place, "--output", [file])
+    options = call.options(SplitOptions)
+    result = service.split(file, options, note)
+    dialect = dialect_of(file, options)
+    for place, rows in zip(places, (result.train, result.heldout), strict=True):
+        with writing_rows(place, always=True, dialect=dialect) as write:
+            for row in rows:
+                write(row)
+    if call.as_json:
+        sizes = ((len(result.train), result.train_groups), (len(result.heldout), result.heldout_groups))
+        counts = zip(SIDES, places, sizes, strict=True)
+        print_json({side: {"output": place, "rows": rows, "groups": groups} for side, place, (rows, groups) in counts})
+        return
+    print_view(result)
+    note(f"written to {places[0]} and {places[1]}")
+
+
+def _places(file: str, output: str | None) -> tuple[str, str]:
+    """Return the two files: the prefix with `-train` and `-heldout` before its ending, or that of the file read."""
+    prefix, ending = _ending(output) if output else ("", "")
+    own, own_ending = ("rows", ".jsonl") if file == "-" else _ending(file)
+    prefix, ending = prefix or own, ending or own_ending.replace(".xlsm", ".xlsx")
+    return f"{prefix}-{SIDES[0]}{ending}", f"{prefix}-{SIDES[1]}{ending}"
+
+
+def _ending(name: str) -> tuple[str, str]:
+    path = Path(name)
+    ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+    return (name[: -len(ending)], ending) if ending else (name, "")
+
+
+NAME, OFFLINE, STORE = "news-coherence", "news-coherence-offline", "store.db"
+TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+
+
+@command("DemoFlags")
+@click.argument("folder", default="demo", type=click.Path(path_type=Path))
+def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
+    """Learn, report, score and evaluate on the shipped sample; needs no key and no language model.
+
+    FOLDER is for the sample and all results: a new one, an empty one, or that of an earlier demonstration.
+    [default: demo]
+
+    The first part replays a language model's recorded answers, the second runs the offline judge. Every command is
+    printed before it runs, without your configuration file and RUBRICLAB_ variables.
+    """
+    from rubriclab.ops.check import FILES, README, RECORDING, write_sample
+
+    write_sample(folder)
+    if sample_only:
+        click.echo(f"The sample is in the folder {folder}: {', '.join(FILES)}.")
+        return
+    click.echo(
+        "The sample's labels are not human ratings: each follows from how its summary was damaged, as "
+        f"{folder / README} says. The figures show how the commands work, not agreement with people.\n"
+    )
+    click.echo("Part 1: a language model, whose answers were recorded\n")
+    click.echo(f"$ cd {shlex.quote(str(folder))}")
+    recorded = run_in(folder, commands(("--judge", f"recorded:{RECORDING}")))
+    if recorded not in (0, UserError.exit_code):
+        call.end(recorded)
+    if recorded:
+        click.echo(
+            "\nThis part ends here. If the error above names a request that is not recorded, a prompt has changed "
+            "since the answers were recorded."
+        )
+    click.echo("\nPart 2: the offline judge, which needs no language model and measures text features instead\n")
+    if failed := run_in(folder, offline_commands()):
+        call.end(failed)
+    if not recorded:
+        click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
+    end = "-offline" if recorded else ""
+    click.echo(f"\nDone. Open {folder}/rubric{end}.html in a browser, and {folder}/scores{end}.csv in a spreadsheet.")
+    program = _program()
+    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program} {shlex.join(studio_command(folder))}")
+    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {shlex.join(label_command(folder))}")
+
+
+# As many criteria are considered as were when the answers were recorded.
+AS_RECORDED = ("--criteria", "6", "--set", "hypoeval.bank_size=30", "--set", "checkeval.most=35")
+
+
+def commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the commands of the first part, to be run in the folder of the sample."""
+    from rubriclab.ops.check import HELDOUT, LABELLED
+
+    return [
+        ("learn", LABELLED, *TASK, "--name", NAME, *AS_RECORDED, *judge),
+        ("report", NAME, "-o", "rubric.html"),
+        ("score", HELDOUT, "--rubric", NAME, "-o", "scores.csv", *judge),
+        ("evaluate", HELDOUT, "--rubric", NAME, "--html", "evaluation.html", *judge),
+        ("export", NAME, "-o", f"{NAME}.json"),
+    ]
+
+
+def offline_commands() -> list[tuple[str, ...]]:
+    """Return the commands of the second part, to be run in the folder of the sample."""
+    from rubriclab.ops.check import HELDOUT, LABELLED
+
+    judge = ("--judge", "embedded")
+    return [
+        ("learn", LABELLED, *TASK, "--name", OFFLINE, *judge),
+        ("report", OFFLINE, "-o", "rubric-offline.html"),
+        ("score", HELDOUT, "--rubric", OFFLINE, "-o", "scores-offline.csv", *judge),
+    ]
+
+
+def studio_command(folder: Path) -> tuple[str, ...]:
+    """Return the command that opens the rubrics of the demonstration in a browser."""
+    return ("studio", "--store", str(folder / STORE))
+
+
+def label_command(folder: Path) -> tuple[str, ...]:
+    """Return the command that opens a page on which people rate the sample."""
+    from rubriclab.ops.check import UNLABELLED
+
+    labelled = ("-o", str(folder / "rated.jsonl"), "--store", str(folder / STORE))
+    return ("label", str(folder / UNLABELLED), *TASK, *labelled)
+
+
+def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
+    """Print and run each command in `folder`, until one fails; return its exit code, or 0."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RUBRICLAB_")}
+    for line in lines:
+        arguments = (*line, "--store", STORE)
+        click.echo(f"$ rubriclab {shlex.join(arguments)}")
+        sys.stdout.flush()
+        # Without the folder on Python's path: it is not ours alone.
+        command = [sys.executable, "-P", "-m", "rubriclab", *arguments]
+        if code := subprocess.run(command, cwd=folder, env=environment, check=False).returncode:
+            return code
+    return 0
+
+
+def _program() -> str:
+    if shutil.which("rubriclab"):
+        return "rubriclab"
+    started = Path(sys.argv[0])
+    return str(started) if started.name == "rubriclab" else f"{sys.executable} -m rubriclab"
+
+
+@command("LearnOptions", "CallOptions", "BatchOptions", "GeneratorOptions", "LearnFlags", "Asking")
+@click.argument("labelled", type=FILE)
+def learn(call: Call, labelled: str, *, gate: bool) -> None:
+    """Learn a rubric from LABELLED texts and save it as a version in the store.
+
+    Several methods propose criteria. The labels select, weight and calibrate them, and cross-validation measures how
+    well the rubric agrees with labels that it was not fitted to. LABELLED is a .jsonl, .csv, .tsv, .xlsx or .parquet
+    file of texts with human scores, or - for standard input. After an interruption, or if a limit was reached, run the
+    same command again: answers are cached when they arrive.
+    """
+    from rubriclab.ops import learn as service
+    from rubriclab.ops.options import LearnOptions
+
+    options = call.options(LearnOptions)
+    if gate:
+        service.check_joint(options, "gate")
+    result = call.run(service.learn, labelled, options)
+    version, provenance = result.version, result.version.provenance
+    validation = provenance.validation
+    if call.as_json:
+        row = {
+            "rubric": version.ref,
+            "new": version.new,
+            "digest": version.digest,
+            "criteria": len(version.rubric.criteria),
+            **effort_row(result.effort),
+            "agreement": provenance.agreement.model_dump(mode="json") if provenance.agreement else {},
+        }
+        if validation:
+            row |= {"outcome": validation.outcome, "validation": validation.model_dump(mode="json")}
+        print_json(row)
+    else:
+        _print_learned(result)
+    if gate and validation:
+        call.end(EXIT_CODES[validation.outcome])
+
+
+def _print_learned(result: LearnResult) -> None:
+    from rubriclab.models.characters import count
+    from rubriclab.report.rubrics import learned_view
+    from rubriclab.report.wording import effort
+
+    version = result.version
+    criteria, provenance = version.rubric.criteria, version.provenance
+    print_view(learned_view(version))
+    if not version.new:
+        note(f"{version.ref} is unchanged, so no new version was saved")
+    if provenance.agreement and not provenance.validation:
+        click.echo(_agreement(version.rubric, provenance.agreement))
+    correlations = [criterion.evidence.pearson or 0 for criterion in criteria]
+    if (
+        provenance.agreement
+        and max(correlations, default=0) <= 0
+        and (provenance.agreement.order.value or 0) <= (0.5 if provenance.agreement.auroc else 0)
+    ):
+        nothing = "none of the criteria tracks" if len(criteria) > 1 else "it does not track"
+        note(f"warning: {nothing} the labels; the scores of this rubric mean nothing")
+    if result.effort.failed:
+        note(
+            f"{count(result.effort.failed, 'prompt')} had no usable reply; the same command with --retry-failed asks "
+            f"{'it' if result.effort.failed == 1 else 'them'} again"
+        )
+    note(f"Learning took {effort(result.effort)}.")
+    note(f"Saved in {result.place}. Details: rubriclab show {version.ref} --evidence")
+
+
+def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
+    from rubriclab.report.wording import estimate, labels_proposed
+
+    order = f"{agreement.measure} {estimate(agreement.order)} on the {agreement.n} training texts"
+    if not agreement.optimistic:
+        return f"{order}, whose labels were not used"
+    held_out = f"{estimate(agreement.reselected)} cross-validated over groups"
+    if labels_proposed(rubric):
+        return f"{order}, {held_out}; both are optimistic, as the criteria were proposed from these labels"
+    return f"{order} (optimistic, as it was fitted to them), {held_out}"
+
+
+@command("PlanOptions", "CallOptions", "RubricOption", "PlanFlags", "Asking")
+@click.argument("texts", type=FILE)
+def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bool) -> None:
+    """Choose which TEXTS to label next, whole groups first.
+
+    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file of texts without labels, or - for standard input. The texts
+    are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
+    out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
+    """
+    from rubriclab.models.characters import count
+    from rubriclab.ops.label import plan as prepare
+    from rubriclab.ops.options import PlanOptions
+
+    options = call.options(PlanOptions)
+    if output and not dry_run:
+        check_json_place(call, output, "the plan", "the rows")
+        check_rows_place(output)
+    result = call.run(prepare, texts, rubric, options)
+    if output:
+        with writing_rows(output) as write:
+            for row in result.to_rows():
+                write(row)
+    if call.as_json:
+        rows = zip(result.plan.texts, result.to_rows(), strict=True)
+        chosen = [{"id": text.example.id, **row["plan"]} for text, row in rows]
+        plan_json = {"rubric": result.version.ref, "pool": result.plan.pool, "texts": chosen, "output": output}
+        print_json({**plan_json, **effort_row(result.effort)})
+        return
+    print_view(result.view(), err=output == "-")
+    if output not in (None, "-"):
+        written = count(len(result.plan.texts), "row")
+        note(f"{written} written to {output}; label them, and give them to `rubriclab learn` with the old rows")
+
+
+@click.group("literature")
+def literature() -> None:
+    """Take papers apart into findings about what raters reward, and keep them for learning.
+
+    `learn --literature PATH` proposes criteria from the findings in PATH.
+    """
+
+
+@command("LiteratureAddOptions", "CallOptions", "Asking")
+@click.argument("paper", type=FILE)
+def add(call: Call, paper: str) -> None:
+    """Have a language model read PAPER, a PDF or a text file, and write findings about raters.
+
+    Every finding has a quotation and its page; a finding whose quotation is not in the paper is dropped. Read what was
+    kept, and remove what does not follow from the paper. Findings about the raters of a public data set carry its name,
+    so that `learn --literature-without` can leave them out.
+    """
+    from rubriclab.ops import literature as service
+    from rubriclab.ops.options import LiteratureAddOptions
+
+    added = call.run(service.literature_add, paper, call.options(LiteratureAddOptions))
+    call.show(added, {**added.to_row(), **effort_row(added.effort)})
+    if added.unread:
+        note("The same command with --retry-failed asks again for the parts that were not read.")
+
+
+@command("LiteratureShowOptions", "RowsCsv", "JsonOption", name="list")
+@click.argument("ids", nargs=-1, metavar="[ID...]")
+def list_(call: Call, ids: tuple[str, ...]) -> None:
+    """List the findings that you keep, or those that ship; of each ID, show the quotation, page and paper, too."""
+    from rubriclab.ops import literature as service
+    from rubriclab.ops.options import LiteratureShowOptions
+
+    result = service.list_findings(call.options(LiteratureShowOptions), ids)
+    call.show_rows(result, result.to_row(), result.to_row()["findings"])
+
+
+@command("LiteratureOptions", "RowsCsv", "JsonOption")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+def remove(call: Call, ids: tuple[str, ...]) -> None:
+    """Remove findings from all of your files, or from the file of a task, and print them."""
+    from rubriclab.ops import literature as service
+    from rubriclab.ops.options import LiteratureOptions
+
+    result = service.remove(call.options(LiteratureOptions), ids)
+    call.show_rows(result, result.to_row(), result.to_row()["findings"])
+
+
+for member in (add, list_, remove):
+    literature.add_command(member)
+
+
+# Whether the mean human score is at least `--fail-under`.
+OUTCOMES: Mapping[bool | None, tuple[int, str]] = {True: (0, "met"), False: (1, "not met"), None: (3, "inconclusive")}
+
+
+@command("ScoreOptions", "CallOptions", "BatchOptions", "ScoreFlags", "RowsOutput", "Asking")
+@click.argument("texts", type=FILE)
+def score(
+    call: Call,
+    texts: str,
+    *,
+    rubric: str | None,
+    output: str,
+    fail_under: float | None,
+    keep_replies: str | None,
+    resume: bool,
+    dry_run: bool,
+) -> None:
+    """Score TEXTS by a rubric, with one output row for each row, in the same order.
+
+    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. For a
+    faulty row, or a text for which the judge gave too few usable ratings, the output row has the reason instead of a
+    score. A rubric that was learned with several methods, as by default, gives an interval for each score, and the
+    contribution of each criterion.
+
+    Before there are labels, --task and --aspect replace --rubric. The judge gives one score for the aspect as a whole;
+    the offline judge scores each text relative to the others of the file, by text features. The agreement of these
+    scores with people is unknown.
+    """
+    from rubriclab.ops.options import ScoreOptions
+    from rubriclab.ops.score import check_resumable, prepare_scoring
+    from rubriclab.report.results import distribution_view
+
+    options = call.options(ScoreOptions)
+    if not dry_run:
+        check_json_place(call, output, "a summary", "the scores")
+        check_rows_place(output)
+    _check_replies(keep_replies)
+    with call.workspace() as workspace:
+        scoring = prepare_scoring(workspace, texts, rubric, options)
+        _check_threshold(fail_under, scoring.rubric.scores_on)
+        call.end_dry_run(scoring.estimate)
+        if resume:
+            check_resumable(scoring, output)
+        _write_scores(scoring, texts, output, keep_replies, resume=resume)
+        scoring.correct_mean()
+        effort = workspace.effort()
+    if call.as_json:
+        print_json({**_score_row(scoring), "output": output, **effort_row(effort)})
+    else:
+        print_view(distribution_view(scoring.summary), err=True)
+        note(_summary(scoring, output))
+    scoring.check_answered()
+    if fail_under is not None:
+        code, outcome = OUTCOMES[scoring.summary.meets(fail_under)]
+        note(f"--fail-under {fail_under:g}: {outcome}")
+        call.end(code)
+
+
+def check_json_place(call: Call, output: str | None, printed: str, written: str, option: str = "--output") -> None:
+    """Refuse to print JSON to standard output if an output is written there."""
+    if call.as_json and output == "-":
+        raise SettingsError(
+            f"--json prints {printed} to standard output, but {written} are written there.", f"Give {option} PATH."
+        )
+
+
+def _check_threshold(fail_under: float | None, scale: Scale) -> None:
+    if fail_under is not None and not scale.contains(fail_under):
+        raise SettingsError(
+            f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}.",
+            "No mean can lie beyond it.",
+        )
+
+
+def _check_replies(place: str | None) -> None:
+    from rubriclab.data.write import table_kind
+
+    if place is None:
+        return
+    if place == "-" or table_kind(place):
+        raise SettingsError(
+            f"--keep-replies: got {place}; expected a file of JSON Lines.", "Name one ending in .jsonl."
+        )
+    check_rows_place(place)
+
+
+def _write_scores(scoring: Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool) -> None:
+    """Write the scores as they come; with `resume`, after those in the file."""
+    from rubriclab.data.write import table_kind
+    from rubriclab.ops.score import record_of, write_record
+    from rubriclab.ops.workspace import finish
+    from rubriclab.report.results import criteria_rows
+
+    as_table = output != "-" and table_kind(output) is not None
+    dialect = dialect_of(texts, scoring.options)
+    earlier = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
+    replies = writing_rows(keep_replies, always=True, after=earlier) if keep_replies else nullcontext(None)
+    legend = criteria_rows(scoring.rubric)
+    end = _keep(scoring, output) if resume else 0
+    scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
+    with scores as write, replies as write_replies:
+
+        async def run() -> None:
+            async for scored in scoring.stream():
+                if scoring.counts.rows == 1 and not resume:
+                    write_record(scoring, output)
+                write(scored.to_cells() if as_table else scored.to_row())
+                if write_replies and scored.score.answers_missing:
+                    write_replies(scored.replies_row())
+
+        try:
+            finish(run)
+        except (RubriclabError, KeyboardInterrupt):
+            if scoring.counts.rows:
+                resume_by = "; with --resume they are kept" if output != "-" and not as_table else ""
+                note(f"{scoring.counts.rows:,} rows were written before it ended{resume_by}")
+            raise
+        if not resume:
+            record_of(output).unlink(missing_ok=True)
+
+
+def _keep(scoring: Scoring, output: str) -> int:
+    """Keep the complete rows of the output file, and return where they end, in bytes."""
+    from rubriclab.ops.score import keep_scores, prepare_resuming
+
+    end = prepare_resuming(scoring, output)
+    if end:
+        keep_scores(scoring, output, end)
+        note(f"{scoring.counts.rows:,} rows of {output} are kept")
+    return end
+
+
+def _score_row(scoring: Scoring) -> dict[str, Any]:
+    counts = scoring.counts
+    row: dict[str, Any] = {
+        "rubric": scoring.name,
+        "rows": counts.rows,
+        **scoring.summary.to_row(),
+        "unscored": counts.unscored,
+        "addresses_judge": counts.addresses_judge,
+        "answers_missing": counts.answers_missing,
+        "answers": counts.answers,
+    }
+    if counts.rivals.calls:
+        row["rivals"] = counts.rivals.to_row()
+    return row
+
+
+def _summary(scoring: Scoring, output: str) -> str:
+    from rubriclab.report.wording import missing_answers
+
+    counts = scoring.counts
+    place = "" if output == "-" else f" to {output}"
+    missing = f"; {missing_answers(counts.answers_missing, counts.answers)}" if counts.answers_missing else ""
+    scored = f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}"
+    return f"{scored}{place}, {counts.unscored:,} unscored{missing}"
+
+
+@command("ImproveOptions", "CallOptions", "RubricOption", "ImproveFlags", "RowsOutput", "Asking")
+@click.argument("texts", type=FILE)
+def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | None, dry_run: bool) -> None:
+    """Rewrite TEXTS where a rubric finds faults, and accept rewrites that score higher: one output row for each row.
+
+    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. Each
+    output row has the text in `output`, and all rounds in `improvement`.
+
+    If the rubric judges sentences (dcr, most of seal), only sentences with faults may change. If it judges whole texts
+    (hypotheses, checklists, and texts too short to be judged by sentence), any sentence may change.
+    """
+    from rubriclab.ops.improve import prepare_improvement
+    from rubriclab.ops.options import ImproveOptions
+    from rubriclab.ops.workspace import no_progress
+    from rubriclab.report.results import improvement_view
+
+    options = call.options(ImproveOptions)
+    if not dry_run:
+        check_json_place(call, output, "a summary", "the texts")
+        check_json_place(call, diff, "a summary", "the changes", "--diff")
+        if output == diff == "-":
+            both = "--output and --diff would both be written to standard output."
+            raise SettingsError(both, "Give each its own PATH.")
+        check_rows_place(output)
+        check_place(diff or "-")
+    with call.workspace() as workspace:
+        # Two consoles of rich, one of them with a moving bar, would write over each other.
+        if diff == "-":
+            workspace.progress = no_progress
+        improving = prepare_improvement(workspace, texts, rubric, options)
+        call.end_dry_run(improving.estimate, "Texts that become longer can take more calls.")
+        _write_improved(improving, output, diff)
+        summary, effort = improving.summary(), workspace.effort()
+    row = {**summary.to_row(), "output": output, **effort_row(effort)}
+    call.show(improvement_view(summary, effort), row, err=True)
+    improving.check_answered()
+
+
+def _write_improved(improving: Improving, output: str, diff: str | None) -> None:
+    """Write the texts, and what changed in them, as they come."""
+    from rubriclab.ops.workspace import finish
+    from rubriclab.report.results import rewrite_view
+
+    with writing_rows(output) as write, writing(diff or "-") as write_diff:
+
+        async def run() -> None:
+            async for text in improving.stream():
+                write(text.to_row())
+                if diff == "-" and text.outcome == "improved":
+                    print_view(rewrite_view(text))
+                elif diff and text.outcome == "improved":
+                    write_diff(f"{rewrite_view(text)}\n".encode("utf-8", "backslashreplace"))
+
+        try:
+            finish(run)
+        except (RubriclabError, KeyboardInterrupt):
+            note(f"{len(improving.metrics):,} rows were written before it ended")
+            raise
+
+
+@command("EditOptions", "CallOptions", *MEASURING)
+@click.argument("rubric")
+def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
+    """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
+
+    Weights are fitted again to the ratings kept with the version, and the held-out agreement is shown beside the
+    parent's. Dropping criteria, limiting weights and setting the threshold takes no calls; the labelled texts are
+    rated again by new wordings.
+    """
+    from rubriclab.ops.edit import edit as prepare
+    from rubriclab.ops.options import EditOptions
+    from rubriclab.report.results import edit_view
+
+    result = call.run(prepare, rubric, call.options(EditOptions, preview=dry_run or preview))
+    call.show(edit_view(result), {**result.to_row(), **effort_row(result.effort)})
+    if (saved := result.saved) and not call.as_json:
+        new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"
+        click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")
+
+
+@command("EvaluateOptions", "CallOptions", "BatchOptions", "EvaluateFlags", *MEASURING)
+@click.argument("heldout", type=FILE)
+def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
+    """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.
+
+    Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
+    """
+    from rubriclab.ops import evaluate as service
+    from rubriclab.ops.options import EvaluateOptions
+
+    evaluation = call.run(service.evaluate, heldout, rubrics, call.options(EvaluateOptions))
+    print_json(evaluation.to_row()) if call.as_json else print_view(evaluation)
+    evaluation.check_answered()
+    page = None
+    if html:
+        # The full report, with a part on each rubric, which takes time to compute.
+        from rubriclab.report.evaluation import evaluation_view
+
+        page = evaluation_view(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)
+    call.export(evaluation.view(), page)
+
+
+@command("CompareOptions", "CallOptions", "RubricOption", *MEASURING)
+@click.argument("outputs", type=FILE, nargs=-1, required=True, metavar="OLD [NEW]")
+def compare(call: Call, outputs: tuple[str, ...], *, rubric: str) -> None:
+    """Compare two sets of outputs, OLD and NEW, by one rubric, or the systems in one file.
+
+    \b
+    rubriclab compare old.jsonl new.jsonl --rubric news@production --max-drop 0.2
+    rubriclab compare outputs.jsonl --rubric news@production
+
+    The result has the means, their paired difference with its interval, the criteria that changed, and the texts whose
+    scores fell most. The exit code is 0 if the drop is within --max-drop (without it: if there is no significant drop),
+    1 if it is beyond, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
+    """
+    from rubriclab.ops import compare as service
+    from rubriclab.ops.options import CompareOptions
+
+    if len(outputs) > 2:
+        raise SettingsError(f"Expected OLD and NEW, or one file, got {len(outputs)} files.", "Compare two at a time.")
+    before, after = outputs[0], outputs[1] if len(outputs) == 2 else None
+    result = call.run(service.compare, before, after, rubric, call.options(CompareOptions))
+    row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
+    call.show(result, row)
+    call.end(LIMIT_EXIT_CODES[result.outcome])
+
+
+LIMIT_EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "inconclusive": 3}
+ORDER = "REF [REF] TEXTS"
+
+
+@command("DriftOptions", "CallOptions", "DriftFlags", *MEASURING)
+@click.argument("named", type=FILE, nargs=-1, required=True, metavar=ORDER)
+def drift(
+    call: Call, named: Sequence[str], *, anchor: str | None, output: str | None, write_all: bool, dry_run: bool
+) -> None:
+    """Measure how the scores of TEXTS change from one version REF or judge to another.
+
+    \b
+    rubriclab drift news@1 news@2 texts.jsonl
+    rubriclab drift news@2 texts.jsonl --judge JUDGE --judge OTHER
+    rubriclab drift news@2 --anchor labelled.jsonl
+
+    The result has the shift of the scores, the changes of rank, the texts that cross a threshold, and the criteria that
+    cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
+    inconclusive. With --anchor it is 1 if the errors of the labelled texts have changed since the first look; however
+    often one looks, at most one judge in twenty that does not change is reported.
+    """
+    from rubriclab.ops import compare as service
+    from rubriclab.ops.options import DriftOptions
+    from rubriclab.ops.workspace import finish
+
+    before, after, texts = _sides([*named, anchor] if anchor else named)
+    options = call.options(DriftOptions, anchor=anchor is not None)
+    if anchor and output:
+        raise SettingsError("--output: with --anchor no text is compared.", "Leave --output out.")
+    if write_all and not output:
+        raise SettingsError("--all needs --output.", "Give --output PATH.")
+    if output == "-":
+        raise SettingsError("Standard output is used for the figures.", "Give --output a file.")
+    if output:
+        check_rows_place(output)
+    with call.workspace() as workspace:
+        if dry_run:
+            call.end_dry_run(service.drift(workspace, texts, before, after, options).estimate)
+        # If no text flips, those of an earlier run must not remain.
+        with writing_rows(output, always=True) if output else nullcontext() as write:
+
+            def on_row(row: dict[str, Any]) -> None:
+                if write and (write_all or row["flips"]):
+                    write(row)
+
+            job = service.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
+            result = finish(job.run)
+    found = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
+    call.show(result, {**found, "output": output, **effort_row(result.effort)})
+    if output and not call.as_json:
+        note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
+    result.check_answered()
+    call.end(LIMIT_EXIT_CODES[result.outcome])
+
+
+def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
+    """Return the version before, the version after if another one is named, and the file."""
+
+    from rubriclab.models.version import names_a_version
+
+    if not 2 <= len(named) <= 3:
+        raise SettingsError(
+            f"Expected {ORDER}, got {len(named)} arguments.", "Name two versions, or one version and two judges."
+        )
+    if names_a_version(named[-1]) and not Path(named[-1]).exists():
+        raise SettingsError(
+            f"Expected {ORDER}; {named[-1]} is a version, and no file of texts is named.",
+            f"Add the texts to score with both: rubriclab drift {' '.join(named)} TEXTS",
+        )
+    return named[0], named[1] if len(named) == 3 else None, named[-1]
+
+
+@command("AgreeOptions", "CallOptions", "RubricOption", *MEASURING)
+@click.argument("texts", type=FILE)
+def agree(call: Call, texts: str, *, rubric: str) -> None:
+    """Measure the agreement of judges that score TEXTS by the same rubric: alpha, kappas, differences in severity.
+
+    TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
+    """
+    from rubriclab.ops import evaluate as service
+    from rubriclab.ops.options import AgreeOptions
+
+    result = call.run(service.agree, texts, rubric, call.options(AgreeOptions))
+    call.show(result, {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)})
+    result.check_answered()
+
+
+@command("TransferOptions", "CallOptions", "TransferFlags", *MEASURING)
+@click.argument("ref")
+def transfer(call: Call, ref: str, *, target: str) -> None:
+    """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
+
+    With labels, the rubric is measured in three ways: as it is, recalibrated, and learned again with its criteria among
+    the candidates. All figures are held out. The recommended way has the smallest mean absolute error. Without labels,
+    only the share of texts outside of the range of the training texts is known.
+    """
+    from rubriclab.ops.options import TransferOptions
+    from rubriclab.ops.transfer import transfer as prepare
+
+    result = call.run(prepare, ref, target, call.options(TransferOptions))
+    saved = result.saved
+    row = {**result.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}
+    call.show(result, {**row, **effort_row(result.effort)})
+    if saved and saved.new and not call.as_json:
+        click.echo(f"\nsaved as {saved.ref}, whose parent is {saved.parent}; calibrated for {saved.provenance.judge}")
+    elif saved and not call.as_json:
+        click.echo(f"\nequal to {saved.ref}, so there is no new version")
+    result.check_saved()
+
+
+@command("ExplainOptions", "CallOptions", "RubricOption", *MEASURING)
+@click.argument("text", type=FILE, required=False)
+def explain(call: Call, text: str | None, *, rubric: str) -> None:
+    """Explain the score of TEXT by a rubric: each criterion's share with its reason, and the nearest labelled texts.
+
+    TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
+    Without TEXT, --id names a text that the rubric was learned from; its
+    kept ratings are used, and no calls are made.
+    """
+    from rubriclab.ops.explain import explain as prepare
+    from rubriclab.ops.options import ExplainOptions
+
+    explanation = call.run(prepare, text, rubric, call.options(ExplainOptions))
+    call.show(explanation, explanation.to_row())
+    explanation.check_answered()
+
+
+@command("ServeOptions", "CallOptions", "StoreOption", "RecordOption")
+@click.argument("rubric")
+def serve(call: Call, rubric: str) -> None:
+    """Score texts by RUBRIC over HTTP, until Ctrl-C or SIGTERM.
+
+    POST /v1/score takes a text or a list of texts and returns what `rubriclab score` writes; the page at / describes
+    all requests, /openapi.json describes them for programs. Without a token only this computer is served. Answers in
+    the store are used; --max-cost and --max-calls limit all requests together. Each request is a line of JSON on
+    standard output.
+    """
+    import orjson
+
+    from rubriclab.ops.options import ServeOptions
+    from rubriclab.ops.workspace import finish
+    from rubriclab.web.api import serve_rubric
+
+    options, settings = call.options(ServeOptions), call.workspace()
+
+    def served(address: str) -> None:
+        note(f"{rubric} is served at {address}/")
+
+    def accessed(entry: Any) -> None:
+        click.echo(orjson.dumps(entry).decode())
+
+    finish(lambda: serve_rubric(settings, rubric, options, on_access=accessed, on_address=served))
+
+
+@command("JudgeOption", "CallOptions", "StudioFlags", "StoreOption", "RecordOption")
+@click.argument("rubric", required=False)
+def studio(call: Call, rubric: str | None, *, judge: str | None, no_browser: bool) -> None:
+    """Inspect and edit the rubrics of the store in a browser, or open RUBRIC there.
+
+    Read reports and labelled texts, compare versions, correct labels, edit rubrics and explain scores. A language model
+    is called only after its price was shown and confirmed; --judge names it, and --max-cost limits all pages together.
+    The pages are served on this computer only, until Ctrl-C.
+    """
+    from rubriclab.cli.models import StudioFlags
+    from rubriclab.ops.workspace import finish
+    from rubriclab.web.studio.pages import serve_studio
+
+    settings, port, browser = call.workspace(), call.options(StudioFlags).port, not no_browser
+    finish(lambda: serve_studio(settings, rubric, judge=judge, port=port, browser=browser, on_address=click.echo))
+
+
+@command("JudgeOption", "CallOptions", "McpFlags", "StoreOption", "RecordOption")
+def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
+    """Offer the rubrics of the store to an assistant, by the Model Context Protocol on standard input and output.
+
+    The tools list and show rubrics, score texts and explain scores; none changes a rubric, a tag or a label. Without
+    --allow-calls only the offline judge and answers in the store are used. It needs: pip install 'rubriclab[mcp]'
+    """
+    from rubriclab.integrations.mcp import serve_mcp
+    from rubriclab.ops.workspace import finish
+
+    # The protocol's SDK waits for standard input even when it is interrupted; a client that ends it is waited for.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    settings = call.workspace()
+    finish(lambda: serve_mcp(settings, judge, allow_calls=allow_calls))
+
+
+@command("LabelOptions", "LabelFlags", "StoreJson")
+@click.argument("texts", type=FILE)
+def label(call: Call, texts: str, *, output: str) -> None:
+    """Open a page on which people rate TEXTS, and write the rows with their labels for `rubriclab learn`.
+
+    Every answer is in the store as soon as it is given; run the same command again to continue. Raters see neither
+    systems nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
+    """
+    from rubriclab.ops.options import LabelOptions
+    from rubriclab.ops.workspace import finish
+    from rubriclab.web.label import label as serve
+
+    options = call.options(LabelOptions)
+    check_rows_place(output)
+    with call.workspace() as workspace:
+        result = finish(lambda: serve(workspace, texts, None if output == "-" else output, options))
+    if output == "-":
+        with writing_rows(output) as write:
+            for row in result.rows:
+                write(row)
+        return
+    call.show(result, result.to_row())
+    if result.rows:
+        # Without its scale, learning would take the lowest and highest label for the ends.
+        learn = f"rubriclab learn {output} --task {options.task} --aspect {options.aspect} --scale {options.scale}"
+        note(f"written to {output}; learn from it with: {learn}")
