@@ -9,8 +9,8 @@ from pydantic import Field
 from rubriclab.base_options import JUDGING, STORED, Flag, FromFound, Options
 
 OutputPath = Annotated[str | None, Flag(metavar="PATH", place="output")]
-OutputFile = Annotated[str | None, Flag("-o --output", metavar="PATH", place="output")]
-RowsPath = Annotated[str, Flag("-o --output", metavar="PATH", place="output", section=STORED)]
+OutputFile = Annotated[str | None, Flag("--output -o", metavar="PATH", place="output")]
+RowsPath = Annotated[str, Flag("--output -o", metavar="PATH", place="output", section=STORED)]
 Ref = Annotated[str, Flag(metavar="REF")]
 
 
@@ -78,7 +78,7 @@ class RowsOutput(Options):
 
 
 class SplitFlags(Options):
-    output: Annotated[str | None, Flag("-o --output", metavar="PREFIX", place="input", section=STORED)] = None
+    output: Annotated[str | None, Flag("--output -o", metavar="PREFIX", place="input", section=STORED)] = None
     """Write PREFIX-train and PREFIX-heldout, in the format that PREFIX ends in. Default: the name of FILE."""
 
 
@@ -171,7 +171,7 @@ class TagFlags(Options):
 
 
 class ExportFlags(Options):
-    output: Annotated[str, Flag("-o --output", metavar="PATH", place="output")] = "-"
+    output: Annotated[str, Flag("--output -o", metavar="PATH", place="output")] = "-"
     """The pack to write. Default: standard output."""
 
 
@@ -197,5 +197,5 @@ class ShowFlags(Options):
 
 
 class ReportFlags(Options):
-    output: Annotated[str, Flag("-o --html --output", metavar="PATH", place="output")] = "-"
+    output: Annotated[str, Flag("--output -o --html", metavar="PATH", place="output")] = "-"
     """The page to write. Default: standard output."""

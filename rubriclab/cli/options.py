@@ -228,7 +228,7 @@ METAVARS = {Whole: "N", Points: "NUMBER"}
 def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]:
     """Yield the options of models, each once."""
     fields = {name: (model, field) for model in models for name, field in model.model_fields.items()}
-    flags = {name: _names(name, _flag(field))[-1] for name, (_, field) in fields.items()}
+    flags = {name: _long(_names(name, _flag(field))) for name, (_, field) in fields.items()}
     for name, (model, field) in fields.items():
         if not _flag(field).hidden:
             yield _option(model, name, field, flags)
@@ -247,18 +247,24 @@ def _names(name: str, flag: Flag) -> list[str]:
     return flag.names.split() or [f"--{name.replace('_', '-')}"]
 
 
+def _long(names: Iterable[str]) -> str:
+    return next(name for name in names if name.startswith("--"))
+
+
 def _option(model: type[Options], name: str, field: FieldInfo, flags: Mapping[str, str]) -> click.Option:
     flag, names = _flag(field), _names(name, _flag(field))
     declaring = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
     settings = _type(field, flag)
     if settings.get("multiple") or flag.joined:
         settings["default"] = None
+    elif flag.place == "output" and not field.is_required():
+        settings["default"] = field.default
     return (JoinedOption if flag.joined else SectionOption)(
         [name, *names],
         section=vars(declaring).get("section", "") if flag.section is None else flag.section,
         from_found=flag.from_found or vars(declaring).get("from_found", "confirmed"),
         required=field.is_required(),
-        envvar=f"RUBRICLAB_{names[-1].removeprefix('--').replace('-', '_').upper()}",
+        envvar=f"RUBRICLAB_{_long(names).removeprefix('--').replace('-', '_').upper()}",
         metavar=flag.metavar or METAVARS.get(type(settings.get("type"))),
         help=_help(field, flags),
         **settings,

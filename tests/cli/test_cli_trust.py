@@ -430,7 +430,7 @@ json, no-browser, disagreements count, disagreements side, explain nearest, show
 matrix
 """)
 NEVER = words("""
-batches cancel, edit add, edit because, edit bound, edit by, edit definition, edit drop, edit merge,
+batches cancel, edit add, edit author, edit because, edit bound, edit definition, edit drop, edit merge,
 edit name, edit pin, edit preview, edit reword, edit threshold, import as, label rater, learn name, learn parent,
 store prune dry-run, store prune older-than, tag delete, tag force, transfer action, transfer name,
 transfer save, trust revoke, verify repair
