@@ -13,7 +13,7 @@ from rubriclab.cli.main import run, stop_logging
 from rubriclab.cli.store import list_names
 
 
-def broken(**_options: object) -> None:
+def broken(_call: object) -> None:
     raise ZeroDivisionError("\x1b[31m never\nto be seen")
 
 
@@ -44,7 +44,7 @@ def test_a_bug_exits_with_70_and_one_line_that_names_the_file_of_its_traceback(
 def test_no_key_is_in_what_a_bug_leaves(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shown: str
 ) -> None:
-    def failing(**_options: object) -> None:
+    def failing(_call: object) -> None:
         raise ZeroDivisionError("live-0123456789abcdef, ?sig=another-secret, http://me:hunter2@host")
 
     monkeypatch.setattr(list_names, "callback", failing)
