@@ -10,7 +10,8 @@ A README marks where figures belong:
 
 NAME is a block that the README's own folder offers, or FOLDER/NAME for one of another folder of experiments. A study
 offers the tables of `tables.py`; a script offers what its function `readme_figures` returns, Markdown by name.
-Results that were measured with an earlier offline judge, or with earlier prompts of another judge, make the check fail.
+Results that were measured with an earlier offline judge make the check fail. Those of a language model, which take
+hours and money, stay, and the page says that the prompts have changed since.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from experiments import ROOT, STUDIES
 from experiments.runner.results import Results, changed_since, read_stored
 from experiments.runner.study import load_study
 from experiments.tables import tables
+from rubriclab.judges.connect import EMBEDDED
 
 BLOCK = re.compile(
     r"^(?P<begin>(?P<margin> *)<!-- figures: (?P<name>[^\n]+) -->\n)(?P<body>.*?)(?P<end>^ *<!-- end of figures -->$)",
@@ -74,14 +76,20 @@ def block(folder: Path, name: str) -> str:
     offered = blocks(named if other else folder)
     if own not in offered:
         raise ValueError(f"{folder / 'README.md'} names {name!r}; there are: {', '.join(offered) or 'none'}.")
-    return offered[own]
+    dated = list(outdated(named if other else folder, offline=False))
+    return "\n\n".join([offered[own], *dated])
 
 
-def outdated() -> Iterator[str]:
-    """Yield a sentence for each file of results since which the offline judge, or another judge's prompts, changed."""
-    for path in sorted(ROOT.rglob("results/*.json")):
-        if changed := changed_since(json.loads(path.read_text("utf-8"))):
-            yield f"{path.relative_to(ROOT.parent)}: {changed} changed since; run again what the README says."
+def outdated(folder: Path = ROOT, *, offline: bool = True) -> Iterator[str]:
+    """Yield a sentence for each file of results in `folder` since which the judge's scores or prompts have changed.
+
+    Args:
+        offline: of the offline judge, or else of language models.
+    """
+    for path in sorted(folder.rglob("results/*.json")):
+        stored = json.loads(path.read_text("utf-8"))
+        if (stored.get("judge") == EMBEDDED) == offline and (changed := changed_since(stored)):
+            yield f"`{path.relative_to(ROOT.parent)}`: {changed} have changed since."
 
 
 @cache

@@ -34,6 +34,7 @@ UNPARSED = {
     "curl": "asks a service that runs; the tests of the service ask it in Python",
     "git": "changes the reader's own settings",
     "podman": "builds an image from the network",
+    ".llama-cpp/llama-server": "not installed; tests/integrations/test_llama_cpp.py runs it",
     "inspect": "not installed; tests/integrations/test_inspect_ai.py runs the task of the page",
     "promptfoo": "not installed; tests/integrations/test_promptfoo.py runs both files of the page",
 }

@@ -123,7 +123,7 @@ def test_a_changed_result_of_a_script_makes_the_check_fail_until_the_readme_is_w
         ({"judge": "openai/some"}, None),
     ],
 )
-def test_results_of_an_earlier_judge_or_earlier_prompts_make_the_check_fail(
+def test_results_of_an_earlier_judge_or_earlier_prompts_are_recognised(
     changed: dict[str, object], said: str | None
 ) -> None:
     stored = json.loads((EXPERIMENTS / "gate" / "results" / "embedded.json").read_text("utf-8"))
