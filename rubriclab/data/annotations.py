@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from rubriclab.data.mapping import (
@@ -77,10 +77,17 @@ class Export:
         return (*(f"{what} left out: {count}" for what, count in self.left_out.items()), *self.notes)
 
 
-def export_rows(export: Export, rules: CellRules) -> list[tuple[int, Any]]:
-    """Return numbered rows of the tasks, and add notes and choices, by which questions are read as what."""
+def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = False) -> list[tuple[int, Any]]:
+    """Return numbered rows of the tasks, and add notes and choices, by which questions are read as what.
+
+    With `words_are_scores`, words to choose without known scores are annotations too, for a reader that knows them.
+    """
     tasks = [task for task in export.tasks if isinstance(task, Task)]
     questions = classify_questions((answer for task in tasks for answer in task.answers), rules)
+    if words_are_scores:
+        questions = {
+            name: replace(each, kind="score") if each.kind == "choice" else each for name, each in questions.items()
+        }
     left = [(task, answer) for task in tasks for answer in task.answers if not _fields(answer, task, questions)]
     for name in (name for name, question in questions.items() if question.kind == "choice"):
         answers = (answer.value for task in tasks for answer in task.answers if answer.question == name)
@@ -132,9 +139,12 @@ def _row(task: Task, questions: Mapping[str, QuestionFormat], others: bool) -> d
     }
     for answer in task.answers:
         for table, name in _fields(answer, task, questions) or [("answers", answer.question)]:
-            said = tables[table].setdefault(name, {})
-            before = said.get(answer.rater) if table == "reasons" else None
-            said[answer.rater] = f"{before}\n{answer.value}" if before else answer.value
+            reason = str(answer.value) if table == "reasons" else answer.reason if table == "annotations" else None
+            if reason:
+                why = tables["reasons"].setdefault(name, {})
+                why[answer.rater] = "\n".join(filter(None, [why.get(answer.rater), reason]))
+            if table != "reasons":
+                tables[table].setdefault(name, {})[answer.rater] = answer.value
     columns = {f"data.{name}" if name in _OWN_NAMES else name: value for name, value in task.columns.items()}
     return {**columns, **tables}
 
@@ -154,12 +164,21 @@ def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat])
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rater answered to a question; `kind` is `None` where the export does not say it."""
+    """What a rater answered to a question.
+
+    Attributes:
+        question: which becomes an aspect if its answers are scores.
+        rater: the rater's name.
+        value: a number, a word, a comment or anything else.
+        kind: what the answer is; `None` where the export does not say it.
+        reason: why, if the rater said so.
+    """
 
     question: str
     rater: str
     value: Any
     kind: Kind | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
 
 from rubriclab.errors import DataError
-from rubriclab.integrations.evaluator import Annotation, annotated_rows, rows_of_texts
+from rubriclab.integrations.evaluator import Annotation, rows_of_texts
 
 Row = Mapping[str, Any]
+
+
+def rows_about(names: Iterable[str], given: list[Annotation]) -> list[dict[str, Any]]:
+    """Return the rows of texts with these ids, without their output."""
+    found = rows_of_texts([(name, lambda: {"output": "A"}) for name in names], given)
+    return [{field: value for field, value in row.items() if field != "output"} for row in found]
+
+
 WHY = "It answers the question and says why."
 
 
@@ -26,16 +34,16 @@ def test_comments_are_reasons_of_the_scores_of_their_rater_and_no_scores() -> No
         Annotation("b", "comment", "shorter", None),
         Annotation("b", "tone", 3.0, "ben"),
     ]
-    assert annotated_rows([{"id": "a"}, {"id": "b"}, {"id": "c"}], given) == [
+    assert rows_about("abc", given) == [
         {
             "id": "a",
             "annotations": {"tone": {"anna": 4.0, "ben": "good"}, "length": {"ben": 2.0}},
-            "reasons": {"tone": {"anna": WHY, "ben": "Polite.\nfine\nwarm\nand short"}, "length": {"ben": "fine"}},
+            "reasons": {"tone": {"anna": WHY, "ben": "fine\nPolite.\nwarm\nand short"}, "length": {"ben": "fine"}},
         },
         {
             "id": "b",
             "annotations": {"tone": {"ben": 3.0}},
-            "answers": {"comment": {"anna": "short", "": "shorter"}},
+            "answers": {"comment": {"anna": "short", "unnamed-8": "shorter"}},
         },
         {"id": "c"},
     ]
@@ -44,7 +52,7 @@ def test_comments_are_reasons_of_the_scores_of_their_rater_and_no_scores() -> No
 def test_an_aspect_with_more_comments_than_words_for_levels_has_comments() -> None:
     said = ["none", "none", *(f"{WHY} {n}" for n in range(3))]
     given = [Annotation(str(n), "thoughts", text, "anna") for n, text in enumerate(said)]
-    found = annotated_rows([{"id": str(n)} for n in range(5)], given)
+    found = rows_about(map(str, range(5)), given)
     assert found == [{"id": str(n), "answers": {"thoughts": {"anna": text}}} for n, text in enumerate(said)]
 
 
@@ -56,9 +64,8 @@ def test_a_comment_is_about_the_longest_aspect_that_its_name_contains_and_no_oth
         Annotation("a", "ton", 3.0, "ben"),
         Annotation("a", "tone_why", "cold", "ben"),
     ]
-    (row,) = annotated_rows([{"id": "a"}], given)
-    assert row["reasons"] == {"tone": {"anna": "warm"}}
-    assert row["answers"] == {"tone_why": {"ben": "cold"}}
+    (row,) = rows_about("a", given)
+    assert row["reasons"] == {"tone": {"anna": "warm", "ben": "cold"}}
 
 
 def test_known_raters_keep_their_names_and_their_last_scores_beside_unknown_ones() -> None:
@@ -70,13 +77,17 @@ def test_known_raters_keep_their_names_and_their_last_scores_beside_unknown_ones
         Annotation("b", "q", 2.0, None, "One."),
         Annotation("b", "q", 2.0, None, "Two."),
     ]
-    assert annotated_rows([{"id": "a"}, {"id": "b"}], given) == [
+    assert rows_about("ab", given) == [
         {
             "id": "a",
             "annotations": {"q": {"anna": 5.0, "unnamed-3": 4.0, "unnamed-4": 3.0}},
             "reasons": {"q": {"unnamed-3": "Late."}},
         },
-        {"id": "b", "annotations": {"q": [2.0, 2.0]}, "reasons": {"q": "One.\nTwo."}},
+        {
+            "id": "b",
+            "annotations": {"q": {"unnamed-5": 2.0, "unnamed-6": 2.0}},
+            "reasons": {"q": {"unnamed-5": "One.", "unnamed-6": "Two."}},
+        },
     ]
 
 
@@ -106,27 +117,12 @@ def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out()
 )
 def test_words_for_levels_are_scores_under_a_name_of_comments(aspect: str, words: list[str]) -> None:
     given = [Annotation(str(n), aspect, word, "anna") for n, word in enumerate(words)]
-    found = annotated_rows([{"id": str(n)} for n in range(len(words))], given)
+    found = rows_about(map(str, range(len(words))), given)
     assert [row.get("annotations") for row in found] == [{aspect: {"anna": word}} for word in words]
 
 
 def test_different_words_under_a_name_of_comments_are_comments() -> None:
     said = ["typo in the title", "good", "too dry", "too dry"]
     given = [Annotation(str(n), "comment", text, "anna") for n, text in enumerate(said)]
-    found = annotated_rows([{"id": str(n)} for n in range(len(said))], given)
+    found = rows_about(map(str, range(len(said))), given)
     assert [row.get("answers") for row in found] == [{"comment": {"anna": text}} for text in said]
-
-
-def test_an_unknown_rater_does_not_get_the_name_of_a_known_one() -> None:
-    given = [
-        Annotation("a", "q", 1.0, "unnamed-2"),
-        Annotation("a", "q", 2.0),
-        Annotation("a", "comment", "warm", "unnamed-2"),
-    ]
-    assert annotated_rows([{"id": "a"}], given) == [
-        {
-            "id": "a",
-            "annotations": {"q": {"unnamed-2": 1.0, "unnamed-2-": 2.0}},
-            "reasons": {"q": {"unnamed-2": "warm"}},
-        }
-    ]

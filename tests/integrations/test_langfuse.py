@@ -132,7 +132,7 @@ def test_scores_of_people_label_the_observations(tmp_path: Path) -> None:
     labels = {"helpfulness": {"anna": 2.0, "ben": 4.0}, "tone": {"anna": "good"}}
     assert found == [
         {**first, "annotations": labels, "reasons": {"helpfulness": {"anna": "short"}}},
-        {"source": "It rained.", "output": "No.", "id": "o2", "annotations": {"helpfulness": [1.0]}},
+        {"source": "It rained.", "output": "No.", "id": "o2", "annotations": {"helpfulness": {"unnamed-4": 1.0}}},
     ]
     (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in found), "utf-8")
     read = [example.annotations for example in rl.read(tmp_path / "texts.jsonl", level_scores={"good": 5})]

@@ -176,7 +176,7 @@ def test_feedback_of_people_labels_the_runs(tmp_path: Path) -> None:
         "annotations": {"helpfulness": {"anna": 4.0, "ben": 2.0}, "tone": {"anna": "good"}},
         "reasons": {"helpfulness": {"ben": "short"}},
     }
-    assert found[1]["annotations"] == {"helpfulness": [1.0]}
+    assert found[1]["annotations"] == {"helpfulness": {"unnamed-4": 1.0}}
     assert found[2] == {"group": group, "id": str(third.id), "source": "It rained.", "output": "No."}
     assert "annotations" in rows([first], [said(first, None, kind="api", score=1)], sources=("api",))[0]
     (tmp_path / "runs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in found), "utf-8")

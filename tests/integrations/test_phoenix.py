@@ -150,7 +150,7 @@ def test_annotations_of_people_label_the_spans(tmp_path: Path) -> None:
     first = {"source": "It rained.", "group": "g", "output": "Rain.", "id": "s1"}
     assert found == [
         {**first, "annotations": labels, "reasons": {"helpfulness": {"anna": "short"}}},
-        {"source": "It rained.", "output": "No.", "id": "s2", "annotations": {"helpfulness": [1.0]}},
+        {"source": "It rained.", "output": "No.", "id": "s2", "annotations": {"helpfulness": {"unnamed-4": 1.0}}},
     ]
     (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in found), "utf-8")
     read = [example.annotations for example in rl.read(tmp_path / "texts.jsonl", level_scores={"good": 5})]
