@@ -48,7 +48,6 @@ from rubriclab.ops.versions import describe_rubric
 from rubriclab.ops.workspace import RubricLike, Workspace, no_progress
 from rubriclab.web.api_models import (
     HEALTH,
-    KINDS,
     METRICS,
     OPEN,
     OPENAPI,
@@ -237,7 +236,7 @@ def _failed(request: Request, error: Exception) -> Response:
     codes = {404: "no_such_path", 405: "other_method"}
     if isinstance(error, HTTPException) and error.status_code in codes:
         code = request.state.noted["problem"] = codes[error.status_code]
-        return problem_response(Refused(code, KINDS[code].meaning), request.state.id, error.headers)
+        return problem_response(Refused(code), request.state.id, error.headers)
     found = refused(error)
     if isinstance(error, RubriclabError) and (found.status >= 500 or isinstance(error, BudgetReached)):
         _log.warning("request %s: %s: %s", request.state.id, type(error).__name__, error)
@@ -332,7 +331,7 @@ async def _content(request: Request, most: int) -> bytes:
     except TimeoutError:
         raise Refused("late_body", f"The body was not complete after {PATIENCE:g} seconds.") from None
     except ClientDisconnect:
-        raise Refused("incomplete_body", KINDS["incomplete_body"].meaning) from None
+        raise Refused("incomplete_body") from None
     return bytes(content)
 
 
@@ -455,16 +454,16 @@ class Gate:
             raise Refused("large_head", f"Expected a head of at most {LARGEST_HEAD:,} bytes.")
         if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may take the other one, and what it takes for the body for the next request (request smuggling).
-            raise Refused("two_lengths", KINDS["two_lengths"].meaning)
+            raise Refused("two_lengths")
         if not self._tokens and [host.lower() for host in headers.getlist("host")] not in self._hosts:
-            raise Refused("other_host", KINDS["other_host"].meaning)
+            raise Refused("other_host")
         if not self._tokens and not all(is_own_origin(each, headers, scope) for each in headers.getlist("origin")):
-            raise Refused("other_origin", KINDS["other_origin"].meaning)
+            raise Refused("other_origin")
         given = headers.getlist("authorization")
         caller = self._tokens.caller(given[0] if len(given) == 1 else "")
         if caller is None and scope["path"] not in self._open:
             if any(is_bearer(each) for each in given):
-                raise Refused("wrong_token", "The token is not one of this service.")
+                raise Refused("wrong_token")
             raise Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
         scope["state"]["caller"] = caller
 

@@ -167,7 +167,9 @@ KINDS: Mapping[str, ProblemKind] = {
     "no_token": ProblemKind(401, "The request has no bearer token."),
     "wrong_token": ProblemKind(401, "The bearer token is not one of this service."),
     "budget_reached": ProblemKind(
-        402, "The cap on calls or cost is reached: only requests whose answers are all in the store are answered."
+        402,
+        "The cap on calls or cost of this service is reached: only requests whose answers are all in the store are "
+        "answered.",
     ),
     "other_origin": ProblemKind(403, "Without a token, the service refuses requests of other sites' pages (`Origin`)."),
     "no_such_path": ProblemKind(404, "The service has no such path; `GET /openapi.json` describes all requests."),
@@ -189,7 +191,7 @@ KINDS: Mapping[str, ProblemKind] = {
     "too_many_at_once": ProblemKind(429, "Too many requests at a time; `Retry-After` says when to send it again."),
     "large_head": ProblemKind(431, "The head of the request is too large."),
     "internal_error": ProblemKind(500, "An unexpected error, which the log of the service has."),
-    "judge_failed": ProblemKind(502, "The judge refused the request, such as for a wrong key."),
+    "judge_failed": ProblemKind(502, "The judge refused the request; the log of the service says why."),
     "not_recorded": ProblemKind(502, "The judge is a recording, which has no answer about this text."),
     "judge_unavailable": ProblemKind(503, "The judge does not answer; `Retry-After` says when to send it again."),
     "store_unavailable": ProblemKind(503, "The store cannot be used; `Retry-After` says when to send it again."),
@@ -197,11 +199,6 @@ KINDS: Mapping[str, ProblemKind] = {
     "stopping": ProblemKind(503, "The service is shutting down; `Retry-After` says when to send it again."),
     "timeout": ProblemKind(504, "No score in time. Answers that arrive later are kept: send the same request again."),
 }
-
-
-def statuses(codes: Sequence[str]) -> Sequence[int]:
-    """Return the statuses of problems, each once, in ascending order."""
-    return sorted({KINDS[code].status for code in codes})
 
 
 MEDIA_TYPE = "application/problem+json"
@@ -219,40 +216,23 @@ class Refused(Exception):
         retry_after: seconds after which another attempt is worthwhile.
     """
 
-    def __init__(self, code: str, detail: str, retry_after: float | None = None) -> None:
-        super().__init__(detail)
-        self.status = KINDS[code].status
+    def __init__(self, code: str, detail: str | None = None, retry_after: float | None = None) -> None:
+        self.status, meaning = KINDS[code].status, KINDS[code].meaning
+        super().__init__(detail or meaning)
         self.code = code
-        self.detail = detail
+        self.detail = detail or meaning
         self.retry_after = retry_after
 
 
 # The refusals of errors, of which the first that fits holds.
-_REFUSALS: Sequence[tuple[tuple[type[Exception], ...], Refused]] = (
-    (
-        (BudgetReached,),
-        Refused(
-            "budget_reached",
-            "The cap on calls or cost of this service is reached: no text is sent to the judge any more. Requests "
-            "whose answers are all in the store are still answered.",
-        ),
-    ),
-    (
-        (ProviderDown, JudgeUnavailable),
-        Refused("judge_unavailable", "The judge does not answer at present; send the request again.", WHEN_DOWN),
-    ),
-    (
-        (ReplayMiss,),
-        Refused("not_recorded", "The judge is a recording, which has no answer about this text."),
-    ),
-    (
-        (JudgeError,),
-        Refused("judge_failed", "The judge refused the request; the log of the service says why."),
-    ),
-    (
-        (StoreError,),
-        Refused("store_unavailable", "The store cannot be used at present; send the request again.", WHEN_LOCKED),
-    ),
+_REFUSALS: Sequence[tuple[type[Exception], str, int | None]] = (
+    (BudgetReached, "budget_reached", None),
+    (ProviderDown, "judge_unavailable", WHEN_DOWN),
+    (JudgeUnavailable, "judge_unavailable", WHEN_DOWN),
+    (ReplayMiss, "not_recorded", None),
+    (JudgeError, "judge_failed", None),
+    (StoreError, "store_unavailable", WHEN_LOCKED),
+    (Exception, "internal_error", None),
 )
 
 
@@ -264,8 +244,8 @@ def refused(error: Exception) -> Refused:
         # The hint is about options, which the caller does not have.
         hint = " Send it with each text." if isinstance(error, FieldMissing) else ""
         return Refused("unusable_texts", f"{plain(error.message)}{hint}")
-    known = (refusal for kinds, refusal in _REFUSALS if isinstance(error, kinds))
-    return next(known, Refused("internal_error", "An unexpected error; the log of the service has it."))
+    code, retry_after = next((code, seconds) for kind, code, seconds in _REFUSALS if isinstance(error, kind))
+    return Refused(code, retry_after=retry_after)
 
 
 def problem_response(error: Refused, request: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -291,18 +271,6 @@ SCORE, RUBRIC, HEALTH, METRICS, OPENAPI = "/v1/score", "/v1/rubric", "/health", 
 OPEN = frozenset({HEALTH, OPENAPI})
 PATHS = frozenset({SCORE, RUBRIC, HEALTH, METRICS, OPENAPI})
 
-# The problems of requests that are none of those described.
-_OF_NO_REQUEST = ("no_such_path", "other_method")
-_OF_HEADS = (
-    "two_lengths",
-    "no_token",
-    "wrong_token",
-    "other_host",
-    "other_origin",
-    "large_head",
-    "internal_error",
-    "stopping",
-)
 _REF = "#/components/schemas/{model}"
 _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council met on Monday and closed the bridge."}
 
@@ -319,7 +287,6 @@ def description(*, tokens: bool) -> dict[str, Any]:
     modes: list[Any] = [(model, "validation") for model in taken]
     modes += [(model, "serialization") for model in returned]
     schemas = models_json_schema(modes, ref_template=_REF)[1]["$defs"]
-    possible = problem_codes(tokens=tokens)
     secured: dict[str, Any] = {"security": [{"token": []}]} if tokens else {}
     schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if tokens else {}
     return {
@@ -332,27 +299,20 @@ def description(*, tokens: bool) -> dict[str, Any]:
         },
         "servers": [{"url": "/"}],
         **secured,
-        "paths": _paths(possible, tokens=tokens),
+        "paths": _paths(tokens=tokens),
         "components": {
             **schemes,
             "schemas": schemas,
-            "responses": {str(status): _problem(status, possible) for status in statuses(possible)},
+            "responses": {"Problem": _problem()},
         },
     }
 
 
-def problem_codes(*, tokens: bool) -> tuple[str, ...]:
-    """Return the codes of the problems of a service: one without tokens is for its own pages only."""
-    impossible = ("other_host", "other_origin") if tokens else ("no_token", "wrong_token")
-    return tuple(code for code in KINDS if code not in impossible)
+def _paths(*, tokens: bool) -> dict[str, Any]:
+    problem = {"default": {"$ref": "#/components/responses/Problem"}}
 
-
-def _paths(possible: Sequence[str], *, tokens: bool) -> dict[str, Any]:
-    def get(name: str, summary: str, found: Mapping[str, Any], *codes: str, is_open: bool = False) -> dict[str, Any]:
-        every = [code for code in (*_OF_HEADS, *codes) if code in possible]
-        if is_open:
-            every = [code for code in every if KINDS[code].status != 401]
-        operation = {"operationId": name, "summary": summary, "responses": {"200": found, **_problems(every)}}
+    def get(name: str, summary: str, found: Mapping[str, Any], *, is_open: bool = False) -> dict[str, Any]:
+        operation = {"operationId": name, "summary": summary, "responses": {"200": found, **problem}}
         return {"get": {**operation, "security": []} if is_open and tokens else operation}
 
     return {
@@ -371,24 +331,13 @@ def _paths(possible: Sequence[str], *, tokens: bool) -> dict[str, Any]:
                     "200": _json(
                         "The score of the text, or those of all texts.", _one_of("ScoreResult", "ScoreResults")
                     ),
-                    **_problems([code for code in possible if code not in (*_OF_NO_REQUEST, "not_responding")]),
+                    **problem,
                 },
             }
         },
-        RUBRIC: get(
-            "rubric",
-            "The rubric that scores.",
-            _json("The rubric.", _ref("RubricDescription")),
-            "unknown_parameter",
-        ),
+        RUBRIC: get("rubric", "The rubric that scores.", _json("The rubric.", _ref("RubricDescription"))),
         METRICS: get("metrics", "Metrics for Prometheus.", _content("The metrics.", "text/plain", {"type": "string"})),
-        HEALTH: get(
-            "health",
-            "Whether the service works.",
-            _json("It works.", _ref("Health")),
-            "not_responding",
-            is_open=True,
-        ),
+        HEALTH: get("health", "Whether the service works.", _json("It works.", _ref("Health")), is_open=True),
         OPENAPI: get("openapi", "This description.", _json("The description.", {"type": "object"}), is_open=True),
     }
 
@@ -409,13 +358,8 @@ def _content(words: str, media_type: str, schema: Mapping[str, Any]) -> dict[str
     return {"description": words, "content": {media_type: {"schema": schema}}}
 
 
-def _problem(status: int, codes: Sequence[str]) -> dict[str, Any]:
-    words = " ".join(f"`{code}`: {KINDS[code].meaning}" for code in codes if KINDS[code].status == status)
-    found = _content(words, MEDIA_TYPE, _ref("ProblemDetails"))
-    if status in (429, 503, 504):
-        found["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer", "minimum": 0}}}
-    return found
-
-
-def _problems(codes: Sequence[str]) -> dict[str, Any]:
-    return {str(status): {"$ref": f"#/components/responses/{status}"} for status in statuses(codes)}
+def _problem() -> dict[str, Any]:
+    kinds = " ".join(f"{kind.status} `{code}`: {kind.meaning}" for code, kind in KINDS.items())
+    seconds = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
+    found = _content(f"The request failed. {kinds}", MEDIA_TYPE, _ref("ProblemDetails"))
+    return {**found, "headers": {"Retry-After": seconds}}

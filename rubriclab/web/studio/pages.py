@@ -6,7 +6,8 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -53,7 +54,7 @@ from rubriclab.report.wording import figure
 from rubriclab.stats.intervals import Interval
 from rubriclab.store import VersionDiff
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, listen, port_of, serve, static_routes
-from rubriclab.web.studio.studio import Allowance, PriceQuote, Query, Studio, body_of, operation_routes
+from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Studio, body_of, operation_routes
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
@@ -73,10 +74,6 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def show(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        # Read while a person reads this page.
-        studio.background.submit(service.log, studio.reading, version.name)
-        if studio.reading.store.training_digest(version.ref):
-            studio.matrices.prepare(version)
         view = overview(version)
         saved = "saved" in request.query_params and version.parent
         return studio.page(
@@ -224,7 +221,7 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
     def texts(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
         query = _query(request)
-        matrix = studio.matrices.get(version)
+        matrix = studio.matrix(version)
         page = matrix.page(query)
 
         def address(**changes: object) -> str:
@@ -269,7 +266,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
     def page(request: Request) -> Response:
         options = _options(request)
         version = studio.version(request.path_params["ref"])
-        found = disagreements(studio.reading, version, options, record=studio.matrices.get(version).record)
+        found = disagreements(studio.reading, version, options, record=studio.matrix(version).record)
         return studio.page(
             "disagreements.html",
             f"Disagreements of {version.ref}",
@@ -400,13 +397,9 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
 def _ids(studio: Studio, request: Request) -> Iterator[str]:
     """Yield the ids of labelled texts that hold what is looked for, in the id or in the text."""
     wanted = request.query_params.get("q", "").casefold()
-    for text in studio.matrices.get(studio.version(request.path_params["ref"])).record.texts:
+    for text in studio.matrix(studio.version(request.path_params["ref"])).record.texts:
         if wanted in text.id.casefold() or wanted in text.output.casefold():
             yield text.id
-
-
-# Versions with their labelled texts and selections that are kept for the next edit of them.
-KEPT = 2
 
 
 class Draft(Allowance, Edit):
@@ -423,35 +416,22 @@ class Draft(Allowance, Edit):
         return EditOptions(**changes, **signed, preview=preview, judge=judge)
 
 
-@dataclass(eq=False)
-class EditableVersions:
-    """The versions that were edited last, ready for further edits."""
-
-    studio: Studio
-    _kept: dict[str, EditableVersion] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def get(self, ref: str) -> EditableVersion:
-        """Return a version whose criteria are selected in each fold, which takes a second the first time.
-
-        Raises:
-            NotInStore: if there is no such version.
-            DataError: if it keeps no labelled texts.
-        """
-        with self._lock, self.studio.workspace() as workspace:
-            version = workspace.store.load(ref)
-            found = self._kept.pop(version.ref, None) or editable_version(workspace, version, EditOptions())
-            if version.rubric.aggregation and not found.unknown:
-                _ = found.selection
-            self._kept[version.ref] = found
-            while len(self._kept) > KEPT:
-                del self._kept[next(iter(self._kept))]
-            return found
-
-
 def edit_routes(studio: Studio) -> list[BaseRoute]:
     """Return the routes of the page, of previews and of saving."""
-    versions = EditableVersions(studio)
+    selecting = threading.Lock()
+
+    @lru_cache(KEPT)
+    def selected(ref: str) -> EditableVersion:
+        with studio.workspace() as workspace:
+            found = editable_version(workspace, workspace.store.load(ref), EditOptions())
+            if found.version.rubric.aggregation and not found.unknown:
+                _ = found.selection
+            return found
+
+    def editable_of(ref: str) -> EditableVersion:
+        """Return a version whose criteria are selected in each fold, which takes a second the first time."""
+        with selecting:
+            return selected(studio.version(ref).ref)
 
     def page(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
@@ -472,7 +452,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
 
     async def ready(request: Request) -> Response:
         started = time.monotonic()
-        found = await run_in_threadpool(versions.get, request.path_params["ref"])
+        found = await run_in_threadpool(editable_of, request.path_params["ref"])
         seconds = round(time.monotonic() - started, 1)
         return JSONResponse({"labels": f"{count(len(found.examples), 'labelled text')}", "seconds": seconds})
 
@@ -487,7 +467,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
 
         def prepare(workspace: Workspace) -> Job[EditResult]:
-            editable = versions.get(ref)
+            editable = editable_of(ref)
             return edit(workspace, editable.version, options, editable=editable)
 
         found = await studio.asking.run(prepare, draft)
@@ -559,9 +539,8 @@ def application(studio: Studio) -> ASGIApp:
 
     @asynccontextmanager
     async def opened(_application: Starlette) -> AsyncIterator[None]:
-        with studio.reading, studio.background:
+        with studio.reading:
             yield
-            studio.background.shutdown(cancel_futures=True)
 
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access, MOST_BYTES)

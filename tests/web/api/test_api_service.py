@@ -33,7 +33,7 @@ from rubriclab.judges.options import as_price
 from rubriclab.ops.versions import RubricDescription
 from rubriclab.store.answers import AnswerTable
 from rubriclab.web.api import VARIABLE, log_access
-from rubriclab.web.api_models import KINDS, OPEN, PATHS, ScoreResults, description, problem_codes
+from rubriclab.web.api_models import KINDS, OPEN, PATHS, ScoreResults, description
 
 KEY = "sk-the-operators-own-key-0123456789"
 JSON = {"Content-Type": "application/json"}
@@ -549,8 +549,6 @@ def test_the_description_names_every_request_and_tokens_only_where_there_are_any
 
 def test_every_problem_and_every_field_is_explained_in_the_documentation() -> None:
     documented = (CHECKOUT / "docs" / "integrations" / "serve.md").read_text("utf-8")
-    possible = problem_codes(tokens=False)
-    assert {"no_such_path", "other_method"} <= set(possible)
     rows = re.findall(r"^\| ([\d, ]+) \| (`.*?`) \|", documented, re.MULTILINE)
     named = {
         code: {int(each) for each in given.split(", ")}
