@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rubriclab.integrations.evaluator import Closing, imported_from, open_scorer, rationale
+from rubriclab.integrations.evaluator import Closing, imported_from, open_scorer, rationale, threshold_of
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.ops.score import TextScorer
@@ -65,21 +65,14 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
         flaky: bool = False,
         **options: Any,
     ) -> None:
-        opens = not isinstance(rubric, TextScorer)
         opened = open_scorer(rubric, store, judge, options)
-        at_least = opened.rubric.threshold if at_least is None else at_least
+        at_least = threshold_of(opened, at_least, close=opened is not rubric)
         # DeepEval copies a metric for each test case: it gives the attributes with the names of these arguments to a
         # new one, so all copies share the open rubric.
         self.rubric, self.at_least, self.row, self.flaky = opened, at_least, row or row_of, flaky
         self.evaluation_model = recorded_name(opened.judge)
         self.result: Score | None = None
         if at_least is not None:
-            try:
-                opened.check_threshold(at_least)
-            except BaseException:
-                if opens:
-                    opened.close()
-                raise
             self.threshold = opened.share_of_scale(at_least)
 
     @property

@@ -71,6 +71,23 @@ def open_scorer(
     return rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
 
 
+def threshold_of(scorer: TextScorer, at_least: float | None, *, close: bool) -> float | None:
+    """Return the lowest score that passes: the one that is given, else that of a rubric for verdicts, else none.
+
+    Raises:
+        SettingsError: if it is not on the scale; the rubric is closed then if `close`.
+    """
+    threshold = scorer.rubric.threshold if at_least is None else at_least
+    try:
+        if threshold is not None:
+            scorer.check_threshold(threshold)
+    except BaseException:
+        if close:
+            scorer.close()
+        raise
+    return threshold
+
+
 class Closing:
     """What is closed at the end of a `with` statement."""
 

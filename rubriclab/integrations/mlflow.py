@@ -7,7 +7,15 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, imported_from, rationale, row_of_text
+from rubriclab.integrations.evaluator import (
+    Closing,
+    OpenRubric,
+    RowFunction,
+    imported_from,
+    rationale,
+    row_of_text,
+    threshold_of,
+)
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.scoring import Score
@@ -64,13 +72,7 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
     ) -> None:
         found = OpenRubric(rubric, **options)
         opened = found.opened
-        at_least = opened.rubric.threshold if at_least is None else at_least
-        if at_least is not None:
-            try:
-                opened.check_threshold(at_least)
-            except BaseException:
-                found.close()
-                raise
+        at_least = threshold_of(opened, at_least, close=opened is not rubric)
         super().__init__(
             name=found.name,
             description=f"The {opened.rubric.aspect.name} of a text, scored by {opened.name}.",

@@ -294,10 +294,7 @@ def prune(workspace: Workspace, options: PruneOptions) -> PruneResult:
         )
     before = datetime.now(UTC) - options.older_than
     store = workspace.open_store(access="read" if options.dry_run else "write")
-    removed = size = 0
-    for step in store.prune(before, dry_run=options.dry_run):
-        removed, size = removed + step.rows, size + step.bytes
-    return PruneResult(store.place, removed, size, options.dry_run)
+    return PruneResult(store.place, *store.prune(before, dry_run=options.dry_run), options.dry_run)
 
 
 def vacuum(workspace: Workspace) -> VacuumResult:

@@ -20,7 +20,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    literal_column,
     select,
     text,
     update,
@@ -221,9 +220,6 @@ KINDS = {
     "answers": "cached answers",
     "batches": "open batches",
 }
-# Answers that are looked at in one transaction; other processes can write between two. Each transaction writes most
-# pages of an SQLite index anew, so that smaller ones take longer in all.
-CHUNK = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,21 +250,6 @@ class Space:
 
     total: int | None
     free: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    """Answers of one step that were removed, or would be.
-
-    Attributes:
-        rows: their number.
-        bytes: of their replies.
-        last: the key after which the next step begins; `None` after the last step.
-    """
-
-    rows: int = 0
-    bytes: int = 0
-    last: Any = None
 
 
 def sizes(connection: Connection) -> Iterator[KindSize]:
@@ -348,26 +329,8 @@ def _size(connection: Connection, table: Table, *more: Any) -> Select[Any]:
     return select(func.count(), func.sum(content), *more).select_from(table)
 
 
-def prune_step(session: Session, after: Any, before: str, *, dry_run: bool = False) -> Pruned:
-    """Remove some of the answers that were cached earlier than `before`.
-
-    Args:
-        after: `last` of the step before; `None` to begin.
-        before: a stored time.
-        dry_run: whether they are only counted.
-    """
-    # The column whose order is that of the table on the disk where there is one.
-    is_local = session.get_bind().dialect.name == "sqlite"
-    key: Any = literal_column("answers.rowid") if is_local else _ANSWERS.c.digest
-    candidates = (
-        select(key.label("place"), _octets(session.connection(), _ANSWERS.c.reply))
-        .where(_ANSWERS.c.created < before)
-        .order_by(key)
-        .limit(CHUNK)
-    )
-    if after is not None:
-        candidates = candidates.where(key > after)
-    rows = session.execute(candidates).all()
-    if rows and not dry_run:
-        session.execute(delete(_ANSWERS).where(key.in_([place for place, _ in rows])))
-    return Pruned(len(rows), sum(size for _, size in rows), rows[-1].place if rows else None)
+def count_answers(session: Session, before: str) -> tuple[int, int]:
+    """Return how many answers were cached earlier than a stored time, and the bytes of their replies."""
+    size = func.coalesce(func.sum(_octets(session.connection(), _ANSWERS.c.reply)), 0)
+    rows, content = session.execute(select(func.count(), size).where(_ANSWERS.c.created < before)).one()
+    return int(rows), int(content)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
 
@@ -31,10 +31,9 @@ from rubriclab.store.answers import (
     AnswerTable,
     BatchTable,
     KindSize,
-    Pruned,
     Space,
+    count_answers,
     measure_space,
-    prune_step,
     read_reply,
     sizes,
     vacuum,
@@ -393,8 +392,8 @@ class Store:
         with self._session() as session:
             return measure_space(session.connection())
 
-    def prune(self, before: datetime, *, dry_run: bool = False) -> Iterator[Pruned]:
-        """Remove cached answers in steps, each a transaction, and yield what every step removed.
+    def prune(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
+        """Remove cached answers, and return how many, and the bytes of their replies.
 
         Args:
             before: only answers that were cached earlier.
@@ -403,17 +402,17 @@ class Store:
         Raises:
             StoreError: if the store is read-only and this is no dry run, or the database fails.
         """
-        stored, step = format_time(before), Pruned()
-        while True:
-            after = step.last
-            if dry_run:
-                with self._session() as session:
-                    step = prune_step(session, after, stored, dry_run=True)
-            else:
-                step = self._write(partial(prune_step, after=after, before=stored))
-            if step.last is None:
-                return
-            yield step
+        stored = format_time(before)
+        if dry_run:
+            with self._session() as session:
+                return count_answers(session, stored)
+
+        def remove(session: Session) -> tuple[int, int]:
+            found = count_answers(session, stored)
+            session.exec(delete(AnswerRow).where(col(AnswerRow.created) < stored))
+            return found
+
+        return self._write(remove)
 
     def vacuum(self) -> None:
         """Give the space of removed rows back to the file system.

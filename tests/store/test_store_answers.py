@@ -16,7 +16,6 @@ from store_samples import EFFORT, numbered, provenance
 from rubriclab.errors import StoreError
 from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import digest
-from rubriclab.store import answers as storage
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.tables import database_url
 
@@ -145,12 +144,6 @@ def change_age(where: str, digests: list[str], age: timedelta) -> None:
     engine.dispose()
 
 
-def pruned(store: Store, before: datetime, **options: bool) -> list[int]:
-    """Return how many answers were removed, and their bytes."""
-    steps = list(store.prune(before, **options))
-    return [sum(step.rows for step in steps), sum(step.bytes for step in steps)]
-
-
 def test_sizes_are_rows_and_bytes_by_kind_and_answers_by_model(store: Store) -> None:
     store.save("news", numbered(1), provenance(), EFFORT)
     fill(store, 3, "small", 1)
@@ -178,23 +171,13 @@ def test_answers_older_than_a_time_are_removed_and_nothing_else(store: Store, wh
     digests = fill(store, 5)
     change_age(where, digests[:2], 10 * DAY)
     before = datetime.now(UTC) - 9 * DAY
-    counted = pruned(store, before, dry_run=True)
+    counted = store.prune(before, dry_run=True)
     assert counted[0] == 2
     assert store.answers.count() == 5
-    assert pruned(store, before) == counted
+    assert store.prune(before) == counted
     assert [store.answers.get(each) is None for each in digests] == [True, True, False, False, False]
     assert store.names() == ("news",)
     assert store.verify() == ()
-
-
-def test_more_answers_than_one_step_holds_are_removed(
-    store: Store, where: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(storage, "CHUNK", 10)
-    digests = fill(store, 25)
-    change_age(where, digests[::2], 10 * DAY)
-    assert pruned(store, datetime.now(UTC) - 9 * DAY)[0] == 13
-    assert {each for each in digests if store.answers.get(each)} == set(digests[1::2])
 
 
 def test_vacuum_gives_space_back_and_changes_nothing(store: Store) -> None:
@@ -203,7 +186,7 @@ def test_vacuum_gives_space_back_and_changes_nothing(store: Store) -> None:
         # Digests cannot be compressed, as PostgreSQL would do with long texts.
         store.answers.put(digest(number), {"text": "".join(digest([number, part]) for part in range(60))})
     full = store.space().total
-    pruned(store, datetime.now(UTC))
+    store.prune(datetime.now(UTC))
     store.vacuum()
     assert full is not None
     assert (store.space().total or 0) < full / 2
@@ -216,9 +199,9 @@ def test_a_read_only_store_is_counted_but_not_pruned(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.db") as store:
         fill(store, 3)
     with open_store(tmp_path / "store.db", access="read") as store:
-        assert pruned(store, datetime.now(UTC), dry_run=True)[0] == 3
+        assert store.prune(datetime.now(UTC), dry_run=True)[0] == 3
         with pytest.raises(StoreError, match="is read-only"):
-            pruned(store, datetime.now(UTC))
+            store.prune(datetime.now(UTC))
         with pytest.raises(StoreError, match="is read-only"):
             store.vacuum()
     with open_store(tmp_path / "store.db") as store:
