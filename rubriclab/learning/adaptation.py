@@ -38,8 +38,8 @@ from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.text_features import usual_directions
 from rubriclab.models.version import Action, Candidate, Cell
-from rubriclab.stats.correlation import BoolArray, FloatArray, float_table, floats
-from rubriclab.stats.intervals import DIGITS, grouped_folds
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, float_table, floats
+from rubriclab.stats.intervals import DIGITS, grouped_folds, predict_folds
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +166,11 @@ class LabelledTarget:
         )
 
     @property
+    def fold(self) -> IntArray:
+        """The fold of each text."""
+        return grouped_folds(self.table.groups, self.settings.folds, self.seed)
+
+    @property
     def onto(self) -> Scale | None:
         """The labels' scale, if it differs from the one that criteria are rated on."""
         return None if self.label_scale.same_ends(self.rubric.scale) else self.label_scale
@@ -205,13 +210,13 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     """
     aggregation, table = target.rubric.aggregation or mean_aggregation(target), target.table
     raw, scale, labels = raw_values(aggregation, target.rated), table.scale, table.labels
-    scored, fold = ~np.isnan(raw), grouped_folds(table.groups, target.settings.folds, target.seed)
-    scores = np.full(len(raw), np.nan)
-    for number in np.unique(fold[scored]):
-        inside, others = fold == number, (fold != number) & scored
-        if others.any():
-            scores[inside] = _calibration(raw, others, target).apply(raw[inside])
-    scores = np.clip(scores, scale.low, scale.high)
+    scored = ~np.isnan(raw)
+
+    def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
+        known = others & scored
+        return _calibration(raw, known, target).apply(raw[inside]) if known.any() else np.full(inside.sum(), np.nan)
+
+    scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
     calibration = _calibration(raw, scored, target)
     names = (target.onto or target.rubric.scale).names
     threshold = threshold_by_hand(target.rubric.aggregation)
@@ -238,12 +243,8 @@ def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     row_of = {text.id: row for row, text in enumerate(record.texts)}
     rows = [row_of[text.id] for text in target.rated.examples]
     scores = rescale(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
-    table = target.table
-    fold = grouped_folds(table.groups, target.settings.folds, target.seed)
-    means = np.full(len(fold), np.nan)
-    for number in np.unique(fold):
-        if (others := fold != number).any():
-            means[~others] = table.labels[others].mean()
+    labels = target.table.labels
+    means = predict_folds(target.fold, lambda others, inside: np.full(inside.sum(), labels[others].mean()))
     return AdaptedRubric("relearn", trained.rubric, scores, scores - means)
 
 

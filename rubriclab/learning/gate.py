@@ -64,8 +64,8 @@ from rubriclab.stats.agreement import (
     scored_texts,
     used_texts,
 )
-from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, estimate, rounded
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
+from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, estimate, predict_folds, rounded
 from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 GateLevel = Literal["group", "dataset"]
@@ -167,13 +167,15 @@ def _direct_evaluators(table: RatingMatrix, fold: IntArray, scores: FloatArray) 
 
     The correlation of the second is that of the first: a line on all labels changes no order.
     """
-    fit, points = logistic if table.scale.names else linear, np.full(len(scores), np.nan)
-    for number in np.unique(fold):
-        inside, others = fold == number, (fold != number) & ~np.isnan(scores)
-        if others.any():
-            # The question was not fitted to labels, so there are no weights for which the slope is shrunk.
-            points[inside] = fit(scores[others], table.labels[others], 0).apply(scores[inside])
-    calibrated = np.clip(points, table.scale.low, table.scale.high)
+    fit, scored = logistic if table.scale.names else linear, ~np.isnan(scores)
+
+    def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
+        if not (known := others & scored).any():
+            return np.full(inside.sum(), np.nan)
+        # The question was not fitted to labels, so there are no weights for which the slope is shrunk.
+        return fit(scores[known], table.labels[known], 0).apply(scores[inside])
+
+    calibrated = np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
     return [Evaluator(DIRECT, "judged", scores, 1.0, scores), Evaluator(CALIBRATED, "judged", scores, 1.0, calibrated)]
 
 

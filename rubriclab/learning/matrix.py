@@ -31,7 +31,6 @@ class RatingMatrix:
         prior_direction: prior weight of each candidate relative to others of its kind: 1 if judged, -1 to 1 if signed.
         seen: shape (texts, candidates), true if the candidate was generated from the text's label.
         scale: the raters' scale.
-        places: the number of each column's candidate.
         limits: lowest and highest share of the weights of each candidate that a person allows, shape (candidates, 2);
             `None` if all are free.
     """
@@ -46,7 +45,6 @@ class RatingMatrix:
     prior_direction: FloatArray
     seen: BoolArray
     scale: Scale
-    places: tuple[int, ...]
     limits: FloatArray | None = None
 
     def rows(self, chosen: BoolArray | IntArray) -> RatingMatrix:
@@ -71,7 +69,6 @@ class RatingMatrix:
             holistic=self.holistic[places],
             prior_direction=self.prior_direction[places],
             seen=self.seen[:, places],
-            places=tuple(self.places[place] for place in places),
             limits=None if self.limits is None else self.limits[places],
         )
 
@@ -79,13 +76,6 @@ class RatingMatrix:
     def weight_limits(self) -> FloatArray:
         """Lowest and highest share of the weights of each candidate, shape (candidates, 2)."""
         return free_limits(self.signed) if self.limits is None else self.limits
-
-    @property
-    def on_scale(self) -> FloatArray:
-        """Scores of judged candidates in points of the scale; scores of signed candidates unchanged."""
-        shares = self.scale.low + self.scale.width * self.values
-        points: FloatArray = np.where(self.unit, shares, self.values)
-        return points
 
 
 def candidate_table(
@@ -127,7 +117,6 @@ def candidate_table(
         prior_direction=np.array(prior, dtype=float),
         seen=np.array(seen, dtype=bool).reshape(len(candidates), len(texts)).T,
         scale=scale,
-        places=tuple(range(len(candidates))),
         limits=limits if bounds else None,
     )
 

@@ -15,7 +15,7 @@ from rubriclab.learning.fitting import Recall
 from rubriclab.models.text import MAX_LEVELS, Scale
 from rubriclab.models.version import ReliabilityBin, VerdictAgreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, estimate, units, wilson_interval
+from rubriclab.stats.intervals import Interval, estimate, predict_folds, units, wilson_interval
 
 # A share of texts that is judged to pass, for each of so many bins of the scores.
 BINS = 5
@@ -63,11 +63,11 @@ def held_out_verdicts(
     """Return the verdict on each text, 0 or 1, by a threshold learned without its fold or set by hand; else NaN."""
     if by_hand is not None:
         return verdicts_of(scores, by_hand)
-    verdicts = np.full(len(scores), np.nan)
-    for number in np.unique(fold):
-        inside = fold == number
-        verdicts[inside] = verdicts_of(scores[inside], threshold_of(scores[~inside], labels[~inside], recall))
-    return verdicts
+
+    def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
+        return verdicts_of(scores[inside], threshold_of(scores[others], labels[others], recall))
+
+    return predict_folds(fold, predict)
 
 
 def verdict_agreement(

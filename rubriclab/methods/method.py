@@ -15,7 +15,7 @@ from rubriclab.methods.sources import Checklist, Finding, Folder
 from rubriclab.models.rubric import CriterionKind, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.stats.correlation import FloatArray, float_table
-from rubriclab.stats.intervals import grouped_folds
+from rubriclab.stats.intervals import grouped_folds, predict_folds
 
 # Settings by the name of the preset that sets them.
 Presets = Mapping[str, Mapping[str, Any]]
@@ -296,12 +296,9 @@ def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.nda
     Returns:
         Shape (texts,); NaN if there is only one group.
     """
-    predicted = np.full(len(groups), np.nan)
-    folds = grouped_folds(groups, MAX_FOLDS, seed=0)
-    for fold in range(int(folds.max(initial=-1)) + 1) if len(set(groups)) > 1 else ():
-        held_out = folds == fold
-        predicted[held_out] = predict(~held_out, held_out)
-    return predicted
+    if len(set(groups)) < 2:
+        return np.full(len(groups), np.nan)
+    return predict_folds(grouped_folds(groups, MAX_FOLDS, seed=0), predict)
 
 
 def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[str, Any]) -> BaseModel:

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -29,8 +29,13 @@ MAX_JUDGMENT_REASON_LENGTH = 2000
 MAX_SECONDS = 86_400
 
 Kind = Literal["rating", "cannot judge", "skipped", "withdrawal"]
-# The key of a text, and whether it is shown for the second time.
-ItemId = tuple[str, bool]
+
+
+class Item(NamedTuple):
+    """What a rater judges at a time: a text, by its key, and whether it is shown for the second time."""
+
+    text: str
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,9 +105,9 @@ class HumanJudgment(FrozenModel):
         return self
 
     @property
-    def item(self) -> ItemId:
+    def item(self) -> Item:
         """The text that the judgment is about, and whether it was shown again."""
-        return self.text, self.again
+        return Item(self.text, self.again)
 
 
 def rater_name(name: object) -> str:
@@ -128,7 +133,7 @@ class History:
     def __init__(self, judgments: Iterable[HumanJudgment] = ()) -> None:
         self._given: dict[str, dict[str, HumanJudgment]] = {}
         self._withdrawn: set[str] = set()
-        self._applies: dict[str, dict[ItemId, HumanJudgment]] = {}
+        self._applies: dict[str, dict[Item, HumanJudgment]] = {}
         for judgment in judgments:
             self.add(judgment)
 
@@ -153,7 +158,7 @@ class History:
         """Names of the raters with judgments that apply, sorted."""
         return tuple(sorted(rater for rater, applies in self._applies.items() if applies))
 
-    def of(self, rater: str) -> Mapping[ItemId, HumanJudgment]:
+    def of(self, rater: str) -> Mapping[Item, HumanJudgment]:
         """Return a rater's judgments that apply, by item."""
         return self._applies.get(rater, {})
 
@@ -165,7 +170,7 @@ class History:
         """Return a rater's judgment by its id, withdrawn or not."""
         return self._given.get(rater, {}).get(name)
 
-    def latest(self, rater: str, items: Container[ItemId]) -> HumanJudgment | None:
+    def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
         """Return a rater's latest judgment of one of the items that is not withdrawn, or `None`."""
         given = self._given.get(rater, {})
         return next((each for each in reversed(given.values()) if each.item in items and self._stands(each)), None)
@@ -176,23 +181,6 @@ class History:
 
 # One item in so many is shown twice.
 REPEAT_EVERY = 10
-
-
-@dataclass(frozen=True)
-class Item:
-    """What a rater judges at a time: a text, by its key.
-
-    Attributes:
-        again: whether it is shown for the second time.
-    """
-
-    text: str
-    again: bool = False
-
-    @property
-    def id(self) -> ItemId:
-        """What identifies the item in judgments."""
-        return self.text, self.again
 
 
 def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
@@ -288,9 +276,9 @@ class RaterAgreement:
     alpha: Interval
 
 
-def progress_of(items: Sequence[Item], given: Mapping[ItemId, HumanJudgment]) -> RaterProgress:
+def progress_of(items: Sequence[Item], given: Mapping[Item, HumanJudgment]) -> RaterProgress:
     """Return a rater's progress, from the items that were dealt and the judgments that apply."""
-    given = {item.id: given[item.id] for item in items if item.id in given}
+    given = {item: given[item] for item in items if item in given}
     found = list(given.values())
     done = [judgment for judgment in found if judgment.kind != "skipped"]
     left = len(items) - len(done)
@@ -299,12 +287,12 @@ def progress_of(items: Sequence[Item], given: Mapping[ItemId, HumanJudgment]) ->
     return RaterProgress(len(done), len(found) - len(done), len(items), seconds, consistency_of(given))
 
 
-def consistency_of(given: Mapping[ItemId, HumanJudgment]) -> Consistency | None:
+def consistency_of(given: Mapping[Item, HumanJudgment]) -> Consistency | None:
     """Return a rater's consistency; `None` if nothing was judged twice."""
     rated = [
         (first.value, second.value)
         for (text, again), second in given.items()
-        if again and (first := given.get((text, False))) and first.value is not None and second.value is not None
+        if again and (first := given.get(Item(text))) and first.value is not None and second.value is not None
     ]
     if not rated:
         return None

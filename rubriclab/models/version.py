@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
@@ -455,10 +455,10 @@ class TrainingRecord(FrozenModel):
         """
         candidates = [each.model_dump(mode="json", warnings="error") for each in self.candidates]
         yield f'{{"candidates":{canonical(candidates)}'
-        for name, rows in (("cells", map(_row_content, self.cells)), ("texts", map(_text_content, self.texts))):
+        for name, kind, rows in (("cells", _CELLS, self.cells), ("texts", _TEXT, self.texts)):
             yield f',"{name}":['
             for place, row in enumerate(rows):
-                yield f",{row}" if place else row
+                yield f"{',' if place else ''}{_content(kind, row)}"
             yield "]"
         yield "}"
 
@@ -468,20 +468,13 @@ class TrainingRecord(FrozenModel):
         return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
 
-_ROW = TypeAdapter(tuple[Cell, ...])
+_CELLS, _TEXT = TypeAdapter(tuple[Cell, ...]), TypeAdapter(RecordedText)
 
 
-def _row_content(row: tuple[Cell, ...]) -> str:
-    content = canonical(_ROW.dump_python(row, mode="json", warnings="error"))
-    if _ROW.validate_json(content) != row:
-        raise ValueError("a row of cells would read back as another")
-    return content
-
-
-def _text_content(text: RecordedText) -> str:
-    content = canonical(text.model_dump(mode="json", warnings="error"))
-    if RecordedText.model_validate_json(content) != text:
-        raise ValueError(f"the text {text.id!r} would read back as another")
+def _content(kind: TypeAdapter[Any], row: object) -> str:
+    content = canonical(kind.dump_python(row, mode="json", warnings="error"))
+    if kind.validate_json(content) != row:
+        raise ValueError("a row of it would read back as another")
     return content
 
 

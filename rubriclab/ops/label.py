@@ -28,7 +28,6 @@ from rubriclab.models.judgment import (
     History,
     HumanJudgment,
     Item,
-    ItemId,
     LabelQuestion,
     RaterAgreement,
     RaterProgress,
@@ -171,7 +170,7 @@ class Labeling:
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
         name, item = items[position]
-        former = self._history.of(rater).get(item.id)
+        former = self._history.of(rater).get(item)
         return ShownItem(position, len(items), name, self._of[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
@@ -183,7 +182,7 @@ class Labeling:
         left = [
             position
             for position, item in enumerate(self.items(rater))
-            if (item.id in given and given[item.id].kind == "skipped" if skipped else item.id not in given)
+            if (item in given and given[item].kind == "skipped" if skipped else item not in given)
         ]
         return next((position for position in left if position > after), left[0] if left else None)
 
@@ -216,7 +215,7 @@ class Labeling:
         )
         with self._lock:
             self._refresh()
-            former = self._history.of(rater).get(item.id)
+            former = self._history.of(rater).get(item)
             if judgment.kind != "skipped" or former is None or former.kind == "skipped":
                 self._add(judgment)
         return list(dealt).index(submission.item)
@@ -279,8 +278,8 @@ class Labeling:
             agreement=self.agreement(),
         )
 
-    def _places(self, rater: str) -> Mapping[ItemId, int]:
-        return {item.id: position for position, item in enumerate(self.items(rater))}
+    def _places(self, rater: str) -> Mapping[Item, int]:
+        return {item: position for position, item in enumerate(self.items(rater))}
 
     def _add(self, judgment: HumanJudgment) -> None:
         """Store a judgment, and read it in its place among those that other processes have stored meanwhile."""

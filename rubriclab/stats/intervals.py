@@ -40,7 +40,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.correlation import FloatArray, IntArray, fisher_z
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, fisher_z
 
 # Decimal places of stored numbers, so that digests do not depend on the last bits of a sum.
 DIGITS = 6
@@ -319,6 +319,20 @@ def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
     all texts are in one group, each text is its own group, in the order given.
     """
     return bundle_units(units(groups), folds, seed)
+
+
+def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], FloatArray]) -> FloatArray:
+    """Return each text's prediction by what `predict` learns from the other folds, shape (n,); NaN with a single fold.
+
+    Args:
+        predict: takes the masks of the other folds' texts and of the fold's, and returns the predictions of the latter.
+    """
+    predicted = np.full(len(fold), np.nan)
+    for number in np.unique(fold):
+        inside = fold == number
+        if not inside.all():
+            predicted[inside] = predict(~inside, inside)
+    return predicted
 
 
 def bundle_units(unit: IntArray, number: int, seed: int) -> IntArray:

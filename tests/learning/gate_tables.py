@@ -34,7 +34,6 @@ def table(
         prior_direction=np.ones(m),
         seen=np.zeros((n, m), dtype=bool),
         scale=Scale(low=-5, high=5, whole=False),
-        places=tuple(range(m)),
     )
 
 

@@ -37,5 +37,4 @@ def made_up(
         prior_direction=np.where(np.arange(judged + measures) >= judged, -1.0, 1.0),
         seen=np.zeros((texts, judged + measures), dtype=bool),
         scale=SCALE,
-        places=tuple(range(judged + measures)),
     )

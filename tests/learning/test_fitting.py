@@ -268,7 +268,6 @@ def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, colu
         prior_direction=np.ones(columns),
         seen=np.zeros((n, columns), dtype=bool),
         scale=Scale(low=-5, high=5, whole=False),
-        places=tuple(range(columns)),
     )
 
 
