@@ -100,13 +100,6 @@ async def test_texts_shown_beside_others_have_no_score_and_count_as_seen():
         assert (row[place].reason == NOT_JUDGED) == (row[place].score is None) == (text.id in shown)
 
 
-async def test_notes_say_which_method_they_are_of():
-    judge = scripted(diversify=lambda _: "nothing of use")
-    found = await found_by(*plans("checkeval", "direct"), judge=judge)
-    assert found.notes
-    assert all(note.startswith("checkeval: ") for note in found.notes)
-
-
 async def test_an_explanation_that_never_comes_is_left_out_with_the_reason():
     found = await found_by(*plans("hypoeval", "seeval", "direct"), judge=scripted(explain=lambda _: "nothing of use"))
     assert {each.method for each in found.candidates} == {"hypoeval", "direct"}
@@ -211,22 +204,6 @@ async def test_criteria_of_a_method_take_the_calls_that_its_settings_say(name, a
 # Parts
 
 
-async def test_parts_with_some_candidates_hold_these_and_say_why_the_others_left():
-    found = await found_by(*plans(*USUAL))
-    first, other, *_ = [name for name in found.ids if name.startswith("h")]
-    kept = [other, "direct"]
-    parts = found.parts_with(kept, {first: "its weight cannot be told from zero"})
-    assert [part.method for part in parts] == ["hypoeval", "direct"]
-    assert [criterion.id for part in parts for criterion in part.criteria] == kept
-    whole = next(part for part in found.parts if part.method == "hypoeval")
-    every = {criterion.id for criterion in whole.criteria} | {each.criterion.id for each in whole.dropped}
-    left = {each.criterion.id: each.reason for each in parts[0].dropped}
-    assert set(left) == every - {other}
-    assert left[first] == "its weight cannot be told from zero"
-    own = {each.criterion.id: each.reason for each in whole.dropped}
-    assert all(left[name] == own.get(name, "not chosen") for name in left if name != first)
-
-
 # Progress
 
 
@@ -307,12 +284,6 @@ def test_a_renamed_part_speaks_of_its_criteria_by_their_new_names():
         "says what a1-e1 says: a10 and xa1 are others.",
     ]
     assert [each.statement for each in all_criteria(after)] == [each.statement for each in all_criteria(before)]
-
-
-def test_the_explanation_kept_is_named_in_the_reasons_too():
-    before = part("seeval", whole(id="e2"), dropped=((whole(id="e1"), "e2 tracks the labels better"),))
-    (left,) = rename_criteria(before, unique_names([before])[0]).dropped
-    assert (left.criterion.id, left.reason) == ("e1", "seeval tracks the labels better")
 
 
 NAMES = st.lists(st.sampled_from(["x", "y", "score", "direct", "hypoeval", "hypoeval.x", "checkeval.x"]), unique=True)

@@ -4,7 +4,6 @@ import json
 import math
 import re
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
@@ -421,15 +420,6 @@ def test_spans_are_in_order_disjoint_stripped_and_leave_out_no_letter(text):
         assert not any(character.isalnum() for character in text[at:start])
         at = end
     assert not any(character.isalnum() for character in text[at:])
-
-
-@settings(deadline=None, max_examples=200)
-@given(TEXTS)
-def test_a_text_is_put_together_again_from_its_sentences_and_what_lies_between(text):
-    edges = [0, *(edge for span in sentence_spans(text) for edge in span), len(text)]
-    rebuilt = "".join(text[start:end] for start, end in pairwise(edges))
-    assert rebuilt == text
-    assert split_sentences(text) == tuple(text[start:end] for start, end in sentence_spans(text))
 
 
 @pytest.mark.parametrize(

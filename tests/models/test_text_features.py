@@ -18,7 +18,6 @@ from rubriclab.models.text_features import (
     TextFeature,
     aspect_kinds,
     copied_runs,
-    prior_directions,
     stem,
     usual_directions,
 )
@@ -74,15 +73,6 @@ def test_usual_directions_hold_for_an_aspect_in_the_tasks_that_they_are_known_fo
     assert usual_directions("consistency", task="summarization")["copied_share"] == 1
     assert usual_directions("consistency", task="dialogue")["copied_share"] == 0
     assert usual_directions("coherence and informativeness", task="summarization")["words"] == 0.5
-
-
-@pytest.mark.parametrize("aspect", ["coherence", "overall", "zorp"])
-def test_prior_directions_combine_usual_and_learned_ones_with_a_largest_size_of_one(aspect: str) -> None:
-    usual, found = usual_directions(aspect, task="story"), prior_directions(aspect, task="story")
-    size, learned = sum(map(abs, usual.values())), sum(abs(feature.learned) for feature in CATALOGUE)
-    sums = {feature.name: usual[feature.name] / size + feature.learned / learned for feature in CATALOGUE}
-    largest = max(map(abs, sums.values()))
-    assert found == pytest.approx({name: value / largest for name, value in sums.items()})
 
 
 # Values

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from bisect import bisect_left
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from pydantic import TypeAdapter
 from scipy.stats import t, ttest_1samp
 
 from rubriclab.stats import agreement
@@ -223,9 +221,6 @@ def test_the_interval_is_that_of_the_asymptotic_confidence_sequence_for_many_obs
     assert interval.high == pytest.approx(3.03 / np.sqrt(100_000), rel=2e-3)
 
 
-STORED: TypeAdapter[Interval] = TypeAdapter(Interval)
-
-
 @settings(deadline=None, max_examples=60)
 @given(value=st.floats(allow_infinity=False))
 def test_figures_are_rounded_and_undefined_is_none(value: float) -> None:
@@ -235,11 +230,3 @@ def test_figures_are_rounded_and_undefined_is_none(value: float) -> None:
     else:
         assert result == pytest.approx(value, abs=5.1e-7, rel=1e-12)
         assert rounded(result) == result
-
-
-def test_an_undefined_interval_is_stored_as_nulls() -> None:
-    assert json.loads(STORED.dump_json(Interval(math.nan, None, math.nan).rounded())) == {
-        "value": None,
-        "low": None,
-        "high": None,
-    }
