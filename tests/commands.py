@@ -137,7 +137,7 @@ class Commands:
             streams,
             self.before,
         )
-        process = _forking().Process(target=_run, args=given)
+        process = forking().Process(target=_run, args=given)
         process.start()
         return Started(process, *streams[1:])
 
@@ -160,7 +160,8 @@ class Commands:
 
 
 @cache
-def _forking() -> ForkServerContext:
+def forking() -> ForkServerContext:
+    """Return the context whose fork server has imported everything; there is one server for all tests of a process."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["preloaded"])
     import pytest  # not above: each process imports this module, and pytest would take it longer than the command
@@ -185,17 +186,17 @@ def _run(
     for number, stream in enumerate(streams):
         os.dup2(os.open(stream, os.O_RDWR), number)
     sys.stdin = open(0, closefd=False)  # multiprocessing has put /dev/null in its place  # noqa: SIM115
-    # A shell that runs the tests in the background has them ignore Ctrl-C, and so would the command.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.environ.clear()
-    os.environ.update(environment)
-    os.chdir(folder)
     if "preloaded" not in sys.modules:
         import preloaded  # noqa: F401  # raises the error that the fork server hides
 
         raise ImportError(
             "The fork server has not imported tests/preloaded.py, without which tests take ten times as long"
         )
+    # A shell that runs the tests in the background has them ignore Ctrl-C, and so would the command.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
     if before:
         before()
     if arguments[:1] == ["-c"]:

@@ -29,6 +29,7 @@ OTHERS = (
     "numpy.ma",
     "numpy.random",
     "openai.resources",
+    "privileges",
     "rich._emoji_codes",
     "rich._unicode_data.unicode17-0-0",
     "scipy.stats",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 import signal
 import zlib
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import forking
 from hypothesis import given, settings, strategies as st
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DatabaseError
@@ -609,15 +609,12 @@ def test_repair_removes_the_damaged_answers_and_nothing_else(file: Path) -> None
         assert store.repair() == ()
 
 
-# Processes are forked from one that has imported the store already, and has no threads.
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["rubriclab.store"])
 PROCESSES = 3
 
 
 def run(target: Callable[..., None], *arguments: tuple[Any, ...]) -> list[int | None]:
     """Run `target` in one process for each tuple of arguments, all at once; return the exit codes."""
-    processes = [CONTEXT.Process(target=target, args=each) for each in arguments]
+    processes = [forking().Process(target=target, args=each) for each in arguments]
     for process in processes:
         process.start()
     for process in processes:

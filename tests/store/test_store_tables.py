@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import sqlite3
 import stat
@@ -15,6 +14,7 @@ from typing import Any
 
 import platformdirs
 import pytest
+from commands import forking
 from postgresql import PostgreSQL
 from privileges import give_up
 from sqlalchemy import create_engine, inspect, text
@@ -184,10 +184,6 @@ def test_a_store_with_another_schema_is_refused_and_left_alone(store: Store, whe
     engine.dispose()
 
 
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["rubriclab.store", "privileges"])
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder with a store in it."""
@@ -231,8 +227,8 @@ def read_all(where: str, access: Any, answers: Any) -> None:
 
 
 def as_a_user(folder: Path, access: str) -> list[Any]:
-    ours, theirs = CONTEXT.Pipe()
-    process = CONTEXT.Process(target=read_all, args=(str(folder / "store.db"), access, theirs))
+    ours, theirs = forking().Pipe()
+    process = forking().Process(target=read_all, args=(str(folder / "store.db"), access, theirs))
     process.start()
     theirs.close()
     messages = []
