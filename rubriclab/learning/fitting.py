@@ -45,7 +45,7 @@ from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLim
 from rubriclab.models.text import Scale
 from rubriclab.stats.agreement import Level, agreement_value
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import CONFIDENCE, DIGITS, Interval, grouped_folds, student_interval, units
+from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, student_interval, units
 
 # Of the intervals of single texts and of weights.
 INTERVAL_CONFIDENCE = 0.9
@@ -498,9 +498,7 @@ def round_significant(values: FloatArray) -> FloatArray:
     return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.tolist()], dtype=float)
 
 
-def refitted_agreement(
-    table: RatingMatrix, nested: HeldOut, *, level: Level, seed: int = 0, confidence: float = CONFIDENCE
-) -> Mapping[str, Interval]:
+def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level, seed: int = 0) -> Mapping[str, Interval]:
     """Return the held-out `spearman` and `pearson` agreement with intervals.
 
     The rubric selected in each fold is refitted without each group. Only the first repetition is used: the variance
@@ -510,7 +508,6 @@ def refitted_agreement(
         nested: held-out scores from `cross_validate` or `select_rubric`, of the same table.
         level: of the agreement, as in `rubriclab.stats.agreement`.
         seed: of the bundles, if there are more than `MAX_BUNDLES` groups.
-        confidence: of the intervals.
     """
     matrix, bundle = design(table), grouped_folds(table.groups, MAX_BUNDLES, seed)
     every = matrix.moments(np.ones(len(bundle), dtype=bool))
@@ -533,8 +530,6 @@ def refitted_agreement(
             for scores in (nested.raw, *raw.round(SCORE_DIGITS))
         )
         intervals[name] = (
-            Interval(None)
-            if math.isnan(value)
-            else student_interval(value, np.array(without), correlation=True, confidence=confidence)
+            Interval(None) if math.isnan(value) else student_interval(value, np.array(without), correlation=True)
         )
     return intervals

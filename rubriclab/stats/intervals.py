@@ -222,11 +222,11 @@ def sign_flip_p(differences: FloatArray) -> float:
     return float(found.pvalue)
 
 
-def mean_without_spread(mean: float, p: float, confidence: float = CONFIDENCE) -> PairedMean:
+def mean_without_spread(mean: float, p: float) -> PairedMean:
     """Return a mean difference without any spread; `p` is the smallest p value that so few groups can give."""
     if abs(mean) <= NO_SPREAD:
         return PairedMean(Interval(0.0, 0.0, 0.0), 1.0)
-    interval = Interval(mean, mean, mean) if p < 1 - confidence else Interval(mean)
+    interval = Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)
     return PairedMean(interval, p)
 
 
@@ -260,9 +260,7 @@ def estimate(statistic: Statistic, clusters: int, *, elements: int, correlation:
     return student_interval(value, np.concatenate(without), correlation=correlation)
 
 
-def student_interval(
-    value: float | None, without: FloatArray, *, correlation: bool = False, confidence: float = CONFIDENCE
-) -> Interval:
+def student_interval(value: float | None, without: FloatArray, *, correlation: bool = False) -> Interval:
     """Return a statistic with its interval from its values with each part of the data left out, shape (parts,).
 
     There is no interval if one of the values is NaN or there are fewer than two. If they do not differ, it is that of
@@ -276,8 +274,8 @@ def student_interval(
     center, values = (float(fisher_z(value)), fisher_z(without)) if correlation else (value, without)
     error = float(jackknife_error(values))
     if error <= NO_SPREAD * max(1.0, abs(center)):
-        return mean_without_spread(value, 0.5 ** (count - 1), confidence).interval
-    margin = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
+        return mean_without_spread(value, 0.5 ** (count - 1)).interval
+    margin = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * error
     low, high = center - margin, center + margin
     return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)
 
