@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from label_samples import judged, question, texts, withdrawn
 from planning_samples import rated, trained
 from pydantic import ValidationError
 
@@ -20,16 +19,57 @@ from rubriclab.models.judgment import (
     History,
     HumanJudgment,
     LabelQuestion,
+    TextToJudge,
     arrange_items,
     consistency_of,
     progress_of,
     rater_agreement,
     rater_name,
 )
-from rubriclab.models.text import Example, parse_scale
+from rubriclab.models.text import Example, find_aspect, parse_scale, task_words
 from rubriclab.ops.label import LabelText, PoolText, labelled_rows, make_plan as plan, select_texts
 from rubriclab.report.results import why
 from rubriclab.stats.reliability import krippendorff_alpha
+
+NUMBERS = count()
+
+
+def question(scale: str = "1:5:whole") -> LabelQuestion:
+    """Return the question of coherence of summaries."""
+    return LabelQuestion(task_words("summarization"), find_aspect("summarization", "coherence"), parse_scale(scale))
+
+
+def texts(groups: int = 5, rivals: int = 3) -> tuple[TextToJudge, ...]:
+    """Return texts in groups of rivals."""
+    return tuple(
+        TextToJudge(Example(f"g{group}-s{rival}", f"Output {rival} of {group}.", f"g{group}", f"Source {group}."))
+        for group in range(groups)
+        for rival in range(rivals)
+    )
+
+
+def judged(rater: str, key: str, value: float | None = None, **others: Any) -> HumanJudgment:
+    """Return a judgment: a rating if it has a value."""
+    kind = "cannot judge" if value is None else "rating"
+    fields = {
+        "id": f"judgment-{next(NUMBERS)}",
+        "question": question().digest,
+        "aspect": "coherence",
+        "rater": rater,
+        "kind": kind,
+        "text": key,
+        "value": value,
+        "created": datetime.now(UTC),
+        **others,
+    }
+    return HumanJudgment(**fields)
+
+
+def withdrawn(judgment: HumanJudgment) -> HumanJudgment:
+    """Return the withdrawal of a judgment."""
+    kept: dict[str, Any] = {"again": judgment.again, "kind": "withdrawal", "withdraws": judgment.id}
+    return judged(judgment.rater, judgment.text, **kept)
+
 
 SIZES = st.tuples(st.integers(1, 12), st.integers(1, 9))
 NAMES = st.text(min_size=1, max_size=20)
@@ -213,27 +253,13 @@ def text(**fields: Any) -> LabelText:
     return LabelText(example, {})
 
 
-def rating_of(own: LabelText, value: float | None, reason: str = "") -> HumanJudgment:
-    return HumanJudgment(
-        id=f"{own.example.id}{value}",
-        question="q",
-        aspect="coherence",
-        rater="anna",
-        kind="cannot judge" if value is None else "rating",
-        text=own.key,
-        value=value,
-        reason=reason,
-        created=datetime.now(UTC),
-    )
-
-
 def test_labels_of_others_stay_and_count_in_the_mean() -> None:
     own = text(
         scores={"coherence": 2, "fluency": 5},
         annotations={"coherence": {"ben": 1, "cleo": 3}, "fluency": [5, 5]},
         reasons={"coherence": "short"},
     )
-    (row,) = labelled_rows([own], History([rating_of(own, 5, "clear")]), "coherence")
+    (row,) = labelled_rows([own], History([judged("anna", own.key, 5, reason="clear")]), "coherence")
     assert row["annotations"] == {"coherence": {"ben": 1, "cleo": 3, "anna": 5}, "fluency": [5, 5]}
     assert row["scores"] == {"coherence": 3, "fluency": 5}
     assert row["reasons"] == {"coherence": {"earlier": "short", "anna": "clear"}}
@@ -241,7 +267,11 @@ def test_labels_of_others_stay_and_count_in_the_mean() -> None:
 
 def test_labels_without_names_are_named_earlier() -> None:
     listed, scored = text(annotations={"coherence": [1, 2]}), text(id="b", scores={"coherence": 2})
-    rows = list(labelled_rows([listed, scored], History([rating_of(listed, 3), rating_of(scored, 4)]), "coherence"))
+    rows = list(
+        labelled_rows(
+            [listed, scored], History([judged("anna", listed.key, 3), judged("anna", scored.key, 4)]), "coherence"
+        )
+    )
     assert [row["annotations"]["coherence"] for row in rows] == [
         {"earlier 1": 1, "earlier 2": 2, "anna": 3},
         {"earlier": 2, "anna": 4},
@@ -251,7 +281,7 @@ def test_labels_without_names_are_named_earlier() -> None:
 
 def test_texts_that_nobody_could_judge_are_left_out_unless_they_have_a_label() -> None:
     own, labelled = text(), text(id="b", scores={"coherence": 2})
-    history = History([rating_of(own, None), rating_of(labelled, None, "unclear")])
+    history = History([judged("anna", own.key, None), judged("anna", labelled.key, None, reason="unclear")])
     (row,) = labelled_rows([own, labelled], history, "coherence")
     assert (row["id"], row["scores"], row["reasons"]) == ("b", {"coherence": 2}, {"coherence": {"anna": "unclear"}})
 
