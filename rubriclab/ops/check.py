@@ -90,11 +90,6 @@ class AspectCheck:
     agreement: Interval | None
 
 
-def aspects_of(examples: Sequence[Example]) -> list[str]:
-    counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
-    return sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
-
-
 def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
     rated = labelled(examples, aspect)
     labels = [example.scores[aspect] for example in rated]
@@ -261,7 +256,9 @@ class _Reading:
 
     def result(self, data: Data) -> CheckResult:
         self._read()
-        aspects = aspects_of(self._examples())
+        texts = self._examples()
+        counts = Counter(aspect for each in texts for aspect in each.scores.keys() | each.annotations.keys())
+        aspects = sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
         chosen = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
         self._find_faults(chosen, aspects)
         examples = self._examples()

@@ -405,7 +405,12 @@ def edit(
     choice = JudgeChoice(version.provenance.judge, version.provenance.judge_address)
     prepared = _EditRun(workspace, options, plan, choice, editable)
     if prepared.requests:
-        _check_judge(version, options)
+        named, own = options.judge, version.provenance.judge
+        if named and named != own and not named.startswith(PREFIX):
+            raise SettingsError(
+                f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them.",
+                f"Leave out `judge`, or move the rubric to that judge first: rubriclab transfer {version.ref}",
+            )
         prepared = replace(prepared, choice=judge_of(version, options.judge, workspace.store, workspace.notify))
     return Job(prepared.estimate, prepared.run)
 
@@ -432,13 +437,3 @@ def _ancestors(store: Store, version: Version) -> set[str]:
         except NotInStore:
             break
     return found
-
-
-def _check_judge(version: Version, options: EditOptions) -> None:
-    """Refuse answers of a judge other than the one that gave the kept ratings."""
-    named, own = options.judge, version.provenance.judge
-    if named and named != own and not named.startswith(PREFIX):
-        raise SettingsError(
-            f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them.",
-            f"Leave out `judge`, or move the rubric to that judge first: rubriclab transfer {version.ref}",
-        )

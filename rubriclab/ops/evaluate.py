@@ -463,7 +463,7 @@ def interrater_agreement(
     groups = [example.group for example in examples]
     cluster = units(groups)
     scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
-    answers = _answers(rubric, scored)
+    answers, table = _answers(rubric, scored), np.stack(list(scores.values()))
     kinds = [[answer for answer in answers if answer.kind == kind] for kind in get_args(Kind)]
     return InterraterAgreement(
         aspect=rubric.aspect.name,
@@ -473,7 +473,9 @@ def interrater_agreement(
         unit="groups" if 1 < len(set(groups)) < len(groups) else "texts",
         judges=tuple(_judge(judge, values) for judge, values in scores.items()),
         pairs=tuple(_pair(*names, scores, cluster) for names in combinations(scores, 2)),
-        scores=_score_agreement(np.stack(list(scores.values())), cluster),
+        scores=ScoreAgreement(
+            _compared(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
+        ),
         criteria=tuple(_criterion([answer], cluster) for answer in answers),
         pooled=tuple(_criterion(some, cluster) for some in kinds if len(some) > 1),
     )
@@ -530,11 +532,6 @@ def _criterion(answers: Sequence[_Answers], cluster: IntArray) -> CriterionAgree
         inapplicable=inapplicable,
         figures=figures,
     )
-
-
-def _score_agreement(table: FloatArray, cluster: IntArray) -> ScoreAgreement:
-    alpha = krippendorff_alpha(table, "interval", cluster)
-    return ScoreAgreement(_compared(table), int(np.isnan(table).sum()), alpha)
 
 
 def _compared(table: FloatArray) -> int:

@@ -417,7 +417,9 @@ def _incomparable(before: CriterionRating, after: CriterionRating, origins: Orig
     verdicts_before, verdicts_after = _by_sentence(before), _by_sentence(after)
     for sentence, origin in enumerate(origins):
         old = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
-        if _lost(old, verdicts_after.get(sentence, [])):
+        new = verdicts_after.get(sentence, [])
+        answered = [len(verdicts) - verdicts.count(None) for verdicts in (old, new)]
+        if (answered[0] and not answered[1]) or new.count(None) > old.count(None):
             return f"lacks a verdict on sentence {sentence + 1}, which had one before"
     return None
 
@@ -434,11 +436,6 @@ def _by_sentence(criterion: CriterionRating) -> Mapping[int, list[float | None]]
         for sentence in unit.sentences:
             verdicts.setdefault(sentence, []).append(unit.value)
     return verdicts
-
-
-def _lost(old: Sequence[float | None], new: Sequence[float | None]) -> bool:
-    answered_before, answered_after = len(old) > old.count(None), len(new) > new.count(None)
-    return (answered_before and not answered_after) or new.count(None) > old.count(None)
 
 
 Role = Literal["judge", "writer"]

@@ -283,9 +283,39 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
             "`methods`: text features are no way to evaluate by themselves.",
             "Add them to other methods: `text_features=include`.",
         )
-    if name := options.single_method:
-        return _single(name, data, options, workspace)
-    return _joint(data, options, workspace)
+    if alone := options.single_method:
+        for field in options.joint_settings:
+            check_joint(options, field)
+        names, chosen = [alone], options.settings
+    else:
+        features = ("text_features",) if options.text_features == "include" else ()
+        names = [*dict.fromkeys(options.methods or DEFAULT_METHODS), *features]
+        chosen = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
+    methods = [method_named(name) for name in names]
+    resolved = resolve_settings(methods, joint=not alone, configured=workspace.settings, chosen=chosen)
+    if alone and options.checklist and not methods[0].checklists:
+        workspace.notify(f"`checklist` is left out: {alone} asks no questions of a checklist")
+    checklists: list[tuple[Method, Checklist | None]] = []
+    for method in methods:
+        file = options.checklist if method.checklists else None
+        needed = method.needs_checklist(resolved.methods[method.name]) or bool(file)
+        try:
+            checklist = seed_questions(method.checklists, options.task, options.aspect, file, needed=needed)
+        except ChecklistError as error:
+            if options.methods or options.checklist:
+                raise
+            # Nobody asked for this method, and the others learn without it.
+            _log.info("%s takes no part: %s", method.name, error)
+        else:
+            checklists.append((method, checklist))
+    shared = next((checklist for _, checklist in checklists if checklist), None)
+    needs_labels = not alone or methods[0].needs_labels
+    training_input = _training_input(data, shared, options, workspace.notify, labels_needed=needs_labels)
+    plans = (
+        Plan(method, replace(training_input, checklist=checklist), resolved.methods[method.name])
+        for method, checklist in checklists
+    )
+    return TrainingRun(tuple(plans), resolved.joint)
 
 
 def default_name(task: str, aspect: str, method: str | None = None) -> str:
@@ -306,65 +336,6 @@ def check_joint(options: LearnOptions, name: str) -> None:
             "leaves nothing to choose.",
             "Leave `methods` out, or name several.",
         )
-
-
-def _single(name: str, data: Data, options: LearnOptions, workspace: Workspace) -> TrainingRun:
-    """Return the training of one method, as it was published."""
-    for field in options.joint_settings:
-        check_joint(options, field)
-    method = method_named(name)
-    resolved = resolve_settings([method], joint=False, configured=workspace.settings, chosen=options.settings)
-    if options.checklist and not method.checklists:
-        workspace.notify(f"`checklist` is left out: {method.name} asks no questions of a checklist")
-    settings = resolved.methods[method.name]
-    return TrainingRun(_plans(data, [(method, settings)], options, workspace.notify, labels_needed=method.needs_labels))
-
-
-def _joint(data: Data, options: LearnOptions, workspace: Workspace) -> TrainingRun:
-    names = list(dict.fromkeys(options.methods or DEFAULT_METHODS))
-    if options.text_features == "include":
-        names.append("text_features")
-    methods = [method_named(name) for name in names]
-    chosen = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
-    resolved = resolve_settings(methods, joint=True, configured=workspace.settings, chosen=chosen)
-    pairs = [(method, resolved.methods[method.name]) for method in methods]
-    return TrainingRun(_plans(data, pairs, options, workspace.notify, labels_needed=True), resolved.joint)
-
-
-def _plans(
-    data: Data,
-    methods: Sequence[tuple[Method, BaseModel]],
-    options: LearnOptions,
-    notify: Notify,
-    *,
-    labels_needed: bool,
-) -> tuple[Plan, ...]:
-    """Return the methods with what they learn from, which are the same texts for all.
-
-    Unless the user has named the methods, one without the questions that it starts from takes no part, which is logged.
-
-    Raises:
-        RubriclabError: if there is nothing to learn from, or not what a method needs.
-    """
-    checklists: list[tuple[Method, BaseModel, Checklist | None]] = []
-    for method, settings in methods:
-        file = options.checklist if method.checklists else None
-        needed = method.needs_checklist(settings) or bool(file)
-        try:
-            checklist = seed_questions(method.checklists, options.task, options.aspect, file, needed=needed)
-        except ChecklistError as error:
-            if options.methods or options.checklist:
-                raise
-            # Nobody asked for this method, and the others learn without it.
-            _log.info("%s takes no part: %s", method.name, error)
-        else:
-            checklists.append((method, settings, checklist))
-    shared = next((checklist for _, _, checklist in checklists if checklist), None)
-    training_input = _training_input(data, shared, options, notify, labels_needed=labels_needed)
-    return tuple(
-        Plan(method, replace(training_input, checklist=checklist), settings)
-        for method, settings, checklist in checklists
-    )
 
 
 def _training_input(
