@@ -367,10 +367,7 @@ class OpenBatch:
     Attributes:
         key: its name in the store.
         judge: the digest of the judge's identity.
-        model: the litellm model string.
-        api_base: the server's address, if one was given.
-        file_id: the provider's id of the uploaded file.
-        batch_id: the provider's id of the batch; `None` if it is not known whether the batch was made.
+        file_id, batch_id: the provider's ids; the latter is `None` if it is not known whether the batch was made.
         created: when the file was uploaded, in UTC as ISO 8601.
         requests: the digests of the requests.
         key_from: the environment variable with the server's key, if it is not the provider's.

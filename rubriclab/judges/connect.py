@@ -79,10 +79,7 @@ def connect(
     batch reserves its cost at the price of batches before it is sent; `Batched` chooses between it and single calls.
 
     Args:
-        options: options of the calls.
-        ledger: counts the replies.
         answers: the cache; `None` for none.
-        record: file to record to.
         budget: shared by several judges of one command; by default one with the caps in `options`.
         limits: shared by several judges or processes; by default those in `options`, for this judge alone.
         batches: open batches; needed, like `answers`, to ask by batches.
