@@ -22,7 +22,7 @@ from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 from rubriclab.models.version import Baseline, Effort, Provenance, Version
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, usable_texts, without_fields
 from rubriclab.ops.options import AgreeOptions, EvaluateOptions, ScoreOptions
-from rubriclab.ops.score import Scoring, rivals_of
+from rubriclab.ops.score import Scoring
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring
 from rubriclab.ops.workspace import (
     Answered,
@@ -92,15 +92,15 @@ def evaluate(
     """
     versions = versions_of(workspace, rubrics)
     choices = [judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
-    rivals = [rivals_of(options, version.rubric, version.ref, workspace.notify) for version in versions]
     aspects = dict.fromkeys(version.rubric.aspect.name for version in versions)
     examples = usable_texts(data, options, aspects, workspace.notify)
     kept = _unseen(examples, versions, options, workspace)
     texts = _texts(kept, versions, data, options, workspace)
 
+    chosen = ScoreOptions(rivals=options.rivals, rivals_per_call=options.rivals_per_call)
     scorings = [
-        Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, ScoreOptions(), rivals=together)
-        for each, choice, together in zip(versions, choices, rivals, strict=True)
+        Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, chosen)
+        for each, choice in zip(versions, choices, strict=True)
     ]
 
     def estimate() -> DryRun:

@@ -152,9 +152,17 @@ class Scoring:
     judge: Judge | None = None  # connected already, where several scorings share one
     rest: Rows | None = None  # what is left of the data, where the scores of an earlier run are kept
     counts: ScoreCounts = field(default_factory=ScoreCounts)
-    rivals: Rivals = None
+    rivals: Rivals = field(init=False)
 
     def __post_init__(self) -> None:
+        name = "the rubric" if self.name == UNSAVED else self.name
+        self.rivals = rivals_of(self.options, self.rubric, name, self.workspace.notify)
+        if self._on_ray and rival_limits(self.rubric, self.rivals):
+            several = "workers" if self.options.workers > 1 else "ray_address"
+            raise SettingsError(
+                f"`{several}`: texts that are rated together are scored in one process;",
+                f"leave `{several}` out, or give `rivals=apart`.",
+            )
         if self._on_ray and self.judge:
             raise SettingsError(
                 f"`workers`: {self.judge.name} is connected in this process, where others cannot use it;",
@@ -320,13 +328,11 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
     if left_out := [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
         workspace.notify(f"{', '.join(left_out)}: left out, as `rubric` says it")
     if isinstance(rubric, Rubric):
-        rivals = _rivals(rubric, "the rubric", options, workspace)
         choice = JudgeChoice(judge_named(options.judge, workspace.notify))
-        return Scoring(workspace, data, rubric, UNSAVED, choice, options, rivals=rivals)
+        return Scoring(workspace, data, rubric, UNSAVED, choice, options)
     version = version_of(workspace, rubric)
-    rivals = _rivals(version.rubric, version.ref, options, workspace)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-    return Scoring(workspace, data, version.rubric, version.ref, choice, options, version, rivals=rivals)
+    return Scoring(workspace, data, version.rubric, version.ref, choice, options, version)
 
 
 async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scores:
@@ -366,8 +372,7 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
     )
     workspace.open_store(create=True)
     rubric = judged_rubric(assignment) if judge != EMBEDDED else _measured(workspace, data, assignment, options)
-    rivals = _rivals(rubric, "scoring without labels", options, workspace)
-    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options, rivals=rivals)
+    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options)
 
 
 def _measured(workspace: Workspace, data: Data, assignment: Assignment, options: ScoreOptions) -> Rubric:
@@ -387,17 +392,6 @@ def _measured(workspace: Workspace, data: Data, assignment: Assignment, options:
         f"compared with each other: {len(compared):,} texts"
     )
     return rubric
-
-
-def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspace) -> Rivals:
-    rivals = rivals_of(options, rubric, name, workspace.notify)
-    several = "workers" if options.workers > 1 else "ray_address" if options.ray_address is not None else None
-    if several and rival_limits(rubric, rivals):
-        raise SettingsError(
-            f"`{several}`: texts that are rated together are scored in one process;",
-            f"leave `{several}` out, or give `rivals=apart`.",
-        )
-    return rivals
 
 
 _RESUME = "`resume`"
