@@ -15,7 +15,7 @@ from rubriclab.learning.fitting import Recall
 from rubriclab.models.text import MAX_LEVELS, Scale
 from rubriclab.models.version import ReliabilityBin, VerdictAgreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, estimate, predict_folds, units, wilson_interval
+from rubriclab.stats.intervals import Interval, estimate, predict_folds, quotient, units, wilson_interval
 
 # A share of texts that is judged to pass, for each of so many bins of the scores.
 BINS = 5
@@ -102,17 +102,17 @@ def verdict_agreement(
             # All groups agree, so that their spread says nothing: each counts as one text.
             whole_groups = len(np.unique(unit[whole]))
             return wilson_interval(whole_groups if number else 0, whole_groups).rounded()
-        return _over_groups(lambda weights: _ratio(weights @ (part & whole), weights @ whole), unit, 0)
+        return _over_groups(lambda weights: quotient(weights @ (part & whole), weights @ whole), unit, 0)
 
     def statistic(name: VerdictStatistic, values: FloatArray) -> Interval:
         return _over_groups(_statistic(name, values, passes), unit, 0)
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
-        agreed = _ratio(weights @ (found == passes), total)
-        judged, said = _ratio(weights @ found, total), _ratio(weights @ passes, total)
+        agreed = quotient(weights @ (found == passes), total)
+        judged, said = quotient(weights @ found, total), quotient(weights @ passes, total)
         by_chance = judged * said + (1 - judged) * (1 - said)
-        return _ratio(agreed - by_chance, 1 - by_chance)
+        return quotient(agreed - by_chance, 1 - by_chance)
 
     # Bins of about equally many texts.
     ascending = np.argsort(values, kind="stable")
@@ -163,12 +163,12 @@ def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArra
     def of_weights(weights: FloatArray) -> FloatArray:
         if above is not None:
             passing, failing = weights[:, passes], weights[:, ~passes]
-            return _ratio(((passing @ above) * failing).sum(axis=1), passing.sum(axis=1) * failing.sum(axis=1))
+            return quotient(((passing @ above) * failing).sum(axis=1), passing.sum(axis=1) * failing.sum(axis=1))
         if statistic == "Brier score":
-            return _ratio(weights @ np.square(values - passes), weights.sum(axis=1))
+            return quotient(weights @ np.square(values - passes), weights.sum(axis=1))
         found = values == 1
         low, high = (
-            _ratio(weights @ ((found == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
+            quotient(weights @ ((found == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
         )
         return (low + high) / 2
 
@@ -236,7 +236,7 @@ def level_agreement(
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
         by_chance = np.einsum("si,ij,sj->s", weights @ own, apart, weights @ theirs)
-        return 1 - _ratio((weights @ distance) * total, by_chance)
+        return 1 - quotient((weights @ distance) * total, by_chance)
 
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (said, judged), 1)
@@ -253,8 +253,3 @@ def _over_groups(statistic: WeightedStatistic, unit: IntArray, least: float) -> 
     """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `unit`."""
     found = estimate(lambda counts: statistic(counts[:, unit]), int(unit.max(initial=-1)) + 1, elements=len(unit))
     return found.within(least, 1).rounded()
-
-
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole != 0, part / whole, np.nan)

@@ -65,19 +65,9 @@ MAX_DROPPED = 10_000
 MAX_NUMBER = 1e15
 
 _MAX_LENGTHS: Mapping[str, int] = {
-    "statement": MAX_WORDING_LENGTH,
-    "description": MAX_WORDING_LENGTH,
-    "definition": MAX_WORDING_LENGTH,
-    "reason": MAX_WORDING_LENGTH,
-    "dimensions": MAX_WORDING_LENGTH,
-    "steps": MAX_WORDING_LENGTH,
-    "before": MAX_WORDING_LENGTH,
-    "after": MAX_WORDING_LENGTH,
-    "because": MAX_WORDING_LENGTH,
-    "note": MAX_WORDING_LENGTH,
-    "output": MAX_TEXT_LENGTH,
-    "source": MAX_TEXT_LENGTH,
-    "context": MAX_TEXT_LENGTH,
+    **dict.fromkeys(("statement", "description", "definition", "reason", "dimensions"), MAX_WORDING_LENGTH),
+    **dict.fromkeys(("steps", "before", "after", "because", "note"), MAX_WORDING_LENGTH),
+    **dict.fromkeys(("output", "source", "context"), MAX_TEXT_LENGTH),
 }
 _MAX_LIST_LENGTHS: Mapping[str, int] = {"criteria": MAX_CRITERIA, "dropped": MAX_DROPPED}
 

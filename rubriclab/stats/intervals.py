@@ -286,6 +286,13 @@ def jackknife_error(without: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((count - 1) / count * np.square(without - without.mean(axis=0)).sum(axis=0)))
 
 
+def quotient(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
+    """Return quotients, nan if the denominator is 0 up to rounding."""
+    ratio = np.full(np.shape(below), np.nan)
+    np.divide(above, below, out=ratio, where=np.abs(below) > 1e-12)
+    return ratio
+
+
 def units(groups: Sequence[str]) -> IntArray:
     """Return the unit of each text, from 0: its group, or the text itself if there is only one group."""
     numbers = renumber(np.array(groups, dtype=str))

@@ -41,6 +41,7 @@ from rubriclab.stats.intervals import (
     Statistic,
     bundle_units,
     estimate,
+    quotient,
     renumber,
     student_interval,
     unit_sums,
@@ -85,7 +86,7 @@ def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.Arr
             among = 2 * n * (totals * np.square(points - means[:, np.newaxis])).sum(axis=1)
         # Both are sums over pairs: within units each pair weighs 1 / (answers - 1), among all answers 1 / (n - 1).
         disagreement = (drawn * within / (answers.sizes - 1)).sum(axis=1) * (n - 1)
-        return 1 - _quotient(disagreement, np.where((totals > 0).sum(axis=1) > 1, among, 0))
+        return 1 - quotient(disagreement, np.where((totals > 0).sum(axis=1) > 1, among, 0))
 
     return answers.estimate(statistic)
 
@@ -111,7 +112,7 @@ def fleiss_kappa(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None = None) 
         shares = answers.totals(drawn / answers.sizes)
         among = 1 - np.square(shares / np.maximum(units, 1)[:, np.newaxis]).sum(axis=1)
         varied = (answers.totals(drawn) > 0).sum(axis=1) > 1
-        return 1 - _quotient(_quotient(drawn @ apart, units), np.where(varied, among, 0))
+        return 1 - quotient(quotient(drawn @ apart, units), np.where(varied, among, 0))
 
     return answers.estimate(statistic)
 
@@ -131,9 +132,7 @@ class _Answers:
     """
 
     def __init__(self, ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> None:
-        table = np.asarray(ratings, dtype=np.float64)
-        if table.ndim != 2:
-            raise ValueError(f"ratings: expected a matrix of raters x units, got shape {table.shape}")
+        table = _matrix(ratings)
         if np.any(np.isinf(table)):
             raise ValueError("ratings: expected finite answers, or nan where there is none, got infinity")
         units = table.shape[1]
@@ -217,14 +216,14 @@ def variances(ratings: npt.ArrayLike, *, raters_known: bool = True) -> Variances
     n, texts = sizes.sum(), table.shape[1]
     total = (np.square(sums) / sizes).sum()
     inside = np.square(filled).sum() - total
-    among = total - _quotient(np.square(sums.sum()), n)
-    within = _quotient(inside, n - texts)
+    among = total - quotient(np.square(sums.sum()), n)
+    within = quotient(inside, n - texts)
     rest = _residual_mean_square(filled, present, inside) if raters_known else within
     rest = np.where(np.isnan(rest), within, rest)
     severity = within - rest
-    shared = texts - _quotient(np.square(present.sum(axis=1)).sum(), n)
-    spread = n - _quotient(np.square(sizes).sum(), n)
-    text = _quotient(among - severity * shared - rest * (texts - 1), spread)
+    shared = texts - quotient(np.square(present.sum(axis=1)).sum(), n)
+    spread = n - quotient(np.square(sizes).sum(), n)
+    text = quotient(among - severity * shared - rest * (texts - 1), spread)
     return Variances(float(text), float(severity), float(rest))
 
 
@@ -236,7 +235,7 @@ def _residual_mean_square(filled: FloatArray, present: FloatArray, inside: float
     along = np.square((filled - present * (sums / sizes)).sum(axis=1) @ vectors)
     real = values > 1e-9 * max(rated.max(initial=0), 1)
     explained = (along[real] / values[real]).sum()
-    return _quotient(np.maximum(inside - explained, 0), (sizes - 1).sum() - real.sum())
+    return quotient(np.maximum(inside - explained, 0), (sizes - 1).sum() - real.sum())
 
 
 def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, raters_known: bool = True) -> float | None:
@@ -298,13 +297,6 @@ def ceiling_interval(
         return Interval(value)
     without = np.array([of(part != left_out) for left_out in range(part.max() + 1)], dtype=np.float64)
     return student_interval(value, without, correlation=True).within(0, 1)
-
-
-def _quotient(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
-    """Return quotients, nan if the denominator is 0 up to rounding."""
-    ratio = np.full(np.shape(below), np.nan)
-    np.divide(above, below, out=ratio, where=np.abs(below) > 1e-12)
-    return ratio
 
 
 def _matrix(ratings: npt.ArrayLike) -> FloatArray:
