@@ -187,20 +187,34 @@ def paired_mean(differences: FloatArray, unit: IntArray) -> PairedMean:
         differences: shape (n,), without NaN.
         unit: the group of each, numbered from 0 without gaps, shape (n,).
     """
-    from scipy.special import stdtr, stdtrit
-
-    count = int(unit.max(initial=-1)) + 1
     if not len(differences):
         return PairedMean(Interval(None), None)
-    mean = float(differences.mean())
+    count, mean = int(unit.max()) + 1, float(differences.mean())
     if count < 2:
         return PairedMean(Interval(mean), None)
-    error = standard_error(differences, unit)
+    return student_mean(mean, standard_error(differences, unit), count - 1)
+
+
+def student_mean(mean: float, error: float, freedom: int) -> PairedMean:
+    """Return a mean difference with its interval and p value by Student's distribution, from its standard error."""
+    from scipy.special import stdtr
+
     if error <= NO_SPREAD * max(1.0, abs(mean)):
-        return mean_without_spread(mean, 0.5 ** (count - 1))
-    margin = float(stdtrit(count - 1, 0.975)) * error
-    p = 2 * float(stdtr(count - 1, -abs(mean) / error))
-    return PairedMean(Interval(mean, mean - margin, mean + margin), p)
+        return mean_without_spread(mean, 0.5**freedom)
+    return PairedMean(student_ends(mean, error, freedom), 2 * float(stdtr(freedom, -abs(mean) / error)))
+
+
+def student_ends(value: float, error: float, freedom: int) -> Interval:
+    """Return a value with its 95 % interval by Student's distribution, from its standard error."""
+    margin = student_margin(error, freedom)
+    return Interval(value, value - margin, value + margin)
+
+
+def student_margin(error: float, freedom: int) -> float:
+    """Return half of the width of a 95 % interval by Student's distribution, from the standard error."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
 
 
 def sign_flip_p(differences: FloatArray) -> float:
@@ -266,8 +280,6 @@ def student_interval(value: float | None, without: FloatArray, *, correlation: b
     There is no interval if one of the values is NaN or there are fewer than two. If they do not differ, it is that of
     `mean_without_spread`. Other arguments as for `estimate`.
     """
-    from scipy.special import stdtrit
-
     count = len(without)
     if value is None or count < 2 or np.isnan(without).any():
         return Interval(value)
@@ -275,7 +287,7 @@ def student_interval(value: float | None, without: FloatArray, *, correlation: b
     error = float(jackknife_error(values))
     if error <= NO_SPREAD * max(1.0, abs(center)):
         return mean_without_spread(value, 0.5 ** (count - 1)).interval
-    margin = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * error
+    margin = student_margin(error, count - 1)
     low, high = center - margin, center + margin
     return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)
 

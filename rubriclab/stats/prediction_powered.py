@@ -20,14 +20,14 @@ import numpy as np
 
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intervals import (
-    CONFIDENCE,
     MIN_GROUPS,
     NO_SPREAD,
     Interval,
     PairedMean,
-    mean_without_spread,
     renumber,
     standard_error,
+    student_ends,
+    student_mean,
 )
 
 # Shares of the residuals' variance that may be of systems.
@@ -81,14 +81,7 @@ def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScore
     value = labelled.factor * mean + float(labelled.residuals.mean())
     error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + _variance_ratio(labelled, groups, texts))
     # The residuals' mean and the factor are estimated.
-    return _student(value, error, labelled.groups - 2)
-
-
-def _student(value: float, error: float, freedom: int) -> Interval:
-    from scipy.special import stdtrit
-
-    margin = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
-    return Interval(value, value - margin, value + margin)
+    return student_ends(value, error, labelled.groups - 2)
 
 
 def _variance_ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
@@ -165,7 +158,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
     groups = len(np.unique(texts.unit[has]))
     squares = float(np.square(np.bincount(texts.unit, influence)).sum())
     freedom = max(groups - 2 - int(stratum.max()), fewest - 2)
-    return _student(value, math.sqrt(groups / (groups - 1) * squares), freedom)
+    return student_ends(value, math.sqrt(groups / (groups - 1) * squares), freedom)
 
 
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
@@ -181,7 +174,7 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
     centered = [(each.scores - each.scores.mean(), each.labels - each.labels.mean()) for each in labelled]
     factor = _factor(*map(np.concatenate, zip(*centered, strict=True)))
     value, squares = _difference(before, after, factor)
-    return _tested(value, math.sqrt(groups / (groups - 1) * squares), groups - 2)
+    return student_mean(value, math.sqrt(groups / (groups - 1) * squares), groups - 2)
 
 
 def difference_by_other_labels(
@@ -209,7 +202,7 @@ def difference_by_other_labels(
     spread = float(np.square(labelled.scores - labelled.scores.mean()).sum())
     of_factor = (value / factor) ** 2 * float(labelled.residuals.var()) / spread if factor else 0.0
     error = math.sqrt(min(groups) / (min(groups) - 1) * squares + of_factor + float(variances @ of_sets))
-    return _tested(value, error, count - 2)
+    return student_mean(value, error, count - 2)
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
@@ -218,14 +211,6 @@ def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[flo
     most = max(int(side.unit.max()) for side in (before, after)) + 1
     sums = np.bincount(after.unit, of_second, most) - np.bincount(before.unit, of_first, most)
     return second - first, float(np.square(sums).sum())
-
-
-def _tested(value: float, error: float, freedom: int) -> PairedMean:
-    from scipy.special import stdtr
-
-    if error <= NO_SPREAD:
-        return mean_without_spread(value, 0.5**freedom)
-    return PairedMean(_student(value, error, freedom), 2 * float(stdtr(freedom, -abs(value) / error)))
 
 
 def _factor(scores: FloatArray, labels: FloatArray) -> float:
