@@ -36,8 +36,8 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
     """A scorer for `mlflow.genai.evaluate`; close it at the end, or use it in a `with` statement.
 
     It returns one feedback for each text: the score, its rationale, and metadata. The metadata are texts:
-    `rubriclab.rubric`, `rubriclab.judge`, `rubriclab.low` and `rubriclab.high` (the interval), and for each criterion
-    its score under its id, `ID.contribution`, in points, and `ID.reason`. A text without a score has no value but an
+    `rubriclab.rubric`, `rubriclab.judge`, `rubriclab.low` and `rubriclab.high` (the interval), of a rubric for verdicts
+    `rubriclab.verdict`, and for each criterion its score under its id, `ID.contribution`, in points, and `ID.reason`. A text without a score has no value but an
     error with the code `UNSCORED` and the reason.
 
     Args:
@@ -113,7 +113,7 @@ def row_of(*, inputs: Any, outputs: Any, expectations: Any = None, **_other: Any
 def _feedback(name: str, score: Score, rubric: Rubric) -> Feedback:
     judge = recorded_name(score.judge)
     low, high = score.interval or (None, None)
-    about = {"rubric": score.rubric, "judge": judge, "low": low, "high": high}
+    about = {"rubric": score.rubric, "judge": judge, "low": low, "high": high, "verdict": score.verdict}
     metadata = {f"rubriclab.{key}": value for key, value in about.items()} | criterion_cells(score)
     return Feedback(
         name=name,

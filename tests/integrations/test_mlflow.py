@@ -15,6 +15,7 @@ from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
+from rubriclab import Lab
 from rubriclab.errors import DataError, SettingsError
 
 os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
@@ -54,6 +55,16 @@ def feedbacks(result: Any, name: str) -> dict[str, dict[str, Any]]:
         (logged,) = (each for each in row["assessments"] if each["assessment_name"] == name)
         found[row["request"]["id"]] = logged
     return found
+
+
+def test_a_rubric_for_verdicts_gives_its_verdict(tmp_path: Path) -> None:
+    lab = Lab(tmp_path / "verdicts.db", progress=None)
+    rows = [{"output": f"Text {n}." * (n % 3 + 1), "scores": {"ok": n % 3 > 0}} for n in range(30)]
+    rubric = lab.learn(rows, task="summarization", aspect="ok", definition="It is long.", methods="direct")
+    with MLflowScorer(rubric.ref, store=tmp_path / "verdicts.db", judge="embedded") as scorer:
+        feedback = scorer(inputs={}, outputs="Text.")
+    assert feedback.metadata["rubriclab.verdict"] in {"false", "true"}
+    assert feedback.rationale.startswith(f"{feedback.metadata['rubriclab.verdict']}: ")
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
