@@ -37,8 +37,8 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
 
     It returns one feedback for each text: the score, its rationale, and metadata. The metadata are texts:
     `rubriclab.rubric`, `rubriclab.judge`, `rubriclab.low` and `rubriclab.high` (the interval), of a rubric for verdicts
-    `rubriclab.verdict`, and for each criterion its score under its id, `ID.contribution`, in points, and `ID.reason`. A text without a score has no value but an
-    error with the code `UNSCORED` and the reason.
+    `rubriclab.verdict`, and for each criterion its score under its id, `ID.contribution`, in points, and `ID.reason`. A
+    text without a score has no value but an error with the code `UNSCORED` and the reason.
 
     Args:
         at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric; by default the
