@@ -39,6 +39,8 @@ CONFIG_NAME = "rubriclab.toml"
 # must not decide on its own confirmation.
 CONFIRMING = "trust"
 TAKEN_TO_CONFIRM = "store"
+# What is confirmed of a folder: the file in it, with whatever content.
+ANY = "any"
 # A longer value is cut where it is printed, except where the user is asked to confirm it.
 SHOWN = 80
 
@@ -90,7 +92,8 @@ class Config:
             )
         raise NotConfirmed(
             f"{sets} and is not confirmed.",
-            f"Read it, then confirm it once: rubriclab trust {self.file}; or name it: --config {self.file}{self_set}.",
+            f"Read it, then confirm it once: rubriclab trust {self.file}; or, if only you change it, its folder with "
+            f"later changes: rubriclab trust .; or name it: --config {self.file}{self_set}.",
         )
 
     def said(self, keys: Collection[str] | None = None) -> str:
@@ -258,7 +261,7 @@ def place() -> Path:
 
 
 def confirmed_files() -> Mapping[str, str]:
-    """Return the digest of the confirmed content by absolute path, sorted by path.
+    """Return the digest of the confirmed content by absolute path, `ANY` for a folder, sorted by path.
 
     The list is in the user's own configuration folder and not in a store, since a configuration file may name one.
 
@@ -280,17 +283,18 @@ def confirmed_files() -> Mapping[str, str]:
 
 
 def is_confirmed(file: Path, content: bytes) -> bool:
-    """Return whether the user has confirmed just this content at just this path."""
-    return confirmed_files().get(str(file.resolve())) == digest_of(content)
+    """Return whether the user has confirmed just this content at just this path, or the folder with any content."""
+    held, place = confirmed_files(), file.resolve()
+    return held.get(str(place)) == digest_of(content) or held.get(str(place.parent)) == ANY
 
 
-def confirm(file: Path, content: bytes) -> None:
-    """Remember that the user has confirmed this content at this path."""
-    _write({**confirmed_files(), str(file.resolve()): digest_of(content)})
+def confirm(place: Path, confirmed: str) -> None:
+    """Remember that the user has confirmed the content with this digest at this path, or `ANY` in this folder."""
+    _write({**confirmed_files(), str(place.resolve()): confirmed})
 
 
 def revoke(file: Path) -> bool:
-    """Forget the confirmation of a file, and return whether there was one."""
+    """Forget the confirmation of a file or folder, and return whether there was one."""
     held = dict(confirmed_files())
     digest = held.pop(str(file.resolve()), None)
     if digest is not None:

@@ -89,12 +89,13 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
 
     REF is an imported version; commands will then send your texts and your key to the judge and address that it names.
-    FILE is a rubriclab.toml; its present content is then used when it is found in the working folder. Without an
-    argument, all imported versions and confirmed files are listed.
+    FILE is a rubriclab.toml; its present content is then used when it is found in the working folder. A folder, such as
+    `.` for the working folder, stands for its rubriclab.toml with any later content. Without an argument, all imported
+    versions and confirmed files are listed.
     """
     from rubriclab.ops import versions as service
 
-    if what is not None and (what.endswith(".toml") or "/" in what or "\\" in what):
+    if what is not None and (what.endswith((".", ".toml")) or "/" in what or "\\" in what):
         _trust_file(call, Path(what), revoke=revoke)
         return
     config: Config | None = click.get_current_context().find_root().obj
@@ -109,15 +110,17 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
 
 
 def _trust_file(call: Call, file: Path, *, revoke: bool) -> None:
-    from rubriclab.cli.config import confirm, revoke as revoke_file
+    from rubriclab.cli.config import ANY, CONFIG_NAME, confirm, digest_of, revoke as revoke_file
 
     if revoke:
         said = f"{file} is no longer confirmed" if revoke_file(file) else f"{file} was not confirmed"
     else:
-        config = load_config(file)
+        any_content = file.is_dir()
+        config = load_config(file / CONFIG_NAME if any_content else file)
         assert config, "a file that was named is loaded or refused"
-        said = f"{file} is confirmed as it is now; it sets {config.said() or 'nothing'}"
-        confirm(file, config.content)
+        changes = ", also with later changes" if any_content else " as it is now"
+        said = f"{config.file} is confirmed{changes}; it sets {config.said() or 'nothing'}"
+        confirm(file, ANY if any_content else digest_of(config.content))
     call.show(said, {"file": str(file.resolve()), "confirmed": not revoke})
 
 
@@ -147,14 +150,14 @@ def _consequence(version: Version) -> str:
 
 
 def _list_trusted(call: Call) -> None:
-    from rubriclab.cli.config import confirmed_files, digest_of
+    from rubriclab.cli.config import ANY, confirmed_files, digest_of
     from rubriclab.ops.versions import imported_versions
     from rubriclab.report.results import trust_view
 
     with call.workspace() as workspace:
         versions = imported_versions(workspace)
     files = {
-        name: Path(name).is_file() and digest_of(Path(name).read_bytes()) == digest
+        name: digest == ANY or (Path(name).is_file() and digest_of(Path(name).read_bytes()) == digest)
         for name, digest in confirmed_files().items()
     }
     rows = [{"file": name, "confirmed": same} for name, same in files.items()]

@@ -23,6 +23,7 @@ from typing import Any, Literal
 from rubriclab.data.mapping import (
     ABSENT,
     MAX_LEVEL_WORDS,
+    RATING_FIELDS,
     TABLES,
     CellRules,
     FieldMap,
@@ -466,7 +467,6 @@ def _submitted_answers(export: Export, given: Iterable[tuple[str, Any, Any, Any]
 
 
 NAME = "table with a row for each rating"
-_OF_RATING = (*TABLES, "aspect", "rater")
 _TEXT = ("output", "source", "context", "group", "system")
 
 
@@ -511,9 +511,9 @@ def join_ratings(
             fields = ratings[line]
             content = tuple(str(fields.value(name)) for name in key)
             if content not in texts:
-                cells = {name: cell for name, cell in row.items() if str(name).partition(".")[0] not in _OF_RATING}
+                cells = {name: cell for name, cell in row.items() if str(name).partition(".")[0] not in RATING_FIELDS}
                 # Mapped columns have to exist.
-                emptied = [col for name, col in mapping.columns.items() if name.partition(".")[0] in _OF_RATING]
+                emptied = [col for name, col in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
                 texts[content] = {**cells, **dict.fromkeys(emptied), "annotations": {}, "reasons": {}}
                 rows.append((line, texts[content]))
             elif ids and "id" not in key:

@@ -167,7 +167,8 @@ def is_level_word(word: str) -> bool:
 TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")
 TABLES = ("scores", "annotations", "reasons")
-FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, "aspect", "rater")
+RATING_FIELDS = (*TABLES, "aspect", "rater")
+FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *RATING_FIELDS)
 
 FIELD_LIST = (
     f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT and "
@@ -238,6 +239,15 @@ class FieldMap:
             table, dot, aspect = name.partition(".")
             if name not in FIELDS and not (dot and table in TABLES and aspect.strip()):
                 raise SettingsError(f"There is no field {name!r} to map; the fields are {FIELD_LIST}.")
+
+    def without_absent_ratings(self, row: Any) -> FieldMap:
+        """Return the mapping without the columns of ratings that a row does not have."""
+        absent = {
+            name
+            for name, column in self.columns.items()
+            if name.partition(".")[0] in RATING_FIELDS and isinstance(row, Mapping) and look_up(row, column) is ABSENT
+        }
+        return FieldMap({name: column for name, column in self.columns.items() if name not in absent})
 
     def aspects(self, table: str) -> dict[str, str]:
         """Return the columns mapped to single aspects of a table such as `scores`, or to an aspect's raters."""
@@ -588,6 +598,8 @@ class ReadingOptions(Options):
 
     section: ClassVar[str] = INPUT
     from_found: ClassVar[FromFound] = "always"
+    needs_ratings: ClassVar[bool] = True
+    """Whether rows without the mapped columns of ratings are faulty."""
 
     mapping: Annotated[FieldMap, BeforeValidator(_field_map), Flag("--map", metavar="FIELD=COLUMN,…", joined=True)] = (
         NATIVE

@@ -513,11 +513,12 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
 
 
 def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
-    where, mapping, rules = raw.source.where, options.mapping, raw.rules
+    where, rules = raw.source.where, raw.rules
 
     def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
         is_checked, is_empty = not raw.table, True
         for line, row in raw.numbered:
+            mapping = options.mapping if options.needs_ratings else options.mapping.without_absent_ratings(row)
             # All rows of a table have the same columns: one error for the table instead of one for each row.
             if not is_checked and isinstance(row, Mapping):
                 check_columns(row, where, mapping)
@@ -528,7 +529,7 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
             raise raw.source.without_rows()
 
     parsed, skip_faulty = examples(), options.skip_faulty
-    return Rows(raw.source, parsed, skip_faulty=skip_faulty, mapping=mapping, not_assessed=rules.not_assessed)
+    return Rows(raw.source, parsed, skip_faulty=skip_faulty, mapping=options.mapping, not_assessed=rules.not_assessed)
 
 
 def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:

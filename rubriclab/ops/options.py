@@ -159,6 +159,8 @@ class LearnOptions(ReadingOptions, JudgeOption):
 class ScoreOptions(ReadingOptions, RivalOptions, JudgeOption):
     """How texts are scored."""
 
+    needs_ratings: ClassVar[bool] = False
+
     task: str | None = None
     """Without a rubric: the kind of text: summarization, story, dialogue, or your own word."""
 
@@ -204,12 +206,16 @@ class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
 class AgreeOptions(ReadingOptions):
     """Which judges are compared, and how."""
 
+    needs_ratings: ClassVar[bool] = False
+
     judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", place="judge")] = ()
     """A litellm model string, `embedded` or `recorded:PATH#JUDGE`; give at least two."""
 
 
 class ExplainOptions(ReadingOptions, JudgeOption):
     """Which text is explained, and how it is read."""
+
+    needs_ratings: ClassVar[bool] = False
 
     id: Annotated[str | None, Flag(metavar="ID")] = None
     """The id of the text, if there are several; without TEXT, of a labelled text."""
@@ -227,6 +233,8 @@ class ExplainOptions(ReadingOptions, JudgeOption):
 class CompareOptions(ReadingOptions, JudgeOption):
     """How outputs are compared."""
 
+    needs_ratings: ClassVar[bool] = False
+
     max_drop: Annotated[float | None, Flag(metavar="POINTS")] = Field(default=None, ge=0)
     """The largest acceptable drop in the mean score."""
 
@@ -236,6 +244,8 @@ class CompareOptions(ReadingOptions, JudgeOption):
 
 class DriftOptions(ReadingOptions):
     """How drift is measured, and its limits."""
+
+    needs_ratings: ClassVar[bool] = False
 
     judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", place="judge")] = ()
     """The judge of both versions; give it twice for the judges before and after. Default: those that the versions were
@@ -287,6 +297,8 @@ class TransferOptions(ReadingOptions, JudgeOption):
 
 class ImproveOptions(ReadingOptions, JudgeOption):
     """How texts are rewritten."""
+
+    needs_ratings: ClassVar[bool] = False
 
     rounds: int = Field(default=2, ge=1, le=20)
     """The maximum number of rewrites of one text."""
@@ -424,6 +436,8 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
 class PlanOptions(ReadingOptions, JudgeOption):
     """How labelling is planned."""
 
+    needs_ratings: ClassVar[bool] = False
+
     count: Count = Field(default=None, ge=1)
     """The number of texts to choose. Default: 10."""
 
@@ -444,6 +458,8 @@ def _raters(value: Any) -> Any:
 
 class LabelOptions(ReadingOptions):
     """How texts are labelled on a page."""
+
+    needs_ratings: ClassVar[bool] = False
 
     task: str
     """The kind of text: summarization, story, dialogue, or your own word."""

@@ -7,6 +7,8 @@ import os
 import pytest
 from commands import HELDOUT, LABELLED, Commands, Done
 
+from rubriclab.data.write import write_rows
+
 LEARN = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence")
 SCORE = ("score", HELDOUT)
 EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
@@ -134,3 +136,29 @@ def test_a_huge_file_and_what_is_no_file_are_refused_without_being_read(rubricla
     os.mkfifo(rubriclab.folder / "pipe")
     assert rubriclab("--config", "pipe", "list").error.endswith("pipe cannot be used: it is no regular file.")
     assert rubriclab("--config", ".", "list").code == 2
+
+
+@pytest.mark.parametrize("name", ["texts.jsonl", "texts.csv"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "TEXTS", "--rubric", "news@1"),
+        ("improve", "TEXTS", "--rubric", "news"),
+        ("agree", "TEXTS", "--rubric", "news", "--judge", "embedded", "--judge", "recorded:none"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_columns_of_ratings_in_the_map_of_the_file_are_not_needed_where_ratings_are_not(
+    own: Commands, name: str, command: tuple[str, ...]
+) -> None:
+    config(own, "map = 'output=reply,scores.coherence=rating,rater=who'")
+    rows = [{"reply": f"The council met on day {n}. It voted.", "source": f"Day {n}."} for n in range(12)]
+    write_rows(rows, own.folder / name)
+    texts = [name if part == "TEXTS" else part for part in command]
+    done = own(*texts, "--dry-run")
+    assert done.code == 0, done.err
+    assert "left out" not in done.err
+    if command[0] == "score":
+        assert all(row["score"] is not None for row in own(*texts, "--judge", "embedded").rows)
+    learned = own("learn", name, "--task", "summarization", "--aspect", "coherence", "--dry-run")
+    assert "'rating'" in learned.err

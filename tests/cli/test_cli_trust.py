@@ -15,7 +15,7 @@ from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 from server import RunningServer
 from sqlalchemy import make_url
 
-from rubriclab.cli.config import Config, confirm, defaults_from, options_of
+from rubriclab.cli.config import Config, confirm, defaults_from, digest_of, options_of
 from rubriclab.cli.main import every_command
 from rubriclab.cli.options import STORE, PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError
@@ -235,7 +235,8 @@ def test_a_found_file_may_not_choose_where_keys_texts_and_results_go(user: Comma
     name, _, value = line.replace("_", "-").partition(" = ")
     assert done.err.startswith(f"{FILE} in this folder sets {name} = ")
     assert done.error.startswith(f"{FILE} in this folder sets {name} = {json.dumps(value.strip(chr(39)))} and is not")
-    assert f"rubriclab trust {FILE}; or name it: --config {FILE}; or set --{name} yourself." in done.error
+    assert f"once: rubriclab trust {FILE}; or, if only you change it, " in done.error
+    assert f": rubriclab trust .; or name it: --config {FILE}; or set --{name} yourself." in done.error
     assert not (user.folder / "scores.jsonl").exists()
     assert not (user.folder / "recorded.jsonl").exists()
 
@@ -272,6 +273,24 @@ def test_a_found_file_is_used_once_confirmed_and_until_it_changes(user: Commands
     assert user(*score, stdin=TEXT).code == 2
     held = next(path for path in user.folder.rglob("trusted.json"))
     assert held.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_was_confirmed_once_needs_no_confirmation_after_changes(user: Commands) -> None:
+    score = ("score", "-", "--rubric", "news")
+    config(user, "judge = 'embedded'\n")
+    assert user(*score, stdin=TEXT).code == 2
+    assert user("trust", ".").out == f'{FILE} is confirmed, also with later changes; it sets judge = "embedded"\n'
+    for text in ("judge = 'embedded'\n", "judge = 'embedded'\nconcurrency = 2\n"):
+        config(user, text)
+        assert user(*score, stdin=TEXT).code == 0
+    other = user.folder / "other"
+    other.mkdir()
+    (other / FILE).write_text("judge = 'embedded'\n")
+    elsewhere = Commands(other, **user.environment)
+    assert elsewhere(*score, stdin=TEXT).code == 2, "folders in it are confirmed by themselves"
+    assert user("trust", "--json").json["files"] == [{"file": str(user.folder), "confirmed": True}]
+    assert user("trust", ".", "--revoke").out == ". is no longer confirmed\n"
+    assert user(*score, stdin=TEXT).code == 2
 
 
 def hostile_folder(user: Commands) -> Commands:
@@ -494,7 +513,7 @@ def test_a_found_file_sets_only_how_input_is_read_and_results_are_shown_until_it
             taken(found, name, option)
         assert f"{FILE} in this folder sets {key} = " in refused.value.message
         assert f"or set --{key} yourself" in refused.value.hint
-        confirm(found, found.read_bytes())
+        confirm(found, digest_of(found.read_bytes()))
         if never:
             with pytest.raises(SettingsError, match="what a command changes is never taken from a file that was found"):
                 taken(found, name, option)
@@ -579,7 +598,8 @@ def test_hyperparameters_of_a_found_file_wait_for_its_confirmation(user: Command
     learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--dry-run")
     assert user(*learn).error == (
         f'{FILE} in this folder sets hypoeval = {{"k": 3}} and is not confirmed. Read it, then confirm it once: '
-        f"rubriclab trust {FILE}; or name it: --config {FILE}."
+        f"rubriclab trust {FILE}; or, if only you change it, its folder with later changes: rubriclab trust .; or name "
+        f"it: --config {FILE}."
     )
     user("trust", FILE)
     assert user(*learn).code == 0
