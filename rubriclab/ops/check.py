@@ -320,12 +320,22 @@ class _Reading:
         for line, row in self.raw.numbered:
             self.rows += 1
             if isinstance(row, Mapping):
-                self._add_cells(row)
+                if len(self.sample) < SAMPLED:
+                    self.sample.append(row)
+                if isinstance(answers := row.get("answers"), Mapping):
+                    self.answered.update(str(aspect) for aspect, said in answers.items() if isinstance(said, Mapping))
+                self.filled.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
                 if self.raw.table and len(self.sample) == 1 and readable:
-                    readable = self._check_columns(row)
+                    try:
+                        check_columns(row, where, mapping)
+                    except DataError as error:
+                        self.problems.append(error.message)
+                        readable = False
             if readable:
                 self._add(line, parse_row(row, where, line, mapping, rules))
-        self._propose()
+        given, aspect = mapping.columns, self.options.aspect
+        if new := propose_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given):
+            self.proposal = mapping_text({**given, **new})
         if not self.rows and not self.problems:
             self.problems.append(self.raw.source.without_rows().text)
 
@@ -339,14 +349,6 @@ class _Reading:
         else:
             self.faults.append(parsed)
 
-    def _add_cells(self, row: Mapping[str, Any]) -> None:
-        if len(self.sample) < SAMPLED:
-            self.sample.append(row)
-        answers = row.get("answers")
-        if isinstance(answers, Mapping):
-            self.answered.update(str(aspect) for aspect, said in answers.items() if isinstance(said, Mapping))
-        self.filled.update(str(column) for column, cell in row.items() if not self.raw.rules.is_missing(cell))
-
     def _comments(self, aspects: Sequence[str]) -> Iterator[str]:
         """Yield which aspects have no scores, since their answers were taken as comments."""
         # An annotation tool's export says itself what its answers are read as.
@@ -354,21 +356,6 @@ class _Reading:
         if named:
             listed = ", ".join(f"{aspect!r} ({self.answered[aspect]} rows)" for aspect in named)
             yield f"no scores of {listed}: the answers were taken as comments, and are in the column 'answers'"
-
-    def _check_columns(self, row: Mapping[str, Any]) -> bool:
-        try:
-            check_columns(row, self.raw.source.where, self.options.mapping)
-        except DataError as error:
-            self.problems.append(error.message)
-            return False
-        return True
-
-    def _propose(self) -> None:
-        given = self.options.mapping.columns
-        aspect = self.options.aspect
-        new = propose_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
-        if new:
-            self.proposal = mapping_text({**given, **new})
 
     def _scale(self, examples: Sequence[Example], aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:

@@ -116,29 +116,21 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
         raise NotInStore(f"{version.ref} was not learned from a text {options.id!r}.", hint)
 
     async def run() -> ScoreExplanation:
-        return explained(version, record, texts[options.id or ""].example, None, options.nearest)
+        text = texts[options.id or ""]
+        return explained(version, record, text.example, _recorded_score(version, record, text), options.nearest)
 
     return Job(lambda: dry_run({}, workspace.options), run)
 
 
 def explained(
-    version: Version, record: TrainingRecord | None, example: Example, score: Score | None, most: int
+    version: Version, record: TrainingRecord | None, example: Example, score: Score, most: int
 ) -> ScoreExplanation:
-    """Return the explanation of a score, or without one, of the kept ratings of a labelled text.
-
-    Args:
-        record: the training record of the version, if there is one.
-        most: the number of nearest texts.
-    """
+    """Return the explanation of a score, with at most so many of the nearest labelled texts."""
     aggregation = version.rubric.aggregation
     content = (example.output, example.source, example.context)
     texts = record.texts if record else ()
     same = [each for each in texts if (each.output, each.source, each.context) == content]
     labelled = next((text for text in same if text.id == example.id), same[0] if same else None)
-    if score is None:
-        assert record
-        assert labelled
-        score = _recorded_score(version, record, labelled)
     ratings = {each.id: each.score for each in score.criteria}
     nearest: tuple[Neighbour, ...] = ()
     if record and aggregation:

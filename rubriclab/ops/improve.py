@@ -488,15 +488,19 @@ class Improving:
     async def stream(self) -> AsyncGenerator[Improvement]:
         """Yield each text with every round, in the order of the rows; of a faulty row, the fault."""
         workspace, options = self.workspace, self.options
-        judges, rows = self._judges(), rows_of(self.data, options, workspace.notify)
+        rows = rows_of(self.data, options, workspace.notify)
+        judge = workspace.judge(self.choices["judge"])
+        writer = workspace.generator(self.choices["writer"], self.choices["judge"], judge)
+        self._judge_name = judge.name
         ahead: deque[ReadRow] = deque()
         texts = improve_stream(
             self.rubric,
             remembered(rows, ahead),
-            judges["judge"],
+            # With a ledger for each role beside the one that they share.
+            Metered(judge, self.ledgers["judge"]),
             self.version.ref,
             workspace.under_way,
-            writer=judges["writer"],
+            writer=Metered(writer, self.ledgers["writer"]),
             settings=options,
         )
         total = row_count(self.data) if workspace.shows_progress else 0
@@ -527,15 +531,6 @@ class Improving:
         for role, ledger in self.ledgers.items():
             if ledger.lacks_replies and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
-
-    def _judges(self) -> dict[Role, Judge]:
-        """Return the judge of each role, with a ledger of its own beside the one that they share."""
-        choice = self.choices["judge"]
-        judge = self.workspace.judge(choice)
-        writer = self.workspace.generator(self.choices["writer"], choice, judge)
-        judges: dict[Role, Judge] = {"judge": judge, "writer": writer}
-        self._judge_name = judge.name
-        return {role: Metered(each, self.ledgers[role]) for role, each in judges.items()}
 
 
 def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
