@@ -337,13 +337,7 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) 
 
 
 async def _make_part(training_input: TrainingInput, settings: DCRSettings, *_unused: Any) -> Part:
-    criterion, material = learning_criterion(training_input)
-    units = Units(kind="sentence", beside=(material,))
-    return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)
-
-
-def learning_criterion(training_input: TrainingInput) -> tuple[Criterion, Material]:
-    """Return the criterion, and the field of the text to compare with.
+    """Return the part with the checklist's checks as its criterion.
 
     Raises:
         ChecklistError: if there is no checklist, or one that is not suitable for DCR.
@@ -360,7 +354,8 @@ def learning_criterion(training_input: TrainingInput) -> tuple[Criterion, Materi
             f"of {training_input.examples[0].id}: {faults[0]}.",
             f"Give rows with the field {material!r} (`mapping` names another), or a checklist beside something else.",
         )
-    return make_criterion(checklist, material, assignment), material
+    criterion, units = make_criterion(checklist, material, assignment), Units(kind="sentence", beside=(material,))
+    return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)
 
 
 def learning_calls(training_input: TrainingInput, settings: DCRSettings) -> LearningCalls:
