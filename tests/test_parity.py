@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import hypoeval_brain
-import literature_brain
 import pytest
+import scripted_model
 from batch_server import BatchServer
 from commands import ADDRESS, HELDOUT, LABELLED, PATIENCE, Commands, Done
 from paper_samples import write_paper
@@ -58,12 +57,6 @@ CHECKLIST = {
         }
     ],
 }
-
-
-def _reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    """Answer for the generator of criteria, and for the reader of papers."""
-    reads = "research papers" in messages[0]["content"]
-    return (literature_brain if reads else hypoeval_brain).reply(messages, body)
 
 
 @dataclass(frozen=True)
@@ -109,7 +102,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sides(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _running_server: RunningServer) -> Side:
     """Both sides; the Python side works in its own folder, and both find the same server."""
     _running_server.reset()
-    _running_server.brain = _reply
+    _running_server.brain = scripted_model.reply
     for name in ("command", "python"):
         shutil.copytree(original, tmp_path / name)
     monkeypatch.chdir(tmp_path / "python")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
 
@@ -42,7 +42,7 @@ def own(learned: Commands, rubriclab: Commands) -> Commands:
 def models(_running_server: RunningServer) -> RunningServer:
     """A server with two models that rank alike, one of them severe."""
     _running_server.reset()
-    _running_server.brain = hypoeval_brain.two_minds
+    _running_server.brain = scripted_model.two_minds
     return _running_server
 
 

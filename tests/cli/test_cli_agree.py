@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import hypoeval_brain
 import numpy as np
 import pytest
+import scripted_model
 from commands import HELDOUT, Commands
 from server import RunningServer
 
@@ -25,7 +25,7 @@ def recording(
 ) -> dict[str, Any]:
     """What two models on the server came to, and the folder that holds the texts and a recording of both."""
     _running_server.reset()
-    _running_server.brain = hypoeval_brain.two_minds
+    _running_server.brain = scripted_model.two_minds
     folder = tmp_path_factory.mktemp("recording")
     (folder / "texts.jsonl").write_bytes(b"".join(TEXTS))
     (folder / "store.db").write_bytes((learned.folder / "store.db").read_bytes())
@@ -87,7 +87,7 @@ def test_a_reply_that_cannot_be_used_is_missing_and_counted(asking: Commands, mo
     def unwilling(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         if body["model"] == "mild" and hard in messages[1]["content"]:
             return "I would rather not."
-        return hypoeval_brain.two_minds(messages, body)
+        return scripted_model.two_minds(messages, body)
 
     models.brain = unwilling
     done = asking(*AGREE, *TWO)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, Commands, Done
 from server import RunningServer
 
@@ -98,7 +98,7 @@ def test_versions_of_different_aspects_are_compared_with_a_warning(offline: Comm
 
 def test_a_side_that_is_never_answered_is_the_providers_failure(asking: Commands, models: RunningServer) -> None:
     def only_strict(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-        return "no idea" if body["model"] == "mild" else hypoeval_brain.reply(messages, body)
+        return "no idea" if body["model"] == "mild" else scripted_model.reply(messages, body)
 
     models.brain = only_strict
     done = asking(*JUDGES, "--max-shift", 1)
@@ -140,11 +140,11 @@ def test_each_look_at_an_anchor_asks_the_judge_again_and_finds_that_it_changed(
     assert (second["looks"], second["bias"], second["calls"]["made"]) == (2, first["bias"], first["calls"]["made"])
     assert second["bias_change"] == {"value": 0, "low": 0, "high": 0}
     # From now on the provider answers with its mild model under the same name.
-    models.brain = lambda messages, body: hypoeval_brain.two_minds(messages, {**body, "model": "mild"})
+    models.brain = lambda messages, body: scripted_model.two_minds(messages, {**body, "model": "mild"})
     changed = [asking(*look) for _ in range(3)]
     assert changed[0].json["bias"] > first["bias"]
     assert (changed[-1].code, changed[-1].json["outcome"]) == (1, "beyond")
-    models.brain = hypoeval_brain.two_minds
+    models.brain = scripted_model.two_minds
     assert asking(*look[:-1]).code == 1
     assert "CHANGED" in asking(*look[:-1]).out
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
 from starlette.exceptions import HTTPException
@@ -91,8 +91,8 @@ def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(
 
 def writing(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
     """Score rewritten texts 5 and others 2; rewrite the first sentence, in other words for another sample."""
-    if "sentences" not in hypoeval_brain.Question(messages[1]["content"]).form:
-        reply, text = json.loads(hypoeval_brain.reply(messages, body)), messages[1]["content"]
+    if "sentences" not in scripted_model.Question(messages[1]["content"]).form:
+        reply, text = json.loads(scripted_model.reply(messages, body)), messages[1]["content"]
         reply["score"] = 1 if body["model"] == "second" and "quite" in text else 5 if REWRITTEN in text else 2
         return json.dumps(reply)
     words = REWRITTEN if body["temperature"] else f"{REWRITTEN} quite"

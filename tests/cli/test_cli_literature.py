@@ -8,9 +8,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import hypoeval_brain
-import literature_brain
 import pytest
+import scripted_model
 from commands import LABELLED, Commands, Started
 from paper_samples import write_paper
 from pdf_files import column, pdf
@@ -29,7 +28,7 @@ ORDER = "the raters marked down summaries whose sentences stood in no order"
 def reader(rubriclab: Commands, server: RunningServer) -> Commands:
     """The command line beside a paper of three pages, with a model that reads papers."""
     write_paper(rubriclab.folder)
-    server.brain = literature_brain.reply
+    server.brain = scripted_model.reply
     rubriclab.environment.update(OPENAI_API_BASE=server.url, OPENAI_API_KEY="none")
     return rubriclab
 
@@ -38,7 +37,7 @@ def reader(rubriclab: Commands, server: RunningServer) -> Commands:
 def lab(tmp_path: Path, server: RunningServer) -> Lab:
     """The same in Python."""
     write_paper(tmp_path)
-    server.brain = literature_brain.reply
+    server.brain = scripted_model.reply
     return Lab(tmp_path / "store.db", judge="openai/fake", progress=None)
 
 
@@ -70,7 +69,7 @@ def test_findings_are_kept_with_page_aspects_and_data_set_and_invented_quotation
     assert (second["aspects"], second["benchmarks"]) == ([], ["summeval"])
     assert {each["citation"] for each in (first, second)} == {"Lind (2021), What Raters Reward"}
     (dropped,) = done.json["dropped"]
-    assert dropped["quotation"] == literature_brain.INVENTED
+    assert dropped["quotation"] == scripted_model.INVENTED
     assert done.json["calls"]["made"] == 1
 
 
@@ -79,7 +78,7 @@ def test_findings_reach_the_prompt_for_hypotheses_and_those_of_a_tested_set_do_n
 ) -> None:
     assert reader(*ADD).code == 0
     server.reset()
-    server.brain = hypoeval_brain.reply
+    server.brain = scripted_model.reply
     learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5", *ADD[-2:])
     chosen = ("--literature", "found", "--literature-included", "--literature-without", "SummEval")
     done = reader(*learn, "--method", "hypoeval", *chosen, "--max-calls", 3)
@@ -124,7 +123,7 @@ def test_long_papers_are_read_in_parts_and_a_part_without_a_usable_reply_is_name
     assert lab.dry_run("literature_add", tmp_path / "paper.txt", task="summarization").roles["judge"].calls == 4
 
     def fails_on_page_3(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-        return "nothing" if "<<<page 3" in messages[1]["content"] else literature_brain.reply(messages, body)
+        return "nothing" if "<<<page 3" in messages[1]["content"] else scripted_model.reply(messages, body)
 
     server.brain = fails_on_page_3
     added = add(lab, tmp_path)
@@ -143,13 +142,13 @@ def test_a_killed_reading_continues_and_asks_nothing_twice(reader: Commands, ser
     def kills_on_page_3(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         if "<<<page 3" in messages[1]["content"]:
             os.kill(started[0].pid, signal.SIGKILL)
-        return literature_brain.reply(messages, body)
+        return scripted_model.reply(messages, body)
 
     server.brain = kills_on_page_3
     command = (*ADD, "--json", "--concurrency", 1)
     started.append(reader.start(*command))
     assert started[0].wait().code == -signal.SIGKILL
-    server.brain = literature_brain.reply
+    server.brain = scripted_model.reply
     done = reader(*command)
     assert (done.code, done.json["calls"]["made"], done.json["calls"]["answered_from_cache"]) == (0, 2, 2)
     assert [each["page"] for each in kept(reader.folder)] == [1, 2, 3, 4]

@@ -8,8 +8,8 @@ import shutil
 from dataclasses import asdict
 from typing import Any
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
 from starlette.exceptions import HTTPException
@@ -122,7 +122,7 @@ def test_texts_without_a_score_are_left_out_and_if_there_is_no_other_the_command
     def brain(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         if deaf_to == "all" or BARE[0]["output"] in messages[-1]["content"]:
             raise HTTPException(503)
-        return hypoeval_brain.reply(messages, body)
+        return scripted_model.reply(messages, body)
 
     models.brain = brain
     _write(planning, BARE[:3], "three.jsonl")

@@ -8,8 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import LABELLED, Commands
 from server import RunningServer
 
@@ -39,7 +39,7 @@ def learned_online(tmp_path_factory: pytest.TempPathFactory, _running_server: Ru
 def lab_in(folder: Path, patch: pytest.MonkeyPatch, server: RunningServer) -> Lab:
     """Return a `Lab` with the store in a folder, whose judge is the server."""
     server.reset()
-    server.brain = hypoeval_brain.reply
+    server.brain = scripted_model.reply
     patch.setenv("OPENAI_API_BASE", server.url)
     patch.setenv("OPENAI_API_KEY", "none")
     return Lab(folder / "store.db", judge="openai/fake", progress=None)

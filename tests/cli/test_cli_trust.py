@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 from server import RunningServer
 from sqlalchemy import make_url
@@ -174,7 +174,7 @@ def test_revoking_reaches_a_generator_that_was_asked_to_learn_anew(
     theirs: Commands, pack: str, server: RunningServer
 ) -> None:
     hostile = signed(pack, generator=THEIRS, generator_address=server.url)
-    server.brain = hypoeval_brain.reply
+    server.brain = scripted_model.reply
     theirs("import", "-", "--as", "proposer", stdin=hostile.encode())
     theirs("trust", "proposer@1")
     rows = HELDOUT.read_bytes().splitlines(keepends=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import Commands
 from flow_server import Little, commands_at, learn_little
 from server import RunningServer
@@ -16,7 +16,7 @@ from server import RunningServer
 def provider(_running_server: RunningServer) -> RunningServer:
     """A server that answers HypoEval's prompts well until told otherwise."""
     _running_server.reset()
-    _running_server.brain = hypoeval_brain.reply
+    _running_server.brain = scripted_model.reply
     return _running_server
 
 
@@ -30,7 +30,7 @@ def asking(provider: RunningServer, tmp_path: Path) -> Commands:
 def little(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Little:
     """A run of HypoEval in little that nothing disturbed."""
     _running_server.reset()
-    _running_server.brain = hypoeval_brain.reply
+    _running_server.brain = scripted_model.reply
     commands = commands_at(_running_server, tmp_path_factory.mktemp("little"))
     done = learn_little(commands)
     assert done.code == 0, done.err

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import hypoeval_brain
+import scripted_model
 from commands import LABELLED, Commands, Done, Started
 from server import Brain, RunningServer
 
@@ -75,7 +75,7 @@ class Killed(Exception):
 class Killing:
     """A brain that sends its asker a signal instead of the reply of a given number, and answers nobody after that."""
 
-    def __init__(self, at: int, number: signal.Signals = signal.SIGKILL, brain: Brain = hypoeval_brain.reply) -> None:
+    def __init__(self, at: int, number: signal.Signals = signal.SIGKILL, brain: Brain = scripted_model.reply) -> None:
         self.left = at
         self.number = number
         self.brain = brain

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import hypoeval_brain
+import scripted_model
 from commands import HELDOUT, Commands, Done
 from flow_server import HYPOEVAL, LITTLE, commands_at, learn_little, texts
 from server import RunningServer
@@ -92,7 +92,7 @@ def undisturbed(server: RunningServer, operation: Operation, start: Path, folder
 def starting_folder(server: RunningServer, folder: Path) -> Path:
     """Return `folder` with what the operations start from: a learned rubric, its pack and texts."""
     server.reset()
-    server.brain = hypoeval_brain.reply
+    server.brain = scripted_model.reply
     commands = commands_at(server, folder)
     assert learn_little(commands).code == 0
     (folder / "pack.json").write_text(commands("export", "news@1").out, "utf-8")
@@ -138,6 +138,6 @@ def _faults(done: Done, commands: Commands, expected: Undisturbed, server: Runni
 def _fresh(server: RunningServer, start: Path, folder: Path) -> Commands:
     shutil.copytree(start, folder, ignore=shutil.ignore_patterns(".*"))
     server.reset()
-    server.brain = hypoeval_brain.reply
+    server.brain = scripted_model.reply
     server.latency = 0.02
     return commands_at(server, folder)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import methods_brain
 import pytest
+import scripted_model
 from commands import Commands
 from flow_server import Killing, commands_at
 from server import RunningServer
@@ -26,7 +26,7 @@ def study(tmp_path: Path) -> tuple[object, ...]:
 @pytest.fixture
 def provider(provider: RunningServer) -> RunningServer:
     """A server that answers the prompts of all methods but HypoEval well."""
-    provider.brain = methods_brain.reply
+    provider.brain = scripted_model.reply
     return provider
 
 
@@ -64,11 +64,11 @@ def test_killed_in_the_middle_of_a_case_it_repeats_no_answered_request_and_ends_
     assert provider.repeated == 0
     provider.reset()
     # In the second of two cases.
-    provider.brain = killing = Killing(at=round(0.75 * asked), brain=methods_brain.reply)
+    provider.brain = killing = Killing(at=round(0.75 * asked), brain=scripted_model.reply)
     killing.victim = killed.start(*study)
     assert killing.victim.wait().code == -9
     assert len(read_stored(Results, killed.folder / "r.json").cases) == 1
-    provider.brain = methods_brain.reply
+    provider.brain = scripted_model.reply
     done = killed(*study)
     assert done.code == 0, done.err
     assert "1 case to run, 1 finished before" in done.err

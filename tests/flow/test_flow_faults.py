@@ -6,8 +6,8 @@ import itertools
 import json
 from collections import deque
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, Commands
 from flow_server import MODEL, learn_little
 from server import RANDOM_FAULTS, RunningServer
@@ -44,7 +44,7 @@ def test_unusable_replies_are_asked_for_again_only_if_told_so(provider: RunningS
     provider.brain = lambda _messages, _body: "I would rather not."
     (faulty,) = learned(*command, stdin=text).rows
     assert faulty["score"] is None
-    provider.brain = hypoeval_brain.reply
+    provider.brain = scripted_model.reply
     before = provider.requests.total()
     assert learned(*command, stdin=text).rows == [faulty]
     assert provider.requests.total() == before
@@ -109,7 +109,7 @@ def test_more_unscored_texts_than_allowed_are_exit_code_1_after_all_rows(
 ) -> None:
     rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()[:4]]
     rows[1]["output"] += " A zebra."
-    provider.brain = lambda messages, body: "No." if "zebra" in str(messages) else hypoeval_brain.reply(messages, body)
+    provider.brain = lambda messages, body: "No." if "zebra" in str(messages) else scripted_model.reply(messages, body)
     texts = "\n".join(map(json.dumps, rows)).encode()
     done = learned("score", "-", "--rubric", "news", "--max-unscored", share, stdin=texts)
     assert [row["score"] is None for row in done.rows] == [False, True, False, False]
@@ -122,7 +122,7 @@ def test_the_raw_replies_of_a_missing_score_are_kept_and_explained(provider: Run
     rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()[:3]]
     rows[1]["output"] += " A zebra."
     provider.brain = lambda messages, body: (
-        "I am not a judge." if "zebra" in str(messages) else hypoeval_brain.reply(messages, body)
+        "I am not a judge." if "zebra" in str(messages) else scripted_model.reply(messages, body)
     )
     texts = "\n".join(map(json.dumps, rows)).encode()
     done = learned("score", "-", "--rubric", "news", "--keep-replies", "kept.jsonl", stdin=texts)
@@ -169,7 +169,7 @@ def test_resuming_goes_on_with_the_file_of_replies(provider: RunningServer, lear
 
 
 def test_python_has_the_replies_and_the_limit_on_missing_scores(provider: RunningServer, learned: Commands) -> None:
-    provider.brain = lambda messages, body: "No." if "zebra" in str(messages) else hypoeval_brain.reply(messages, body)
+    provider.brain = lambda messages, body: "No." if "zebra" in str(messages) else scripted_model.reply(messages, body)
     rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()[:3]]
     rows[1]["output"] += " A zebra."
     (learned.folder / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, Commands, Done
 from flow_server import HYPOEVAL, LITTLE, texts
 from server import RunningServer
@@ -21,7 +21,7 @@ SETTINGS = {"hypoeval": {name: int(value) for name, value in (each.split(".")[1]
 def theirs() -> Iterator[RunningServer]:
     """The generator's server."""
     with RunningServer() as server:
-        server.brain = hypoeval_brain.reply
+        server.brain = scripted_model.reply
         yield server
 
 
@@ -95,9 +95,9 @@ def test_transfer_and_improve_keep_the_addresses_and_keys_of_judge_and_generator
     assert done.code == 0, done.err
     for server in (provider, theirs):
         server.reset()
-        server.brain = hypoeval_brain.reply
+        server.brain = scripted_model.reply
     with RunningServer() as moved:
-        moved.brain = hypoeval_brain.reply
+        moved.brain = scripted_model.reply
         again = asking("transfer", "apart", "--to", HELDOUT, "--api-base", moved.url, **own)
         assert again.code in (0, 1, 3), again.err
         assert (moved.keys, theirs.keys, provider.keys) == ({KEYS["openai"]}, {OWN}, set())

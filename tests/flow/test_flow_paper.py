@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, Commands, Done
 from flow_server import HYPOEVAL, KEY, MODEL, commands_at, texts
 from server import RunningServer
@@ -44,7 +44,7 @@ def learn(commands: Commands, *more: object) -> tuple[object, ...]:
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Learned]:
     """Learn once, recording every reply."""
     with RunningServer() as server:
-        server.brain = hypoeval_brain.reply
+        server.brain = scripted_model.reply
         commands = commands_at(server, tmp_path_factory.mktemp("paper"))
         done = commands(*learn(commands, "--record", "recording.jsonl"))
         assert done.code == 0, done.err

@@ -8,8 +8,8 @@ import sqlite3
 import time
 from contextlib import closing, suppress
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, Commands
 from flow_server import HYPOEVAL, LITTLE, Little, learn_little, texts
 from server import RunningServer
@@ -124,7 +124,7 @@ def test_damaged_answers_are_asked_again_said_once_and_still_reported(
     before = learned(*command)
     assert before.code == 0, before.err
     provider.reset()
-    provider.brain = hypoeval_brain.reply
+    provider.brain = scripted_model.reply
     with closing(sqlite3.connect(learned.folder / "store.db")) as database:
         database.execute("UPDATE answers SET reply = 'x' || reply")
         database.commit()

@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import hypoeval_brain
-import methods_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, LABELLED, Commands
 from flow_server import LITTLE, commands_at
 from server import RunningServer
@@ -21,9 +20,8 @@ LEARN = ("--task", "summarization", "--aspect", "ok", "--definition", "It is coh
 
 def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
     """Answer all methods' prompts; the whole of some texts cannot be assessed."""
-    asked = methods_brain.question_in(messages, body)
-    brain = hypoeval_brain if asked.verdict == "hypotheses" or "hypotheses are for" in asked.text else methods_brain
-    answer = json.loads(brain.reply(messages, body))
+    asked = scripted_model.question_in(messages, body)
+    answer = json.loads(scripted_model.reply(messages, body))
     if UNASSESSABLE in asked.text and "or n/a if nothing here lets you tell" in asked.text:
         for entry in [answer] if "score" in answer else answer.values():
             entry["score"] = "n/a"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from commands import HELDOUT, Commands, Done
-from planted_brain import BAD, GOOD, UNSCORABLE, WHY, brain  # noqa: F401, for the tests that import them from here
+from scripted_model import BAD, GOOD, UNSCORABLE, WHY, planted as brain  # noqa: F401, for the tests that import them from here
 
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:12]]
 TEXTS = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import hypoeval_brain
 import pytest
+import scripted_model
 from commands import Commands
 from edit_samples import ASPECT, examples
 from server import RunningServer
@@ -120,7 +120,7 @@ def _row(text: Any) -> dict[str, Any]:
 
 
 def test_a_limit_on_cost_stops_the_edit_and_a_higher_one_continues_it(planted: Commands, server: RunningServer) -> None:
-    server.brain = hypoeval_brain.reply
+    server.brain = scripted_model.reply
     environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
     command = ("edit", "remote", "--add", STATEMENT, "--author", "anna", "--because", "it is missing", "--price", "1:1")
     stopped = planted(*command, "--max-cost", 0.01, **environment)

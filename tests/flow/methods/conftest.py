@@ -6,8 +6,8 @@ import functools
 import shutil
 from collections.abc import Callable
 
-import methods_brain
 import pytest
+import scripted_model
 from commands import Commands
 from flow_server import commands_at
 from method_flows import Run, undisturbed
@@ -16,7 +16,7 @@ from server import RunningServer
 
 def well_disposed(server: RunningServer) -> RunningServer:
     server.reset()
-    server.brain = methods_brain.reply
+    server.brain = scripted_model.reply
     return server
 
 

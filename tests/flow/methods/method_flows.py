@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import methods_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, Commands
 from flow_server import TASK, texts
 from server import RunningServer
@@ -102,8 +102,8 @@ def some_texts(count: int = SCORED, after: int = 0) -> bytes:
 
 def unusable_at_first(messages: Turns, body: dict[str, Any]) -> str:
     """Answer the repair only; what comes first is spoilt in one of several ways."""
-    said = methods_brain.reply(messages, body)
-    if methods_brain.is_repair(messages):
+    said = scripted_model.reply(messages, body)
+    if scripted_model.is_repair(messages):
         return said
     return random.Random(said).choice(["", "I would rather not.", said[: len(said) // 2], "{}"])
 

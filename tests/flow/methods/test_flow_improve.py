@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import methods_brain
 import pytest
+import scripted_model
 from commands import HELDOUT, Commands
 from flow_server import Killing, commands_at
 from method_flows import MENDED, Run, unusable_at_first
@@ -73,7 +73,7 @@ def improve(
         run, folder = runs(method), tmp_path_factory.mktemp("improved")
         shutil.copy(run.folder / "store.db", folder)
         _running_server.reset()
-        _running_server.brain = methods_brain.reply
+        _running_server.brain = scripted_model.reply
         done = commands_at(_running_server, folder)(*IMPROVE, "--json", stdin=texts)
         assert (done.code, _running_server.repeated) == (0, 0), done.err
         return Improved((folder / "improved.jsonl").read_bytes(), done.json, _running_server.bodies)
@@ -139,10 +139,10 @@ def test_killed_at_several_moments_it_writes_the_same_and_repeats_at_most_what_w
     command = (*IMPROVE, "--concurrency", 1)
     whole = improved.asked.total()
     for requests in (1 + round(share * whole) for share in LIVES):
-        provider.brain = killing = Killing(at=requests, brain=methods_brain.reply)
+        provider.brain = killing = Killing(at=requests, brain=scripted_model.reply)
         killing.victim = learned.start(*command, stdin=TEXTS)
         assert killing.victim.wait().code == -9
-    provider.brain = methods_brain.reply
+    provider.brain = scripted_model.reply
     assert learned(*command, stdin=TEXTS).code == 0
     assert written(learned) == improved.file
     assert provider.answered.total() == whole + provider.repeated

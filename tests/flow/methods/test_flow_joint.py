@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import hypoeval_brain
-import methods_brain
 import pytest
+import scripted_model
 from commands import Commands
 from flow_server import LITTLE, TASK, Killing, commands_at, texts
 from method_flows import CHECKLIST, LEARNED_FROM, RECORDING, SCORED, SETTINGS, some_texts
@@ -21,15 +20,6 @@ SET = tuple(f"--set={name}.{value}" for name in ("checkeval", "seeval") for valu
 MOST_CALLS = 4
 # How far the lives of a run that is killed get, in shares of the whole; the first ends with its first request.
 LIVES = (0.0, 0.4, 0.9)
-
-
-def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    """Answer HypoEval's prompts as its own brain does, and all others as theirs, told by the last field of a reply."""
-    question = methods_brain.question_in(messages, body)
-    own = question.verdict in ("hypotheses", "ratings") or (
-        question.verdict == "groups" and "hypotheses are for" in question.text
-    )
-    return (hypoeval_brain if own else methods_brain).reply(messages, body)
 
 
 def learning(commands: Commands, *more: object) -> tuple[object, ...]:
@@ -56,7 +46,7 @@ class Joint:
 @pytest.fixture
 def server(provider: RunningServer) -> RunningServer:
     """The local server with answers for all methods."""
-    provider.brain = reply
+    provider.brain = scripted_model.reply
     return provider
 
 
@@ -65,7 +55,7 @@ def joint(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFacto
     """Learned and scored once, with a recording of all replies."""
     server = _running_server
     server.reset()
-    server.brain = reply
+    server.brain = scripted_model.reply
     commands = commands_at(server, tmp_path_factory.mktemp("joint"))
     done = commands(*learning(commands, "--record", RECORDING))
     assert done.code == 0, done.err
@@ -122,10 +112,10 @@ def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_s
     command = learning(asking, "--concurrency", 1)
     lives = [1 + round(share * joint.learning / len(LIVES)) for share in LIVES]
     for requests in lives:
-        server.brain = killing = Killing(at=requests, brain=reply)
+        server.brain = killing = Killing(at=requests, brain=scripted_model.reply)
         killing.victim = asking.start(*command)
         assert killing.victim.wait().code == -9
-    server.brain = reply
+    server.brain = scripted_model.reply
     done = asking(*command).json
     assert done["digest"] == joint.result["digest"]
     assert done["validation"] == joint.result["validation"]

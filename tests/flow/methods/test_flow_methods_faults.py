@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import methods_brain
 import pytest
+import scripted_model
 from commands import Commands
 from method_flows import LEARNED_FROM, MENDED, METHODS, Run, Turns, every_kind, learning, some_texts, unusable_at_first
 from server import RunningServer
@@ -59,7 +59,7 @@ def test_a_missing_answer_is_counted_as_no_answer(
     whole = {criterion["statement"]: criterion["evidence"]["answers"] for criterion in undisturbed}
 
     def sometimes(messages: Turns, body: dict[str, Any]) -> str:
-        said = methods_brain.reply(messages, body)
+        said = scripted_model.reply(messages, body)
         # Half of the answers about texts, so that a quarter is lost after the repair as well.
         lost = '"answer"' in said and random.Random(str(messages)).random() < 0.5
         return "" if lost else said
@@ -95,7 +95,7 @@ def test_faulty_replies_leave_a_text_unscored_with_the_reason(
 
     def mostly(messages: Turns, body: dict[str, Any]) -> str:
         shown = " ".join(turn["content"] for turn in messages)
-        return "I would rather not." if hard in shown else methods_brain.reply(messages, body)
+        return "I would rather not." if hard in shown else scripted_model.reply(messages, body)
 
     provider.brain = mostly
     assert asking("import", "-", stdin=run.pack.encode()).code == 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import methods_brain
 import pytest
+import scripted_model
 from commands import Commands
 from flow_server import Killing
 from method_flows import Run, every_kind, learning
@@ -24,10 +24,10 @@ def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_s
     command = learning(asking, run.method, "--concurrency", 1)
     lives = [1 + round(share * run.learning) for share in LIVES]
     for requests in lives:
-        provider.brain = killing = Killing(at=requests, brain=methods_brain.reply)
+        provider.brain = killing = Killing(at=requests, brain=scripted_model.reply)
         killing.victim = asking.start(*command)
         assert killing.victim.wait().code == -9
-    provider.brain = methods_brain.reply
+    provider.brain = scripted_model.reply
     done = asking(*command).json
     assert done["digest"] == run.digest
     assert provider.repeated == 0
@@ -40,10 +40,10 @@ def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_s
 def test_killed_with_requests_in_flight_and_stopped_by_a_cap_it_repeats_at_most_those(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:
-    provider.brain = killing = Killing(at=run.learning // 3, brain=methods_brain.reply)
+    provider.brain = killing = Killing(at=run.learning // 3, brain=scripted_model.reply)
     killing.victim = asking.start(*learning(asking, run.method, "--concurrency", IN_FLIGHT))
     assert killing.victim.wait().code == -9
-    provider.brain = methods_brain.reply
+    provider.brain = scripted_model.reply
     answered, cap = provider.answered.total(), run.learning // 3
     stopped = asking(*learning(asking, run.method, "--max-calls", cap))
     assert (stopped.code, stopped.out, stopped.err.count("\n")) == (2, "", 1)

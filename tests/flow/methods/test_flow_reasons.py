@@ -16,9 +16,8 @@ import pytest
 from commands import LABELLED, Commands
 from flow_server import LITTLE, TASK, commands_at
 from method_flows import CHECKLIST
-from reasons_brain import citing
+from scripted_model import citing, reply
 from server import RunningServer
-from test_flow_joint import reply
 
 from rubriclab.store.store import open_store
 

@@ -21,7 +21,7 @@ import pytest
 from api_service import TEXTS, TOKEN, Service, problem, score, serving
 from commands import CHECKOUT, Commands, Done
 from documentation import example_files
-from planted_brain import brain
+from scripted_model import planted as brain
 from server import RunningServer
 from waiting import PATIENCE, until
 

@@ -1,14 +1,15 @@
-"""Sensible answers to the prompts of all methods but HypoEval and of `improve` without a model, for the local server.
+"""Sensible answers to the prompts of all methods, of `improve` and `literature` without a model, for the local server.
 
-A score follows how much of the judged text keeps to the order of its source, the more closely if the judge was told to
-look at that: an explanation that was rewritten, and evaluation steps, say so. So do the answers to the questions of a
-checklist, to some closely and to others hardly; some of them ask for a fault, and some cannot be asked of some texts.
-A sentence or a claim is borne out if most of its words are those of what it is held against, and is mended by taking
-over what it is most like there. The rest hangs on what is asked, on the text and on the model's name alone, so that two
-models differ and a run can be repeated.
+What a question says is found by its form (fenced texts, criteria with indented levels, entries with ids, the schema in
+the last line) rather than by its wording, which may be improved without a change here. Answers depend on the question,
+the text and the model's name alone, so that two models differ and a run can be repeated.
 
-Kinds of question are told apart by the fields of the JSON schema at the end and of the entries that it lists, and what
-a question says is found by its form, as in `hypoeval_brain`.
+- Hypotheses are drawn from the question's wording. A rating by them follows the number of distinct words of the text,
+  more closely for some traits than for others, so that learning has something to find.
+- Other scores and answers follow how much of the text keeps to the order of its source, the more closely if the judge
+  was told to look at that: a rewritten explanation and evaluation steps say so.
+- A sentence or a claim is borne out if most of its words are those of what it is compared with, and is mended by taking
+  over what it is most like there.
 """
 
 from __future__ import annotations
@@ -18,13 +19,41 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
-from hypoeval_brain import _FENCED, PLACES, PROPERTIES, SCHEMA, Question, same
+from rubriclab.models.text import format_score
+
+Brain = Callable[[list[dict[str, str]], dict[str, Any]], str]
+
+PROPERTIES = (
+    "range of vocabulary",
+    "facts per sentence",
+    "links between neighbouring sentences",
+    "named people and places",
+    "figures and dates",
+    "repeated statements",
+    "an ending that closes all that was begun",
+    "an opening that says what happened",
+    "completeness of clauses",
+    "agreement of pronouns",
+    "sentences on another subject",
+    "order of events",
+    "precision of verbs",
+    "reasons given for what happened",
+    "consequences spelled out",
+    "quoted voices",
+    "balance of detail",
+    "filler words",
+)
+PLACES = ("throughout", "at the start", "towards the end", "from one sentence to the next")
+ADVICE = ("read it aloud", "underline each case", "count the cases", "compare it with its neighbours")
+DEGREES = ("nothing at all", "very little", "a fair amount", "a good deal", "as much as there could be")
+# Distinct words of a text that deserves the lowest and the highest score.
+FEWEST, MOST = 40, 80
 
 # How far a score follows the quality, and how much farther where the judge was told what to look at.
 CLOSENESS, BETTER_CLOSENESS = 0.4, 0.95
@@ -39,6 +68,19 @@ BORNE_OUT, STATED, LENIENCE, ORDERED = 0.7, 0.5, 0.1, 0.4
 # Facts that a sentence comes to at most.
 MOST_FACTS = 3
 
+# A finding that no page supports.
+INVENTED = "Raters were asked about the colour of the paper and liked blue."
+# Texts with these words are rated lowest and highest by `planted`, which gives no usable reply about the last.
+GOOD, BAD, UNSCORABLE = "well written", "badly written", "unscorable"
+WHY = "That is how it reads."
+
+_FENCED = re.compile(r"<<<([^>]+) ([0-9a-f]{16})>>>\n(.*?)\n<<<end of \1 \2>>>", re.DOTALL)
+_CRITERION = re.compile(r"^(?:\[([\w.-]+)\] |\d+\. )?([^\s:][^:\n]*): .+\n {3}-?[\d.]+: ", re.MULTILINE)
+_SCALE = re.compile(r"(-?[\d.]+) \((?:lowest|certainly '.*')\) to (-?[\d.]+) \([^)]+\)(, whole numbers only)?")
+SCHEMA = re.compile(r"^Answer with one JSON object .*:\n(\{.*\})$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"<[^<>]+>(?=[,}])")
+_ANCHORS = re.compile(r"scores ((?:-?[\d.]+, )+-?[\d.]+)")
+_COUNT = re.compile(r"(\d+) hypothes[ie]s")
 _LISTED = re.compile(
     r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\)| \(absent: [^)]*\))?$", re.MULTILINE
 )
@@ -53,15 +95,70 @@ _UNIT, _FACT = re.compile(r"(u\d+)(?:, .*)?"), re.compile(r"([crx]\d+)")
 _NUMBERED = re.compile(r"(?:sentence|report) (\d+)")
 # A label with a comma says what a whole text is called that is a unit, unless it is that of half a pair.
 _PIECE = re.compile(r"u\d+(?:, (?:first|second) sentence)?|[crx]\d+|(?:sentence|report) \d+")
+_PAGE = re.compile(r"page (\d+)")
+_REASON = re.compile(r"Reason \d+[^\n]*:\n<<<(reason \d+ [0-9a-f]{16})>>>\n.*?\n<<<end of \1>>>\n?", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Asked(Question):
-    """A question, with what else an answer hangs on: what the judge said before, its name, and whether it samples."""
+class Question:
+    """One question, what can be read off its form, and what else an answer depends on: what the judge said before, its
+    name, and whether it samples."""
 
-    earlier: str
-    model: str
-    sampled: bool
+    text: str
+    earlier: str = ""
+    model: str = ""
+    sampled: bool = False
+
+    @cached_property
+    def form(self) -> dict[str, Any]:
+        """The fields of the reply, each with its JSON schema, or with an example of its entry."""
+        fields: dict[str, Any] = self.schema.get("properties", self.schema)
+        return fields
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the reply, or its example if it has an entry for each id."""
+        shown = _PLACEHOLDER.sub("0", self.find(SCHEMA)[1])
+        return dict(json.loads(shown.replace("{...}", "{}").replace(", ...]", "]")))
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the reply has an entry for each id."""
+        return "properties" not in self.schema
+
+    @property
+    def verdict(self) -> str:
+        """What tells the kinds of question apart: the reply's last field, or `ids`."""
+        return "ids" if self.is_keyed else list(self.form)[-1]
+
+    @cached_property
+    def instructions(self) -> str:
+        """The question without the texts that it is about."""
+        return _FENCED.sub("", self.text)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts that it is about; the one to judge is the last."""
+        return [text for _label, _tag, text in _FENCED.findall(self.text)]
+
+    @cached_property
+    def criteria(self) -> list[tuple[str, str]]:
+        """Id, if it has one, and trait of each criterion in the question."""
+        return _CRITERION.findall(self.instructions)
+
+    def find(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        """Return where `pattern` stands in the instructions."""
+        found = pattern.search(self.instructions)
+        if not found:
+            raise ValueError(f"nothing like {pattern.pattern!r} in: {self.instructions}")
+        return found
+
+    def on_scale(self, share: float) -> float:
+        """Return the legal score that lies this share of the way from the lowest to the highest."""
+        scale = self.find(_SCALE)
+        low, high = float(scale[1]), float(scale[2])
+        score = low + share * (high - low)
+        return round(score) if scale[3] else round(score, 2)
 
     @property
     def listed(self) -> list[tuple[str, str]]:
@@ -113,11 +210,11 @@ def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
     return json.dumps(ANSWERS[_kind(asked)](asked))
 
 
-def question_in(messages: list[dict[str, str]], body: dict[str, Any]) -> Asked:
+def question_in(messages: list[dict[str, str]], body: dict[str, Any]) -> Question:
     """Return the question: the user's turn that has a schema, whatever was said before and complained of after."""
     turns = [n for n, turn in enumerate(messages) if turn["role"] == "user" and _has_schema(turn["content"])]
     earlier = "\n".join(turn["content"] for turn in messages[: turns[-1]] if turn["role"] == "assistant")
-    return Asked(messages[turns[-1]]["content"], earlier, body["model"], body["temperature"] > 0)
+    return Question(messages[turns[-1]]["content"], earlier, body["model"], body["temperature"] > 0)
 
 
 def is_repair(messages: list[dict[str, str]]) -> bool:
@@ -148,11 +245,16 @@ def _has_schema(text: str) -> bool:
     return bool(SCHEMA.search(text))
 
 
-def _kind(asked: Asked) -> str:
+def _kind(asked: Question) -> str:
     """Return what the answer's form makes of a question; questions with a seed are on other sides than its own."""
     if asked.is_keyed:
+        if asked.form.keys() == {name for name, _ in asked.criteria}:
+            return "hypotheses' ratings"
         return _keyed_kind(next(iter(asked.form)), list(asked.entry))
     *others, last = asked.form
+    by_hypotheses = {"score": "hypotheses' rating", "groups": "hypotheses' groups"}
+    if asked.criteria and last in by_hypotheses:
+        return by_hypotheses[last]
     kinds = {
         "questions": "other sides" if "seed" in asked.entry else "finer points",
         "explanation": "rewriting" if others else last,
@@ -171,35 +273,111 @@ def _keyed_kind(first: str, entry: list[str]) -> str:
     return "verdicts" if "yes_means" in entry else "one call"
 
 
-def _explanation(asked: Asked) -> dict[str, Any]:
+def _proposal(question: Question) -> dict[str, Any]:
+    draw = random.Random(question.text)
+    traits = [trait for _name, trait in question.criteria]
+    if not traits:
+        known = [f"{what}, {where}" for what, where in itertools.product(PROPERTIES, PLACES)]
+        traits = draw.sample(known, int(question.find(_COUNT)[1]))
+    anchors = [float(score) for score in question.find(_ANCHORS)[1].split(", ")]
+    hypotheses = [_hypothesis(trait, anchors, draw.choice(ADVICE)) for trait in traits]
+    return {"reasoning": "The texts rated high differ from the others in these.", "hypotheses": hypotheses}
+
+
+def _hypothesis(trait: str, anchors: list[float], advice: str) -> dict[str, Any]:
+    what, _, where = trait.partition(", ")
+    degrees = [DEGREES[round(place * (len(DEGREES) - 1) / (len(anchors) - 1))] for place in range(len(anchors))]
+    return {
+        "trait": trait,
+        "statement": f"Raters look for {what} {where}; to tell how much of it there is, {advice}.",
+        "levels": {
+            format_score(score): f"{degree} of what is meant by {what}"
+            for score, degree in zip(anchors, degrees, strict=True)
+        },
+    }
+
+
+def _rating(question: Question) -> dict[str, Any]:
+    traits = " and ".join(trait for _name, trait in question.criteria)
+    return {"reasoning": f"It was read for {traits}.", "score": _rated(question, traits)}
+
+
+def _ratings_by_hypotheses(question: Question) -> dict[str, Any]:
+    return {
+        name: {"reason": f"It was read for {trait}.", "score": _rated(question, trait)}
+        for name, trait in question.criteria
+    }
+
+
+def _rated(question: Question, trait: str) -> float:
+    output = question.texts[-1]
+    distinct = len(set(re.findall(r"\w+", output.lower())))
+    quality = min(1.0, max(0.0, (distinct - FEWEST) / (MOST - FEWEST)))
+    closeness = random.Random(trait).random()
+    share = closeness * quality + (1 - closeness) * random.Random(f"{trait}\n{output}").random()
+    return question.on_scale(share)
+
+
+def _groups_of_hypotheses(question: Question) -> dict[str, Any]:
+    """Return hypotheses on the same trait as groups."""
+    members: dict[str, list[str]] = {}
+    for name, trait in question.criteria:
+        members.setdefault(trait, []).append(name)
+    return {"groups": [same(f"Both are about {trait}.", names) for trait, names in members.items() if len(names) > 1]}
+
+
+def same(reason: str, members: list[str]) -> dict[str, Any]:
+    """Return a group of what is the same."""
+    return {"reason": reason, "relation": "same", "members": members, "best": members[0]}
+
+
+def _findings(asked: Question) -> dict[str, Any]:
+    """Return every sentence with "raters" as a finding, and one that was invented."""
+    findings = [
+        {
+            "page": int(number),
+            "quotation": " ".join(sentence.split()),
+            "claim": f"People said: {' '.join(sentence.split())}",
+            "aspects": ["coherence"] if "order" in sentence and "- coherence:" in asked.text else [],
+            "benchmarks": ["SummEval"] if "SummEval" in sentence else [],
+        }
+        for number, text in asked.pieces(_PAGE).items()
+        for sentence in re.split(r"(?<=\.)\s", text)
+        if "raters" in sentence
+    ]
+    invented = {"page": 1, "quotation": INVENTED, "claim": "Blue is best.", "aspects": [], "benchmarks": []}
+    return {"reasoning": "Some sentences are about raters.", "findings": [*findings, invented]}
+
+
+def _explanation(asked: Question) -> dict[str, Any]:
     look = "in what order things come" if asked.sampled else "whether it is one piece"
     return {"explanation": f"I am to say how good a text is in one respect. I ask myself {look}."}
 
 
-def _rewriting(asked: Asked) -> dict[str, Any]:
+def _rewriting(asked: Question) -> dict[str, Any]:
     explanation, *texts = asked.texts
     note = f"(Note {asked.lot(*texts).randrange(10**6)}.)"
     return {"reasoning": "People reward a plain order.", "explanation": f"{explanation} I look at {HINT}. {note}"}
 
 
-def _steps(_asked: Asked) -> dict[str, Any]:
+def _steps(_asked: Question) -> dict[str, Any]:
     return {"steps": ["Read the text once.", f"Consider {HINT}.", "Settle on a score."]}
 
 
-def _score(asked: Asked) -> dict[str, Any]:
+def _score(asked: Question) -> dict[str, Any]:
     closeness = BETTER_CLOSENESS if HINT in asked.instructions + asked.earlier else CLOSENESS
     noise = asked.lot(*asked.form, asked.earlier, *asked.texts).random()
     score = asked.on_scale(closeness * asked.quality + (1 - closeness) * noise)
     return {**dict.fromkeys(asked.form, "It was read once, from beginning to end."), "score": score}
 
 
-def _finer_points(asked: Asked) -> dict[str, Any]:
+def _finer_points(asked: Question) -> dict[str, Any]:
     fewest, most = asked.find(_FINER).groups()
     texts = _new_questions(asked, int(most or fewest))
     return {"reasoning": "It comprises these.", "questions": [_stated(text) for text in texts]}
 
 
-def _other_sides(asked: Asked) -> dict[str, Any]:
+def _other_sides(asked: Question) -> dict[str, Any]:
     (seed, _), *_others = asked.listed
     texts = _new_questions(asked, int(asked.find(_NEW)[1]))
     return {"reasoning": "These are missed.", "questions": [{"seed": seed, **_stated(text)} for text in texts]}
@@ -209,17 +387,17 @@ def _stated(text: str) -> dict[str, str]:
     return {"text": text, "absent": "no", "broken": "no"}
 
 
-def _new_questions(asked: Asked, number: int) -> list[str]:
+def _new_questions(asked: Question, number: int) -> list[str]:
     about = " ".join(wording for _name, wording in asked.listed)
     return [f"Is there {trait}?" for trait in _new_traits(asked, number, about)]
 
 
-def _new_traits(asked: Asked, number: int, about: str) -> list[str]:
+def _new_traits(asked: Question, number: int, about: str) -> list[str]:
     known = [f"{what} {where}" for what, where in itertools.product(PROPERTIES, PLACES)]
     return asked.lot(_kind(asked), about).sample(known, number)
 
 
-def _verdicts(asked: Asked) -> dict[str, Any]:
+def _verdicts(asked: Question) -> dict[str, Any]:
     aspect = re.search(r'judged for "([^"]+)"', asked.instructions)
     return {name: _verdict(wording, aspect[1] if aspect else "") for name, wording in asked.listed}
 
@@ -235,7 +413,7 @@ def _verdict(wording: str, aspect: str) -> dict[str, str]:
     }
 
 
-def _groups(asked: Asked) -> dict[str, Any]:
+def _groups(asked: Question) -> dict[str, Any]:
     members: dict[str, list[str]] = {}
     for name, wording in asked.listed:
         if what := next((what for what in PROPERTIES if what in wording), None):
@@ -243,7 +421,7 @@ def _groups(asked: Asked) -> dict[str, Any]:
     return {"groups": [same(f"Both are about {what}.", names) for what, names in members.items() if len(names) > 1]}
 
 
-def _one_call(asked: Asked) -> dict[str, Any]:
+def _one_call(asked: Question) -> dict[str, Any]:
     """Answer the prompt about everything by its form; what is asked for whole scores is no question."""
     said: dict[str, Any] = {}
     for name, wording in asked.listed:
@@ -256,17 +434,17 @@ def _one_call(asked: Asked) -> dict[str, Any]:
     return said
 
 
-def _drawn_score(asked: Asked, wording: str) -> float:
+def _drawn_score(asked: Question, wording: str) -> float:
     noise = asked.lot(wording, asked.texts[-1]).random()
     return asked.on_scale(BETTER_CLOSENESS * asked.quality + (1 - BETTER_CLOSENESS) * noise)
 
 
-def _answer(asked: Asked, wording: str) -> str:
+def _answer(asked: Question, wording: str) -> str:
     draw = asked.lot(wording, asked.texts[-1])
     return "n/a" if draw.random() < INAPPLICABLE else _yes_or_no(wording, _goodness(asked, wording, draw))
 
 
-def _goodness(asked: Asked, wording: str, draw: random.Random) -> float:
+def _goodness(asked: Question, wording: str, draw: random.Random) -> float:
     closeness = random.Random(wording).uniform(0.4, 0.9)
     return closeness * asked.quality + (1 - closeness) * draw.random()
 
@@ -275,22 +453,22 @@ def _yes_or_no(wording: str, goodness: float) -> str:
     return "yes" if (goodness > 0.5) != bool(_FAULT.search(wording)) else "no"
 
 
-def _facts(asked: Asked) -> dict[str, Any]:
+def _facts(asked: Question) -> dict[str, Any]:
     return {
         f"sentence {number}": re.split(r"[,;:] | and ", text.rstrip(". "))[:MOST_FACTS]
         for number, text in asked.pieces(_NUMBERED).items()
     }
 
 
-def _unit_verdicts(asked: Asked) -> dict[str, Any]:
+def _unit_verdicts(asked: Question) -> dict[str, Any]:
     return _of_units(asked, lambda _unit, wording, good: {"answer": _yes_or_no(wording, good)})
 
 
-def _ratings(asked: Asked) -> dict[str, Any]:
+def _ratings(asked: Question) -> dict[str, Any]:
     return _of_units(asked, lambda _unit, _wording, good: {"score": asked.on_scale(good)})
 
 
-def _supports(asked: Asked) -> dict[str, Any]:
+def _supports(asked: Question) -> dict[str, Any]:
     facts = asked.pieces(_FACT)
 
     def verdict(claim: str, _wording: str, _good: float) -> dict[str, Any]:
@@ -301,7 +479,7 @@ def _supports(asked: Asked) -> dict[str, Any]:
     return _of_units(asked, verdict)
 
 
-def _of_units(asked: Asked, verdict: Callable[[str, str, float], dict[str, Any]]) -> dict[str, Any]:
+def _of_units(asked: Question, verdict: Callable[[str, str, float], dict[str, Any]]) -> dict[str, Any]:
     """Return a verdict for each question about each unit, and weights that sum to anything but 1 where asked for."""
     reason = f"It was looked up by {asked.model}."
     said: dict[str, Any] = {
@@ -316,7 +494,7 @@ def _of_units(asked: Asked, verdict: Callable[[str, str, float], dict[str, Any]]
     return said
 
 
-def _sub_dimensions(asked: Asked) -> dict[str, Any]:
+def _sub_dimensions(asked: Question) -> dict[str, Any]:
     new = [
         {"name": trait, "definition": f"How much of it there is: {trait}.", "question": f"Is there {trait}?"}
         for trait in _new_traits(asked, int(asked.find(_SIDES)[1]), asked.instructions)
@@ -324,27 +502,27 @@ def _sub_dimensions(asked: Asked) -> dict[str, Any]:
     return {"reasoning": "These are missed.", "sub_dimensions": new}
 
 
-def _comparison(asked: Asked) -> dict[str, Any]:
+def _comparison(asked: Question) -> dict[str, Any]:
     reference, output = asked.whole_texts
     sentences = asked.pieces(_NUMBERED) or {"1": output}
     return {f"sentence {number}": _compared(asked, sentence, reference) for number, sentence in sentences.items()}
 
 
-def _compared(asked: Asked, sentence: str, reference: str) -> dict[str, Any]:
+def _compared(asked: Question, sentence: str, reference: str) -> dict[str, Any]:
     lenience = ORDERED * (asked.quality - 0.5) + LENIENCE * (asked.lot(sentence).random() - 0.5)
     holds = shared(sentence, reference) + lenience > BORNE_OUT
     entry = {"reason": f"“{sentence}”, as {asked.model} reads it, is {'' if holds else 'not '}consistent."}
     return {**entry, "consistent": "yes" if holds else "no"} if "consistent" in asked.entry else entry
 
 
-def _marks(asked: Asked) -> dict[str, Any]:
+def _marks(asked: Question) -> dict[str, Any]:
     return {
         f"report {number}": {"thought": "It says so.", "mark": -1 if "not consistent." in text else 1}
         for number, text in asked.pieces(_NUMBERED).items()
     }
 
 
-def _mended_sentences(asked: Asked) -> dict[str, Any]:
+def _mended_sentences(asked: Question) -> dict[str, Any]:
     """Return what each sentence at fault is most like in the first text shown; another sample takes the next best."""
     sentences = asked.pieces(_NUMBERED)
     named = {number for found in _FAILING.findall(asked.instructions) for number in re.findall(r"\d+", found)}
@@ -358,7 +536,12 @@ def _mended_sentences(asked: Asked) -> dict[str, Any]:
     return {"sentences": changes}
 
 
-ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
+ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {
+    "hypotheses": _proposal,
+    "hypotheses' rating": _rating,
+    "hypotheses' ratings": _ratings_by_hypotheses,
+    "hypotheses' groups": _groups_of_hypotheses,
+    "findings": _findings,
     "explanation": _explanation,
     "rewriting": _rewriting,
     "steps": _steps,
@@ -377,3 +560,47 @@ ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
     "marks": _marks,
     "mended sentences": _mended_sentences,
 }
+
+
+def two_minds(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+    """Rate as `reply` does; the model called `mild` a point higher, as far as the scale goes."""
+    rated = json.loads(reply(messages, body))
+    if body["model"] == "mild":
+        rated["score"] = min(5, rated["score"] + 1)
+    return json.dumps(rated)
+
+
+def planted(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
+    """Return the lowest or highest ratings for texts that say what they are worth, and others as drawn."""
+    asked = "\n".join(message["content"] for message in messages)
+    if UNSCORABLE in asked:
+        return "I cannot say."
+    drawn = random.Random(asked).choice([2, 3, 4])
+    score = 5 if GOOD in asked else 1 if BAD in asked else drawn
+    answer = "yes" if score > 2 else "no"
+    ids = list(dict.fromkeys(re.findall(r"^\[([\w.-]+)\]", asked, re.MULTILINE)))
+    form = Question(asked).form if ids else {}
+    if ids and set(form) == set(ids):
+        said = {name: {"score": score} if "score" in entry else {"answer": answer} for name, entry in form.items()}
+        return json.dumps({name: {"reason": WHY, **verdict} for name, verdict in said.items()})
+    return json.dumps({"reasoning": WHY, "score": score})
+
+
+def citing(brain: Brain, numbers: Sequence[Any]) -> Brain:
+    """Return `brain` with `numbers` cited in every reply that may cite reasons; it is not shown the reasons."""
+
+    def cite(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+        question, _, form = messages[-1]["content"].rpartition("\n")
+        schema = json.loads(form) if form.startswith("{") else {}
+        forms = [schema, *schema.get("$defs", {}).values()]
+        cites = [each for each in forms if "reasons" in each.get("properties", {})]
+        for each in cites:
+            del each["properties"]["reasons"]
+        told = f"{_REASON.sub('', question)}\n{json.dumps(schema) if schema else form}"
+        answer = json.loads(brain([*messages[:-1], {**messages[-1], "content": told}], body))
+        for entry in [*answer.get("hypotheses", ()), *answer.get("questions", ()), answer] if cites else ():
+            if entry is not answer or "explanation" in answer:
+                entry["reasons"] = [*numbers]
+        return json.dumps(answer)
+
+    return cite
