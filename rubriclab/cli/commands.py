@@ -566,11 +566,10 @@ def _write_scores(scoring: Scoring, texts: str, output: str, keep_replies: str |
 
 def _keep(scoring: Scoring, output: str) -> int:
     """Keep the complete rows of the output file, and return where they end, in bytes."""
-    from rubriclab.ops.score import keep_scores, prepare_resuming
+    from rubriclab.ops.score import keep_scores
 
-    end = prepare_resuming(scoring, output)
+    end = keep_scores(scoring, output)
     if end:
-        keep_scores(scoring, output, end)
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
     return end
 

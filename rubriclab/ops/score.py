@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from itertools import dropwhile, islice
-from mmap import ACCESS_READ, mmap
 from numbers import Real
 from pathlib import Path
 from reprlib import repr as short
@@ -427,22 +427,40 @@ def write_record(scoring: Scoring, output: str) -> None:
             raise DataError(f"{record_of(output)} cannot be written: {error.strerror}.") from None
 
 
-def prepare_resuming(scoring: Scoring, output: str) -> int:
-    """Return where the complete rows of a file of scores end, in bytes; write the record if there are none.
+def keep_scores(scoring: Scoring, output: str) -> int:
+    """Count the complete rows of a file of scores, let `scoring` continue after them, and return their end, in bytes.
 
-    A finished run has no record: `keep_scores` makes sure that it is whole.
+    An interrupted write may have left half a row after them. Without rows, the record is written. A finished run has no
+    record: then every text has to have its row.
 
     Raises:
-        DataError: if there are rows, and the record says that they are not scored as `scoring` does.
+        DataError: if the record says that the rows are not scored as `scoring` does; if a row is no score, or is of
+            another text; if there is no record, and a row is by another rubric or judge or a text has none.
     """
-    path, record = Path(output), record_of(output)
-    end = _end_of_rows(path) if path.exists() and path.stat().st_size else 0
-    if not end:
-        write_record(scoring, output)
-        return 0
-    if not record.exists():
-        return end
-    found: Any = None
+    path, has_record, end = Path(output), record_of(output).exists(), 0
+    with path.open("rb") if path.exists() else BytesIO() as file:
+        if not file.readline().endswith(b"\n"):
+            write_record(scoring, output)
+            return 0
+        if has_record:
+            _check_record(scoring, output)
+        scoring.rest = rows = rows_of(scoring.data, scoring.options, scoring.workspace.notify)
+        file.seek(0)
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                break
+            end += len(line)
+            scored = _kept_score(line, rows, f"{output}:{number}")
+            if not has_record and not _is_by(scored.score, scoring):
+                raise _unknown(output)
+            scoring.count(scored)
+    if not has_record and any(True for _ in rows):
+        raise _unknown(output)
+    return end
+
+
+def _check_record(scoring: Scoring, output: str) -> None:
+    record, found = record_of(output), None
     with suppress(OSError, orjson.JSONDecodeError):
         found = orjson.loads(record.read_bytes())
     if not isinstance(found, dict):
@@ -454,7 +472,6 @@ def prepare_resuming(scoring: Scoring, output: str) -> int:
                 f"{output}.",
                 _ANEW,
             )
-    return end
 
 
 def _record(scoring: Scoring) -> dict[str, Any]:
@@ -470,28 +487,6 @@ def record_of(output: str) -> Path:
 
 def _unknown(output: str) -> DataError:
     return DataError(f"{record_of(output)} does not say by what the rows of {output} are scored.", _ANEW)
-
-
-def keep_scores(scoring: Scoring, output: str, end: int) -> None:
-    """Count the rows of a file of scores up to `end` bytes, and let `scoring` continue after the last.
-
-    Raises:
-        DataError: if a row of the file is no score, or is of another text; if there is no record, and a row is by
-            another rubric or judge or a text has none.
-    """
-    is_finished = not record_of(output).exists()
-    scoring.rest = rows = rows_of(scoring.data, scoring.options, scoring.workspace.notify)
-    with Path(output).open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if end <= 0:
-                break
-            end -= len(line)
-            scored = _kept_score(line, rows, f"{output}:{number}")
-            if is_finished and not _is_by(scored.score, scoring):
-                raise _unknown(output)
-            scoring.count(scored)
-    if is_finished and any(True for _ in rows):
-        raise _unknown(output)
 
 
 def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
@@ -520,12 +515,6 @@ def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
 
 def _is_by(score: Score, scoring: Scoring) -> bool:
     return score.rubric == scoring.name and recorded_name(score.judge) == recorded_name(scoring.choice.spec)
-
-
-def _end_of_rows(path: Path) -> int:
-    """Return where the last complete row of a file ends, in bytes: an interrupted write may leave half a row."""
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        return content.rfind(b"\n") + 1
 
 
 def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:

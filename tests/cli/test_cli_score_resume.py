@@ -22,7 +22,7 @@ from waiting import until
 from rubriclab import Lab, write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.ops.options import ScoreOptions
-from rubriclab.ops.score import Scoring, check_resumable, keep_scores, prepare_resuming, prepare_scoring
+from rubriclab.ops.score import Scoring, check_resumable, keep_scores, prepare_scoring
 from rubriclab.ops.workspace import Workspace, finish
 
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]
@@ -72,14 +72,13 @@ def continued(scoring: Scoring, kept: list[dict[str, Any]], folder: Path) -> lis
     """Return the rows of scores that are kept and those that follow."""
     output = folder / "kept.jsonl"
     output.write_bytes(b"")
-    prepare_resuming(scoring, str(output))
+    keep_scores(scoring, str(output))
     write_rows(kept, output)
 
     async def rest() -> list[dict[str, Any]]:
         return [scored.to_row() async for scored in scoring.stream()]
 
-    end = prepare_resuming(scoring, str(output))
-    keep_scores(scoring, str(output), end)
+    keep_scores(scoring, str(output))
     assert scoring.counts.rows == len(kept)
     return kept + finish(rest)
 
@@ -257,7 +256,7 @@ def test_rows_of_another_version_judge_or_options_are_refused(
     scoring: Callable[..., Scoring], folder: Path, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        prepare_resuming(scoring("texts.jsonl", **options), str(folder / "scores.jsonl"))
+        keep_scores(scoring("texts.jsonl", **options), str(folder / "scores.jsonl"))
 
 
 def test_a_version_of_the_same_name_with_another_digest_is_refused(
@@ -268,7 +267,7 @@ def test_a_version_of_the_same_name_with_another_digest_is_refused(
     found = json.loads((folder / "scores.jsonl.resume.json").read_bytes())
     record.write_text(json.dumps({**found, "digest": "sha256:other"}))
     with pytest.raises(DataError, match="got the digest 'sha256:other', expected 'sha256:"):
-        prepare_resuming(scoring("texts.jsonl"), str(output))
+        keep_scores(scoring("texts.jsonl"), str(output))
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b"{"])
@@ -305,23 +304,10 @@ def test_more_scores_than_texts_are_refused(scoring: Callable[..., Scoring], fol
 def test_what_is_no_row_of_scores_is_refused(scoring: Callable[..., Scoring], folder: Path, content: bytes) -> None:
     (folder / "kept.jsonl").write_bytes(content)
     with pytest.raises(DataError, match=r"kept.jsonl:1: got .*, expected a row of scores"):
-        keep_scores(scoring("texts.jsonl"), str(folder / "kept.jsonl"), len(content))
+        keep_scores(scoring("texts.jsonl"), str(folder / "kept.jsonl"))
 
 
 def test_a_rubric_that_is_no_version_cannot_be_continued(scoring: Callable[..., Scoring], learned: Commands) -> None:
     rubric = Lab(learned.folder / "store.db").load("news@1").rubric
     with pytest.raises(SettingsError, match="expected a rubric that is stored as a version"):
         check_resumable(scoring("texts.jsonl", rubric), "scores.jsonl")
-
-
-@pytest.mark.parametrize(("content", "end"), [(b"half", 0), (b"a\n", 2), (b"a\nhalf", 2), (b"\n" * 3, 3)])
-def test_the_end_of_the_last_complete_row_is_found(
-    scoring: Callable[..., Scoring], folder: Path, content: bytes, end: int
-) -> None:
-    output = folder / "ends.jsonl"
-    output.write_bytes(b"")
-    prepared = scoring("texts.jsonl")
-    prepare_resuming(prepared, str(output))
-    for length in (0, 70_000, 200_000):
-        output.write_bytes(content + b"x" * length)
-        assert prepare_resuming(prepared, str(output)) == end
