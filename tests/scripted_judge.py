@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from rubriclab.errors import JudgeUnavailable
+from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import FakeJudge, Reply, Token
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.dcr import make_criterion
@@ -565,6 +566,18 @@ TABLE: dict[str, Callable[[Scripted, Prompt[Any]], Said]] = {
     "single_call/judge_rivals": lambda _, p: about_each(p),
     "improve/rewrite": lambda _, p: mended(p),
 }
+
+
+class RecordingJudge(EmbeddedJudge):
+    """The offline judge, which remembers the prompts that it was asked."""
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt[Any]] = []
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the offline judge's reply."""
+        self.prompts.append(prompt)
+        return await super().reply(prompt)
 
 
 def scripted(seed: int = 0, **chosen: Any) -> FakeJudge:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings as tries, strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from scripted_judge import ASPECT, assignment, examples, findings
+from scripted_judge import ASPECT, RecordingJudge, assignment, examples, findings
 
 from rubriclab.errors import JudgeError
 from rubriclab.judges.embedded import EmbeddedJudge
@@ -94,17 +94,6 @@ def test_each_text_is_predicted_once_from_exactly_the_texts_of_other_groups(grou
         assert len(calls) == len(set(groups))
 
 
-class Recording(EmbeddedJudge):
-    """The offline judge, which remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.prompts = []
-
-    async def reply(self, prompt):
-        self.prompts.append(prompt)
-        return await super().reply(prompt)
-
-
 TEXTS = [
     replace(
         text,
@@ -128,7 +117,7 @@ def given_to(name: str, texts=TEXTS) -> TrainingInput:
 
 @pytest.mark.parametrize(("name", "preset"), EVERY_PRESET)
 async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_form(name, preset):
-    method, judge, given_ = METHODS[name], Recording(), given_to(name)
+    method, judge, given_ = METHODS[name], RecordingJudge(), given_to(name)
     settings = choose_settings(method.settings, method.presets, {} if preset == "default" else {"preset": preset})
     learned = await method.learn(given_, settings, judge=judge, generator=judge, seed=1, on_progress=ignore_progress)
     assert not [prompt.name for prompt in judge.prompts if prompt.repair]
@@ -160,7 +149,7 @@ PRIOR = [("hypoeval", {"sources": "prior knowledge", "ask": ask}) for ask in ("s
 
 @pytest.mark.parametrize(("name", "chosen"), [*WITHOUT_LABELS, *PRIOR], ids=str)
 async def test_without_labels_criteria_are_made_and_no_text_is_judged(name, chosen):
-    method, judge = METHODS[name], Recording()
+    method, judge = METHODS[name], RecordingJudge()
     learned = await method.learn(
         given_to(name, ()),
         method.settings(**chosen),

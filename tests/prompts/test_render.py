@@ -16,6 +16,7 @@ from scripted_judge import (
     ASPECT,
     OVERALL,
     PARTS,
+    RecordingJudge,
     assignment,
     criterion,
     example,
@@ -94,21 +95,10 @@ ONLY_SOMETIMES = {
 }
 
 
-class Watched(EmbeddedJudge):
-    """The offline judge, which remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.prompts: list[Prompt] = []
-
-    async def reply(self, prompt):
-        self.prompts.append(prompt)
-        return await super().reply(prompt)
-
-
 @pytest.fixture(scope="module")
 def real() -> dict[str, list[Prompt]]:
     """Return the prompts of runs of learning, of improvements, of single calls and of literature, by template."""
-    judge = Watched()
+    judge = RecordingJudge()
     for name, aspect, chosen in LEARNED:
         asyncio.run(learn_and_improve(judge, name, aspect, chosen))
     shown = [PARTS, *((part,) for part in PARTS)]
@@ -120,7 +110,7 @@ def real() -> dict[str, list[Prompt]]:
     return found
 
 
-async def learn_and_improve(judge: Watched, name: str, aspect: str, chosen: dict[str, Any]) -> None:
+async def learn_and_improve(judge: RecordingJudge, name: str, aspect: str, chosen: dict[str, Any]) -> None:
     method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))
     texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(TEXTS))
     pack = seed_questions(method.checklists, "summarization", aspect)

@@ -431,10 +431,9 @@ def _why_dropped(question: Criterion, verdict: QuestionVerdict, aspect: str) -> 
         problem = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
     elif verdict.about != aspect:
         problem = "it is about something else" if verdict.about == ELSEWHERE else f"it is about {verdict.about}"
-    elif verdict.broken == better and not is_handwritten(question):
-        problem = f"a text that is empty or makes no sense would earn its good answer, {better}"
     else:
-        problem = STYLES.get(verdict.style, "")
+        earned = None if is_handwritten(question) else fault(verdict.broken, better)
+        problem = earned or STYLES.get(verdict.style, "")
     return f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
 
 
