@@ -264,13 +264,14 @@ class ColumnScoring:
         """
         workspace = self.workspace
         columns = [(version, workspace.judge(judge)) for version, judge in self.scorers]
-        for (first, (one, judge)), (second, (other, another)) in combinations(
-            zip(self.scorers, columns, strict=True), 2
-        ):
+        for first, second in combinations(range(len(columns)), 2):
+            (version, judge), (other, another) = columns[first], columns[second]
+            specs = [self.scorers[place].judge.spec for place in (first, second)]
             # One judge may have two names, such as its recording beside it.
-            if one.ref == other.ref and judge.identity == another.identity:
-                names = f"{first.judge.spec} and {second.judge.spec}"
-                raise SettingsError(f"{names} are the same judge;", "a judge cannot be compared with itself.")
+            if version.ref == other.ref and specs[0] != specs[1] and judge.identity == another.identity:
+                raise SettingsError(
+                    f"{' and '.join(specs)} are the same judge;", "a judge cannot be compared with itself."
+                )
         ids, addressing, done = set[str](), 0, 0
         total = len(texts) if texts is not None else row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:
