@@ -174,6 +174,9 @@ class ExportFlags(Options):
     output: Annotated[str, Flag("--output -o", metavar="PATH", place="output")] = "-"
     """The pack to write. Default: standard output."""
 
+    anonymous: bool = False
+    """Leave the names of raters and editors out."""
+
 
 class ImportFlags(Options):
     name: Annotated[str | None, Flag("--as", metavar="NAME", from_found="never")] = None

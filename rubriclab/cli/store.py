@@ -251,12 +251,12 @@ def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
 
 @command("ExportFlags", "StoreOption", name="export")
 @click.argument("ref")
-def export_pack(call: Call, ref: str, *, output: str) -> None:
+def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
     """Write the version REF as a pack: a file to review, keep in git and share."""
     from rubriclab.ops import versions as service
 
     with call.workspace() as workspace:
-        text = service.export(workspace, ref)
+        text = service.export(workspace, ref, anonymous=anonymous)
     if output == "-":
         click.echo(text, nl=False)
     else:

@@ -148,14 +148,17 @@ class Operations(LabBase):
         """Return what changed from one version to another."""
         return self._do(versions.diff, ref_of(before), ref_of(after))
 
-    def export(self, rubric: str | Version, path: str | Path | None = None) -> Document:
+    def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack, JSON to review and share, and write it to `path` if given.
+
+        Args:
+            anonymous: whether to leave the names of raters and editors out.
 
         Raises:
             SettingsError: if `path` cannot be written.
         """
         with self._workspace() as workspace:
-            pack = Document(versions.export(workspace, ref_of(rubric)))
+            pack = Document(versions.export(workspace, ref_of(rubric), anonymous=anonymous))
         if path is not None:
             _write(pack, path)
         return pack

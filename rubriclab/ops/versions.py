@@ -21,6 +21,7 @@ from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOpt
 from rubriclab.ops.workspace import Workspace, online_judges, version_of
 from rubriclab.store import Pack, VersionDiff, compare, import_pack, read_pack, write_pack
 from rubriclab.store.answers import KindSize, Space
+from rubriclab.store.packs import persons, without_persons
 from rubriclab.store.store import Problem
 
 # The tag of what scores the texts that count: only what the gate has let through gets it.
@@ -170,9 +171,18 @@ def untag(workspace: Workspace, name: str, tag: str) -> None:
     workspace.open_store().untag(str(name).partition("@")[0], tag)
 
 
-def export(workspace: Workspace, ref: str) -> str:
-    """Return a version as a pack: JSON to review, keep in git and share."""
-    return write_pack(load(workspace, ref))
+def export(workspace: Workspace, ref: str, *, anonymous: bool = False) -> str:
+    """Return a version as a pack, JSON to review, keep in git and share, and say whose names it holds.
+
+    Args:
+        anonymous: whether to leave the names of raters and editors out.
+    """
+    version = load(workspace, ref)
+    if anonymous:
+        version = without_persons(version)
+    elif names := persons(version):
+        workspace.notify(f"the pack names raters or editors ({', '.join(names)}); `anonymous` leaves their names out")
+    return write_pack(version)
 
 
 def read_pack_file(path: str) -> Pack:
@@ -198,6 +208,11 @@ def import_(workspace: Workspace, path: str, name: str | None = None) -> Version
     """
     pack = read_pack_file(path)
     version = import_pack(workspace.open_store(create=True), pack, name)
+    if version.new and version.name == pack.name and version.number != pack.number:
+        workspace.notify(
+            f"{pack.name}@{pack.number} is stored as {version.ref}, since {version.name} had version "
+            f"{version.number - 1} already"
+        )
     if not (judges := named_judges(version)):
         said = "names the offline judge only, which sends nothing"
     elif version.trusted:

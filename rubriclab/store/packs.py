@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, Literal
 
@@ -16,12 +18,14 @@ from rubriclab.judges.providers import check_address
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.base import FrozenModel, Moment, Unreadable, first_bounds_fault, parse_json
 from rubriclab.models.characters import describe, is_blank
-from rubriclab.models.rubric import Criterion, Part, Rubric
+from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Part, Rubric
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Effort, Provenance, Version, check_name, names_a_version
 from rubriclab.store.store import PackOrigin, Store
 
 FORMAT: Final = "rubriclab-pack/1"
+# Who has edited an anonymous version.
+SOMEBODY = "somebody"
 _EXPORT = "Use a pack as it was written, unchanged: rubriclab export"
 
 
@@ -54,6 +58,44 @@ def write_pack(version: Version) -> str:
         created=version.created,
     )
     return json.dumps(pack.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+_BY_HAND = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by )([^:]+)")
+
+
+def persons(version: Version) -> list[str]:
+    """Return the names of raters and editors in a version, sorted."""
+    rubric, edit = version.rubric, version.provenance.edit
+    dropped = rubric.all_dropped
+    criteria = (*rubric.criteria, *(each.criterion for each in dropped))
+    cited = {reason.rater for criterion in criteria for reason in criterion.evidence.reasons}
+    by_hand = {match[2] for each in dropped if (match := _BY_HAND.match(each.reason))}
+    return sorted({*cited, *by_hand, *([edit.author] if edit else [])} - {"", SOMEBODY})
+
+
+def without_persons(version: Version) -> Version:
+    """Return a version without the names of raters and editors; its rubric has another digest if it held some."""
+
+    def blank(value: Any) -> Any:
+        if isinstance(value, list):
+            return [blank(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        content = {key: blank(each) for key, each in value.items()}
+        if content.keys() == CitedReason.model_fields.keys():
+            content["rater"] = ""
+        if content.keys() == DroppedCriterion.model_fields.keys():
+            content["reason"] = _BY_HAND.sub(rf"\1{SOMEBODY}", content["reason"])
+        return content
+
+    rubric = Rubric.model_validate(blank(version.rubric.model_dump(mode="json")))
+    provenance = version.provenance
+    if edit := provenance.edit:
+        anonymous = edit.model_copy(update={"author": SOMEBODY})
+        provenance = Provenance.model_validate({**provenance.model_dump(), "edit": anonymous})
+    return replace(
+        version, rubric=rubric, digest=rubric.digest, provenance=provenance, provenance_digest=provenance.digest
+    )
 
 
 def read_pack(text: str, where: str) -> Pack:
@@ -105,11 +147,12 @@ def read_pack(text: str, where: str) -> Pack:
 def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """Return the version of `store` that holds the pack's rubric under `name` (by default the pack's own).
 
-    It gets the next number of that name, the newest version as its parent, and the pack's provenance and date. If the
-    newest version has the same rubric and provenance, that one is returned. A new version counts as imported: the judge
-    and addresses that it names are used only after `Store.confirm`.
+    Under its own name it keeps its number if no version has it or a higher one; else it gets the next. The newest
+    version is its parent, and it keeps the pack's provenance and date. If the newest version has the same rubric and
+    provenance, that one is returned. A new version counts as imported: the judge and addresses that it names are used
+    only after `Store.confirm`.
     """
-    origin = PackOrigin(f"{pack.name}@{pack.number}", pack.created)
+    origin = PackOrigin(pack.name, pack.number, pack.created)
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=origin)
 
 

@@ -76,10 +76,16 @@ MAX_CACHED_VERSIONS = 500
 
 
 class PackOrigin(NamedTuple):
-    """The version that a pack was written from: its `NAME@NUMBER`, and when it was created."""
+    """The version that a pack was written from, and when it was created."""
 
-    ref: str
+    name: str
+    number: int
     created: datetime
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER`."""
+        return f"{self.name}@{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,7 @@ class Store:
         """Return the version with `rubric` under `name`: the newest one if it has the same rubric, or else a new one.
 
         The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), by default the newest of `name`.
+        An imported version keeps its number under its own name if no version has it or a higher one.
         Several processes may save at once; each gets a number of its own. `training` is stored with the version unless
         it has a training record already. `origin` is the pack of an imported version. A new version is
         also made if the newest one is less trusted: imported instead of learned here, or with a judge that an imported
@@ -213,9 +220,10 @@ class Store:
         def add(session: Session) -> Version:
             newest = _newest_row(session, name)
             parent_row = _find_row(session, parent) if parent else newest
+            following = newest.number + 1 if newest else 1
             row = VersionRow(
                 name=name,
-                number=newest.number + 1 if newest else 1,
+                number=max(following, origin.number) if origin and origin.name == name else following,
                 rubric_digest=digest_text(content),
                 provenance=provenance_content,
                 provenance_digest=digest_text(provenance_content),
@@ -647,8 +655,11 @@ def _find_row(session: Session, reference: str) -> VersionRow:
         return session.get_one(VersionRow, (ref.name, tag.number))
     row = session.get(VersionRow, (ref.name, ref.number)) if ref.number else newest
     if row is None:
-        numbers = "version 1 only" if newest.number == 1 else f"versions 1 to {newest.number}"
-        raise NotInStore(f"{ref.name} has no version {ref.number};", f"it has {numbers}.")
+        only = select(VersionRow.number).where(VersionRow.name == ref.name).order_by(col(VersionRow.number))
+        numbers = list(session.exec(only))
+        named = f"1 to {newest.number}" if len(numbers) == newest.number else ", ".join(map(str, numbers))
+        versions = f"version {numbers[0]} only" if len(numbers) == 1 else f"versions {named}"
+        raise NotInStore(f"{ref.name} has no version {ref.number};", f"it has {versions}.")
     return row
 
 
@@ -678,10 +689,13 @@ def _problems(session: Session) -> Iterator[Problem]:
         yield from _attempt(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
     rows = _rows(session, VersionRow, VersionRow.name, VersionRow.number)
     versions = {(row.name, row.number): row for row in rows}
-    for name, newest in dict(versions.keys()).items():
-        for number in range(1, newest):
-            if (name, number) not in versions:
-                yield Problem(f"{name}@{number}", "this version is missing, though there are later ones")
+    before = "", 0
+    for (name, number), version in versions.items():
+        following = before[1] + 1 if before[0] == name else 1
+        # An imported version keeps its number.
+        for missing in range(following, number) if version.origin == LEARNED else ():
+            yield Problem(f"{name}@{missing}", "this version is missing, though there are later ones")
+        before = name, number
     for version in versions.values():
         yield from _version_problems(version, rubrics, versions)
     for training in _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number):

@@ -44,3 +44,16 @@ def test_bad_input_gives_one_line_that_says_what_to_do(planted: Commands, option
     done = planted("edit", "planted", *options)
     assert done.code == 2
     assert error in done.error
+
+
+def test_a_pack_names_its_editor_unless_it_is_anonymous_and_another_number_is_explained(planted: Commands) -> None:
+    assert planted("export", "planted@1", "-o", "first.json").err == "first.json written\n"
+    assert planted("edit", "planted", "--drop", "links", *WHO).code == 0
+    export = ("export", "planted@2", "-o", "pack.json")
+    assert "names raters or editors (anna); --anonymous leaves their names out" in planted(*export).err
+    assert planted(*export, "--anonymous").err == "pack.json written\n"
+    assert "anna" not in (planted.folder / "pack.json").read_text("utf-8")
+    assert planted("import", "pack.json", "--store", "other.db").out == "planted@2\n"
+    moved = planted("import", "first.json", "--store", "other.db")
+    assert moved.out == "planted@3\n"
+    assert "planted@1 is stored as planted@3, since planted had version 2 already" in moved.err

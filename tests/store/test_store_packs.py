@@ -22,17 +22,18 @@ from store_samples import EFFORT, criterion, numbered, provenance, rubric
 
 from rubriclab.cli.main import run
 from rubriclab.data.readers import read
-from rubriclab.errors import PackError
+from rubriclab.errors import NotInStore, PackError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.scoring import Score, score_text
 from rubriclab.models.base import digest
 from rubriclab.models.characters import is_blank
-from rubriclab.models.rubric import MIN_WEIGHT, Part, Rubric
+from rubriclab.models.rubric import MIN_WEIGHT, CitedReason, DroppedCriterion, Evidence, Part, Rubric
 from rubriclab.models.text import Aspect, Example
-from rubriclab.models.version import Effort, Provenance, Version
+from rubriclab.models.version import EditOrigin, Effort, Provenance, Version
 from rubriclab.report.results import difference_view, log_view, names_view
 from rubriclab.report.rubrics import evidence_view
 from rubriclab.store import compare, import_pack, read_pack, write_pack
+from rubriclab.store.packs import persons, without_persons
 from rubriclab.store.store import Store, open_store
 
 
@@ -181,6 +182,32 @@ def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_st
     assert (again.ref, again.new) == ("news@2", False)
     assert import_pack(sqlite_store, read_pack(TEXT, "pack.json"), "copy").ref == "copy@1"
     assert sqlite_store.verify() == ()
+
+
+def test_an_imported_version_keeps_its_number_where_that_is_free(sqlite_store: Store) -> None:
+    pack = read_pack(write_pack(replace(VERSION, number=3)), "pack.json")
+    imported = import_pack(sqlite_store, pack)
+    assert (imported.ref, imported.parent) == ("news@3", None)
+    assert sqlite_store.save("news", numbered(5), provenance(seed=5), EFFORT).ref == "news@4"
+    assert import_pack(sqlite_store, pack).ref == "news@5"
+    assert import_pack(sqlite_store, read_pack(write_pack(replace(VERSION, number=9)), "pack.json")).new is False
+    with pytest.raises(NotInStore, match=r"has no version 2; it has versions 3, 4, 5\."):
+        sqlite_store.load("news@2")
+    assert sqlite_store.verify() == ()
+
+
+def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
+    cited = Evidence(origin="labels", reasons=(CitedReason(example="a", rater="Anna B."),))
+    kept, gone = (criterion(id=name, statement=f"It is {name}.", evidence=cited) for name in ("h01", "h02"))
+    dropped = DroppedCriterion(criterion=gone, reason="dropped by Carl: it repeats")
+    part = Part(method="hypoeval", settings={}, criteria=(kept,), dropped=(dropped,))
+    edit = EditOrigin(author="Dora", because="it repeats", changes=())
+    named = version_of(rubric(parts=(part,)), provenance(edit=edit))
+    assert persons(named) == ["Anna B.", "Carl", "Dora"]
+    anonymous = write_pack(without_persons(named))
+    assert not {"Anna", "Carl", "Dora"} & set(re.findall(r"\w+", anonymous))
+    assert persons(without_persons(named)) == []
+    assert read_pack(anonymous, "pack.json").rubric.criteria[0].statement == "It is h01."
 
 
 WORDS = st.text(min_size=1).filter(lambda text: not is_blank(text))
