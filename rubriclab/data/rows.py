@@ -246,7 +246,8 @@ def check_unicode(name: str, text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         around = text[max(0, error.start - 10) : error.end + 10]
-        raise FieldError(name, f"bytes that are not UTF-8, in {around!r}", "text in UTF-8") from None
+        expected = "text in UTF-8; for a file in another encoding, name that, as in `encoding=cp1252`"
+        raise FieldError(name, f"bytes that are not UTF-8, in {around!r}", expected) from None
     return text
 
 
