@@ -219,7 +219,7 @@ class _LabelPage:
     def _panel(self, rater: str) -> dict[str, Any]:
         progress = self._labeling.progress(rater)
         return {
-            "done": f"{progress.done} of {progress.total}",
+            "done": f"{progress.done / progress.total:.0%}",
             "left": duration(progress.seconds_left),
             "consistency": consistency_words(progress.consistency),
             "agreement": agreement_words(self._labeling.agreement()),

@@ -44,22 +44,24 @@ def test_three_texts_are_rated_by_keyboard_and_a_hostile_text_runs_no_script(
         browser.get(page.address)
         WebDriverWait(browser, 20).until(lambda page: page.find_element(By.ID, "name"))
         press(browser, "anna", Keys.ENTER)
-        wait_for(browser, "0 of 3")
+        wait_for(browser, "0 %")
         assert browser.find_element(By.CSS_SELECTOR, "#texts .text").text == HOSTILE
+        press(browser, "9")
+        wait_for_status(browser, "9 is not on the scale: 1 (lowest) to 5 (highest), whole numbers only.")
         press(browser, "4")
-        wait_for(browser, "1 of 3")
+        wait_for(browser, "33 %")
         press(browser, "r")
         press(browser, "It says 5 things", Keys.ENTER)
         press(browser, "2")
-        wait_for(browser, "2 of 3")
+        wait_for(browser, "66 %")
         press(browser, "u")
-        wait_for(browser, "1 of 3")
+        wait_for(browser, "33 %")
         press(browser, "1")
-        wait_for(browser, "2 of 3")
+        wait_for(browser, "66 %")
         browser.refresh()
-        wait_for(browser, "2 of 3")
+        wait_for(browser, "66 %")
         press(browser, "c")
-        wait_for(browser, "3 of 3")
+        wait_for(browser, "100 %")
         assert browser.find_element(By.ID, "done").is_displayed()
         assert "hacked" not in browser.title
         assert browser.get_log("browser") == []
@@ -72,7 +74,7 @@ def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(
     monkeypatch.setenv("HOME", str(tmp_path))
     with label_page(tmp_path, ROWS[:3]) as page:
         browser.get(f"{page.address}/?rater=anna")
-        wait_for(browser, "0 of 3")
+        wait_for(browser, "0 %")
         for number, item in enumerate(("of-another-file", page.get("/item").json()["shown"]["item"])):
             name = f"{number}{uuid.uuid4().hex}"
             submission = {"id": name, "item": item, "kind": "rating", "value": 3}
@@ -80,7 +82,7 @@ def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(
             key = f"rubriclab-label:{page.labeling.question.digest}:anna:{name}"
             browser.execute_script("localStorage.setItem(...arguments)", key, kept)
         browser.refresh()
-        wait_for(browser, "1 of 3")
+        wait_for(browser, "33 %")
         with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
             other.execute("ALTER TABLE human_judgments RENAME TO away")
             press(browser, "4")
@@ -89,7 +91,7 @@ def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(
             assert trouble.text.startswith("4 is waiting to be sent.")
             assert not any(each.is_enabled() for each in browser.find_elements(By.CSS_SELECTOR, "#controls button"))
             other.execute("ALTER TABLE away RENAME TO human_judgments")
-        wait_for(browser, "2 of 3")
+        wait_for(browser, "66 %")
         assert all(each.is_enabled() for each in browser.find_elements(By.CSS_SELECTOR, "#controls button"))
         left = browser.execute_script("return Object.values(localStorage).filter(each => each.includes('submission'))")
         assert [json.loads(each)["body"]["submission"]["item"] for each in left] == ["of-another-file"]
@@ -102,24 +104,24 @@ def test_skip_and_forward_keep_answers_and_the_end_says_what_was_skipped(
     monkeypatch.setenv("HOME", str(tmp_path))
     with label_page(tmp_path, ROWS[:3]) as page:
         browser.get(f"{page.address}/?rater=anna")
-        wait_for(browser, "0 of 3")
+        wait_for(browser, "0 %")
         press(browser, "4")
-        wait_for(browser, "1 of 3")
+        wait_for(browser, "33 %")
         press(browser, "b")
-        wait_for_status(browser, "Summary 1 of 3, answered before")
+        wait_for_status(browser, "Summary 1, answered before")
         press(browser, "s")
-        wait_for_status(browser, "Summary 2 of 3")
+        wait_for_status(browser, "Summary 2")
         press(browser, "s")
-        wait_for_status(browser, "Summary 3 of 3")
+        wait_for_status(browser, "Summary 3")
         press(browser, "b")
-        wait_for_status(browser, "Summary 2 of 3, skipped before")
+        wait_for_status(browser, "Summary 2, skipped before")
         press(browser, "f")
-        wait_for_status(browser, "Summary 3 of 3")
+        wait_for_status(browser, "Summary 3")
         press(browser, "r", "It is clear", Keys.ENTER)
         wait_for_status(browser, "Reason noted. Now press a score: it is kept with your answer.")
         press(browser, "2")
-        wait_for(browser, "2 of 3")
+        wait_for(browser, "66 %")
         assert browser.switch_to.active_element.text == "1 skipped text is left"
         press(browser, "b")
-        wait_for_status(browser, "Summary 3 of 3, answered before")
+        wait_for_status(browser, "Summary 3, answered before")
         assert [row["annotations"]["coherence"]["anna"] for row in page.labeling.rows()].count(4) == 1

@@ -70,7 +70,8 @@ function show(answer) {
   done = progress.done
   trouble('')
   by('bar').value = progress.total ? progress.done / progress.total : 0
-  by('position').textContent = `${progress.done} of ${progress.total}`
+  // Numbers of texts would betray that some come twice.
+  by('position').textContent = `${Math.floor(100 * by('bar').value)} %`
   by('work').hidden = by('controls').hidden = !shown
   by('done').hidden = Boolean(shown)
   if (!by('panel').hidden) refreshPanel()
@@ -91,7 +92,7 @@ function show(answer) {
   scrollTo({ top: 0 })
   // The button that was pressed is gone; readers go on at the new text.
   if (document.activeElement.id !== 'score') by('texts').focus({ preventScroll: true })
-  const number = `${capital(words.output)} ${shown.position + 1} of ${shown.total}`
+  const number = `${capital(words.output)} ${shown.position + 1}`
   if (!shown.former) say(number)
   else note(`${number}, ${shown.former.kind === 'skipped' ? 'skipped' : 'answered'} before`)
 }
@@ -212,9 +213,6 @@ function showReason(visible, focus = true) {
 
 function showEnd(progress) {
   const skipped = progress.skipped
-  by('done-words').textContent = skipped
-    ? `${progress.done} of ${progress.total} are answered. Your answers are kept.`
-    : `All ${progress.total} are answered. Your answers are kept.`
   by('skipped').hidden = !skipped
   amongSkipped = false
   say('')
@@ -284,6 +282,7 @@ document.addEventListener('keydown', event => {
   }
   const level = scale.levels.find(each => each.key === event.key)
   if (level) submit('rating', { value: level.value })
+  else if (/^\d$/.test(event.key)) note(`${event.key} is not on the scale: ${scale.text}.`)
   command(event)
 })
 
