@@ -23,7 +23,6 @@ from rubriclab.cli.output import (
     check_output,
     check_place,
     check_rows_place,
-    dialect_of,
     effort_row,
     note,
     print_json,
@@ -133,6 +132,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     the rows. All columns are kept.
     """
     from rubriclab.ops import check as service
+    from rubriclab.ops.inputs import dialect_of
     from rubriclab.ops.options import SplitOptions
 
     places = _places(file, output)
@@ -532,6 +532,7 @@ def _check_replies(place: str | None) -> None:
 def _write_scores(scoring: Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool) -> None:
     """Write the scores as they come; with `resume`, after those in the file."""
     from rubriclab.data.write import table_kind
+    from rubriclab.ops.inputs import dialect_of
     from rubriclab.ops.score import record_of, write_record
     from rubriclab.ops.workspace import finish
     from rubriclab.report.results import criteria_rows
@@ -938,5 +939,6 @@ def label(call: Call, texts: str, *, output: str) -> None:
     call.show(result, result.to_row())
     if result.rows:
         # Without its scale, learning would take the lowest and highest label for the ends.
-        learn = f"rubriclab learn {output} --task {options.task} --aspect {options.aspect} --scale {options.scale}"
-        note(f"written to {output}; learn from it with: {learn}")
+        learn = ["learn", output, "--task", options.task, "--aspect", options.aspect, "--scale", str(options.scale)]
+        learn += ["--definition", options.definition] if options.definition else []
+        note(f"written to {output}; learn from it with: rubriclab {shlex.join(learn)}")

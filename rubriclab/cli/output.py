@@ -20,7 +20,6 @@ from rubriclab.models.characters import plain, with_flags
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
-    from rubriclab.data.mapping import ReadingOptions
     from rubriclab.data.write import CsvDialect, WriteRow
     from rubriclab.learning.estimate import DryRun
     from rubriclab.models.version import Effort
@@ -205,15 +204,6 @@ def writing_rows(
         yield lambda row: write(json_line(row))
         if always:
             write(b"")
-
-
-def dialect_of(texts: str, options: ReadingOptions) -> CsvDialect:
-    """Return how a .csv file with the rows of `texts` is written: as `texts`, if that is one with semicolons."""
-    from rubriclab.data.readers import raw_rows
-    from rubriclab.data.write import COMMAS, dialect_like, table_kind
-
-    is_csv = Path(texts).is_file() and table_kind(texts) == ".csv"
-    return dialect_like(raw_rows(texts, options).source) if is_csv else COMMAS
 
 
 @contextmanager

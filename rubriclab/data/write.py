@@ -187,8 +187,11 @@ def replace_surrogates(value: Any) -> Any:
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
-def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
+def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: CsvDialect = COMMAS) -> None:
     """Write rows to a file in the format of its name: .csv, .tsv, .xlsx, .parquet, or else JSON Lines.
+
+    Args:
+        dialect: of a .csv file.
 
     Raises:
         SettingsError: for a name that says no format that can be written.
@@ -196,7 +199,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     """
     check_writable(path)
     if table_kind(path):
-        with table_writer(path, always=True) as add:
+        with table_writer(path, always=True, dialect=dialect) as add:
             for row in rows:
                 add(row)
         return

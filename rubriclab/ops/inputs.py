@@ -19,8 +19,9 @@ from rubriclab.data.mapping import (
     mapping_text,
     propose_mapping,
 )
-from rubriclab.data.readers import Rows, from_rows, read
+from rubriclab.data.readers import Rows, from_rows, raw_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
+from rubriclab.data.write import COMMAS, CsvDialect, dialect_like, table_kind
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, listed
 from rubriclab.models.text import Example, Scale, ShownField, labelled
@@ -283,3 +284,9 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
         else:
             columns[field] = "COLUMN"
     return mapping_text(columns)
+
+
+def dialect_of(data: Data, options: ReadingOptions) -> CsvDialect:
+    """Return how a .csv file with the rows of `data` is written: as `data`, if that is one with semicolons."""
+    is_csv = isinstance(data, str | Path) and Path(data).is_file() and table_kind(data) == ".csv"
+    return dialect_like(raw_rows(data, options).source) if is_csv else COMMAS

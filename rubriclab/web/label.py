@@ -29,13 +29,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from rubriclab.base_options import first_fault
-from rubriclab.data.write import write_rows
+from rubriclab.data.write import COMMAS, CsvDialect, write_rows
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
 from rubriclab.models.judgment import LabelQuestion, RaterProgress, rater_name
 from rubriclab.models.text import Scale
-from rubriclab.ops.inputs import Data
+from rubriclab.ops.inputs import Data, dialect_of
 from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, prepare_labeling
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
@@ -315,15 +315,16 @@ PORT = 8787
 async def label(workspace: Workspace, data: Data, output: str | Path | None, options: LabelOptions) -> LabelResult:
     """Serve the page on which people label the texts of `data` until it is ended, and return the labels so far.
 
-    They are written to `output`, if it is given, whenever a rater finishes and at the end.
+    They are written to `output`, if it is given, whenever a rater finishes and at the end; if it and `data` are .csv
+    files, in the same form.
 
     Raises:
         DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
         SettingsError: for options that do not go together, or a port in use.
     """
-    labeling = prepare_labeling(workspace, data, options)
+    labeling, dialect = prepare_labeling(workspace, data, options), dialect_of(data, options)
     if options.no_page:
-        return written(labeling, output)
+        return written(labeling, output, dialect)
     with listen(EVERYWHERE if options.share else LOOPBACK, options.port, preferred=PORT) as bound:
         access = access_of(labeling.question, options, port_of(bound))
         for line in addresses(access, port_of(bound)):
@@ -334,7 +335,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         def finish() -> str:
             # Several raters may finish at the same time: one file is written after the other.
             with writing:
-                result = written(labeling, output)
+                result = written(labeling, output, dialect)
             texts = count(result.labelled, "labelled text")
             return f"{texts} written to {output}." if output else f"There are {texts}."
 
@@ -346,7 +347,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             await serve(app, bound, own, browser=not options.no_browser and not options.share)
         finally:
             with writing:
-                result = written(labeling, output)
+                result = written(labeling, output, dialect)
     return result
 
 
@@ -372,11 +373,11 @@ def addresses(access: Access, port: int) -> list[str]:
     return ["Send each rater their own link; whoever has it rates in their name. Press Ctrl-C to end.", *lines]
 
 
-def written(labeling: Labeling, output: str | Path | None) -> LabelResult:
+def written(labeling: Labeling, output: str | Path | None, dialect: CsvDialect = COMMAS) -> LabelResult:
     """Return the labels so far, written to `output` if there are any."""
     result = labeling.result()
     if output is not None and result.rows:
-        write_rows(result.rows, output)
+        write_rows(result.rows, output, dialect=dialect)
     return result
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
+import shlex
 import signal
 import uuid
 from collections.abc import Iterator
@@ -37,14 +39,17 @@ def rate(client: httpx.Client, most: int, value: int) -> int:
 
 
 def test_a_killed_server_goes_on_and_ctrl_c_writes_rows_to_learn_from(rubriclab: Commands) -> None:
-    few = HELDOUT.read_bytes().splitlines(keepends=True)[:14]
-    bare = [{**json.loads(line), "scores": None, "annotations": None} for line in few]
-    (rubriclab.folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
+    few = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:14]]
+    with (rubriclab.folder / "texts.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(["id", "group", "source", "output", "price"])
+        writer.writerows([*(row[name] for name in ("id", "group", "source", "output")), "3,50"] for row in few)
+    meaning = ("--definition", "How well it hangs together; nothing else.")
 
     @contextmanager
     def served(end: signal.Signals) -> Iterator[tuple[httpx.Client, list[Done]]]:
         """Yield a client of the page, and a list that holds how the process ended once it has got the signal."""
-        process = rubriclab.start("label", "texts.jsonl", *ASKED, "--no-browser", "-o", "labelled.csv")
+        process = rubriclab.start("label", "texts.csv", *ASKED, *meaning, "--no-browser", "-o", "labelled.csv")
         ended = list[Done]()
         try:
             with client_of(process.address()) as client:
@@ -66,10 +71,14 @@ def test_a_killed_server_goes_on_and_ctrl_c_writes_rows_to_learn_from(rubriclab:
     (done,) = stopped
     assert done.code == 0, done.err
     assert "14 texts labelled" in done.out
-    assert "rubriclab learn labelled.csv --task summarization --aspect coherence --scale 1:5" in done.err
-    checked = rubriclab("learn", "labelled.csv", *ASKED, "--scale", "1:5", "--dry-run", "--json")
+    written = (rubriclab.folder / "labelled.csv").read_bytes()
+    assert written.startswith("\ufeffid;group;source;output;".encode())
+    assert b";3,5" in written
+    command = shlex.split(done.err.partition("learn from it with: rubriclab ")[2])
+    assert command[-2:] == list(meaning)
+    checked = rubriclab(*command, "--dry-run", "--json")
     assert checked.code == 0, checked.err
-    exported = rubriclab("label", "texts.jsonl", *ASKED, "--no-page", "-o", "-")
+    exported = rubriclab("label", "texts.csv", *ASKED, *meaning, "--no-page", "-o", "-")
     assert sorted(row["annotations"]["coherence"]["anna"] for row in exported.rows) == [2] * 8 + [4] * 6
 
 
