@@ -291,10 +291,52 @@ def promises(rows: Sequence[StoredRow]) -> str:
     return markdown(["set", "sets", *heads, "within both intervals"], lines)
 
 
+def first_screen(rows: Sequence[StoredRow]) -> str:
+    """Return the figures of the project's README: error, order, a small language model, and the mean of many texts."""
+    real = [each for each in rows if each["case"] != "simulated"]
+    error, order = (
+        [float(np.mean([each[figure][who] or 0 for each in real])) for who in (RUBRIC, DIRECT)]
+        for figure in ("errors", "spearman")
+    )
+    stored = stored_rows("small_judge", "local")
+    small, plain, calibrated = (
+        float(np.mean([np.mean(each["error"]) for each in stored if each["evaluator"] == who]))
+        for who in ("rubric, one criterion a call", DIRECT, f"{DIRECT}, calibrated")
+    )
+    alone, corrected = (
+        percent(float(np.mean([each[f"mean {method}"] for each in real if f"mean {method}" in each])))
+        for method in METHODS[:2]
+    )
+    aspects = len({each["case"] for each in real})
+    where = f"{len(real)} draws of 30 labels, {aspects} aspects of 5 public sets"
+    return markdown(
+        ["measured on texts that learning never saw", "with the rubric", "the same judge asked directly"],
+        [
+            [f"mean absolute error in points, offline judge; {where}", f"**{error[0]:.2f}**", f"{error[1]:.2f}"],
+            ["Spearman's correlation within groups, there", f"**{order[0]:.2f}**", f"{order[1]:.2f}"],
+            [
+                "mean absolute error, language model of 1.5 billion parameters; 4 aspects",
+                f"**{small:.2f}**",
+                f"{plain:.2f}; calibrated on the same labels {calibrated:.2f}",
+            ],
+            [
+                "how often a 95 % interval of the mean of many texts holds people's, offline judge",
+                f"**{corrected}**",
+                alone,
+            ],
+        ],
+    )
+
+
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
     rows = stored_rows("withheld")
-    return {"agreement": table(rows), "intervals": promises(rows), "means": means(rows)}
+    return {
+        "first screen": first_screen(rows),
+        "agreement": table(rows),
+        "intervals": promises(rows),
+        "means": means(rows),
+    }
 
 
 MEASUREMENT = Measurement(
