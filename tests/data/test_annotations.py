@@ -119,11 +119,6 @@ def test_responses_of_argilla_are_annotations_and_drafts_and_discarded_ones_are_
         assert found[rows[0]["id"]].reasons["coherence"] == {FIRST: "Reason 0."}
 
 
-def test_exported_rows_in_memory_are_read_like_the_file() -> None:
-    rows = json.loads((EXPORTS / "label-studio.json").read_text("utf-8"))
-    assert list(from_rows(rows, **MAPPED)) == examples(EXPORTS / "label-studio.json")
-
-
 def argilla(answers: list[Any]) -> list[dict[str, Any]]:
     return [
         {"id": str(n), "output": f"T{n}.", "q.responses": [answer], "q.responses.users": ["anna"]}
@@ -151,17 +146,6 @@ def test_a_comment_among_scores_is_left_out_and_named_and_the_others_count(score
     assert "not one number or word: 1; the first: 'I did not understand the second half.' to 'q' in row 5" in str(
         rows.source.note()
     )
-
-
-def test_a_comment_is_about_the_aspect_that_its_name_holds(tmp_path: Path) -> None:
-    given = annotation(
-        3,
-        ("fluency", {"rating": 2}),
-        ("coherence", {"rating": 4}),
-        ("coherence_reason", {"text": ["It jumps.", "Twice."]}),
-    )
-    example = only(read(written(tmp_path, [task(1, given)])))
-    assert example.reasons == {"coherence": {"3": "It jumps.\nTwice."}}
 
 
 def test_the_latest_annotation_of_a_rater_counts_and_unknown_raters_stay_apart(tmp_path: Path) -> None:
@@ -233,12 +217,6 @@ def test_nan_in_a_list_is_a_fault_that_names_the_rating_and_elsewhere_no_fault(t
     assert (fault.line, fault.field, fault.got) == (2, "annotations.q.anna", "NaN")
 
 
-def test_a_file_with_a_list_in_each_line_has_a_fault_for_each(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text('[{"output": "A"}]\n{"output": "B"}\n', "utf-8")
-    (fault,) = faults(tmp_path / "rows.jsonl")
-    assert fault.line == 1
-
-
 @pytest.mark.parametrize(
     ("row", "said"),
     [
@@ -299,16 +277,6 @@ def test_a_list_beyond_the_limit_of_a_row_is_refused(tmp_path: Path) -> None:
     file = written(tmp_path, [task(n, annotation(1, ("q", {"rating": n}))) for n in range(9)])
     with pytest.raises(DataError, match="the list of JSON objects has more than 300 bytes"):
         read(file, max_line_bytes=300)
-
-
-def test_lists_that_no_tool_exported_are_rows(tmp_path: Path) -> None:
-    assert only(read(written(tmp_path, [{"output": "A"}]))).output == "A"
-    for content in ([{"data": 5, "annotations": []}], [{"id": 1, "annotator": 2}]):
-        (fault,) = faults(written(tmp_path, content))
-        assert (fault.field, fault.got) == ("output", "nothing")
-    (tmp_path / "cut.json").write_text(json.dumps([task(1)])[:-3], "utf-8")
-    (fault,) = faults(tmp_path / "cut.json")
-    assert "not JSON" in str(fault)
 
 
 MAPPING = "output=text,scores.tone=rating,rater=worker_id"

@@ -148,33 +148,10 @@ def test_without_labels_or_a_scale_nothing_can_be_made():
         unneeded(rows(scores={}))
 
 
-WORTH = {f"{group}{text}": (ord(group) + 3 * text) % 7 for group in "abcd" for text in range(4)}
-
-
-def texts(scored=()):
-    return [
-        {
-            "id": name,
-            "group": name[0],
-            "output": f"Text {name}.",
-            "scores": {"coherence": worth} if name in scored else None,
-        }
-        for name, worth in WORTH.items()
-    ]
-
-
-def learned(*rows, aspect="coherence", scale=None, **options):
-    return training_examples(from_rows([row for part in rows for row in part], "labels"), aspect, scale, **options)
-
-
-def labels(training):
-    return {example.id: example.scores["coherence"] for example in training.examples}
-
-
 def test_labels_that_are_means_of_annotations_are_counted():
-    rows = [
-        {**row, "annotations": {"coherence": {"anna": 1 + number % 4, "ben": 2}}} for number, row in enumerate(texts())
-    ]
-    training = learned(rows)
-    assert labels(training)["a3"] == 3.0
-    assert "labels that are means of annotations, since the text has no score for 'coherence': 16" in training.notes
+    some = rows(scores=None)
+    for number, row in enumerate(some):
+        row["annotations"] = {"coherence": {"anna": 1 + number % 4, "ben": 2}}
+    training = learnable(some)
+    assert training.examples[3].scores["coherence"] == 3.0
+    assert "labels that are means of annotations, since the text has no score for 'coherence': 12" in training.notes

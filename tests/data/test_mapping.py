@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, closest_column, look_up, parse_mapping, propose_mapping
+from rubriclab.data.mapping import FIELDS, FieldMap, closest_column, parse_mapping, propose_mapping
 from rubriclab.data.readers import from_rows
 from rubriclab.data.rows import RowError
 from rubriclab.errors import SettingsError
@@ -27,12 +27,6 @@ def test_dotted_paths_reach_into_nested_rows():
     row = {"output": "A", "article": {"body": {"text": "the source"}}, "human": {"coh": 3}}
     example = only(row, "source=article.body.text,scores.coherence=human.coh")
     assert (example.source, example.scores) == ("the source", {"coherence": 3.0})
-
-
-def test_a_path_through_null_is_null_and_one_through_a_text_is_absent():
-    assert look_up({"a": None}, "a.b") is None
-    assert look_up({"a": "text"}, "a.b") is ABSENT
-    assert look_up({"a": {}}, "a.b") is ABSENT
 
 
 def test_an_absent_mapped_column_is_a_fault_that_names_both():

@@ -71,17 +71,6 @@ def test_the_name_says_the_format(tmp_path, name):
     assert [row.id for row in read(str(tmp_path / name))] == ["a", "b"]
 
 
-def test_every_format_gives_the_same_examples(tmp_path):
-    frame = pd.json_normalize(ROWS)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    frame.to_parquet(tmp_path / "t.parquet")
-    (tmp_path / "t.jsonl").write_bytes(in_lines(ROWS))
-    expected = list(from_rows(ROWS))
-    assert expected[0].group == expected[1].group
-    assert all(list(read(tmp_path / name)) == expected for name in ("t.csv", "t.parquet", "t.jsonl"))
-    assert list(from_rows(frame)) == expected
-
-
 def test_a_dash_is_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(in_lines([*ROWS, {"id": "c"}]))))
     *rows, fault = read("-")
@@ -173,15 +162,6 @@ def test_a_pandas_frame_gives_its_rows_with_missing_values_as_none_given():
     )
     assert (second.source, second.scores, second.group) == (None, {}, second.id)
     assert str(fault) == "frame:3: field 'output': got null, expected a non-empty text"
-
-
-def test_a_data_set_that_gives_arrays_is_read_like_one_that_gives_lists():
-    class DataSet:
-        def __iter__(self):
-            yield {"output": np.str_("A"), "scores": {"x": np.float32(4)}, "annotations": {"x": np.array([3, 5])}}
-
-    (example,) = from_rows(DataSet())
-    assert (example.output, example.scores, example.annotations) == ("A", {"x": 4.0}, {"x": (3.0, 5.0)})
 
 
 SENTENCES = ["The ferry was late.", "The bridge was closed.", "The café was open."]
@@ -403,35 +383,10 @@ def test_a_score_like_a_thousand_is_read_alike_in_every_row(tmp_path: Path, plac
     assert f"'1,250' in line {place + 2} as 1.25, not 1250" in str(rows.source.note())
 
 
-@pytest.mark.parametrize("place", [0, 1200])
-def test_a_decimal_comma_in_a_column_of_annotations_is_one_score_in_every_row(tmp_path: Path, place: int) -> None:
-    rows = read(write(tmp_path / "a.csv", "annotations.x", [*INTEGERS[:place], "3,5", *INTEGERS[place:]]))
-    assert examples(rows)[place].annotations == {"x": (3.5,)}
-    assert rows.source.decimal == "comma"
-
-
-@pytest.mark.parametrize("place", [0, 1200])
-def test_a_score_that_can_be_read_in_one_way_decides_in_every_row_of_a_workbook(tmp_path: Path, place: int) -> None:
-    scores = ["1,250"] * 1200
-    scores.insert(place, "800,5")
-    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
-        sheet = book.add_worksheet()
-        for row, score in enumerate(["scores.x", *scores]):
-            sheet.write_row(row, 0, [score, f"text {row}" if row else "output"])
-    rows = examples(read(tmp_path / "a.xlsx"))
-    assert {row.scores["x"] for row in rows} == {1.25, 800.5}
-
-
 def test_a_table_in_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(DataError, match="a pipe only once"):
         read(tmp_path / "pipe.csv")
-
-
-def test_a_table_without_scores_is_not_read_to_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "a.csv", "group", INTEGERS)
-    monkeypatch.setattr("rubriclab.data.readers._readings", pytest.fail)
-    assert len(examples(read(path))) == len(INTEGERS)
 
 
 def packed(path: Path, sheet: str) -> Path:
@@ -505,15 +460,3 @@ def test_other_archives_are_no_workbooks(tmp_path: Path) -> None:
         archive.writestr("texts.csv", "id,output\n1,A\n")
     assert "a zip archive but not an Excel workbook" in refusal(tmp_path / "t.xlsx")
     assert "cannot be read" in refusal(packed(tmp_path / "u.xlsx", "<worksheet><row"))
-
-
-def test_a_line_of_200_mb_is_refused_without_being_held(tmp_path: Path) -> None:
-    for encoding in ("utf-8", "utf-16"):
-        path = tmp_path / f"{encoding}.csv"
-        with path.open("wb") as file:
-            file.write("output\n".encode(encoding))
-            block = ("x" * 2**20).encode("utf-16-le" if encoding == "utf-16" else encoding)
-            for _ in range(200):
-                file.write(block)
-        assert "line 2 has more than 64,000,000 bytes" in refusal(path)
-        path.unlink()

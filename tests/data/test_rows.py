@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import rubriclab as rl
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import TYPED, UNTYPED, ReadingOptions, parse_mapping
 from rubriclab.data.readers import from_rows, read
 from rubriclab.data.rows import MAX_REASON, RowError, drop_placeholder, example_of
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH
-from rubriclab.models.text import Example, Scale, WordScore, data_digest, named_annotations, named_reasons, text_digest
+from rubriclab.models.text import Example, Scale, data_digest, named_annotations, named_reasons, text_digest
 
 
 def taken(**fields):
@@ -118,10 +116,6 @@ def test_a_table_that_is_no_object_is_refused_with_both_ways_to_write_it(table):
     fault = refused({"output": "A", table: [4, 5]})
     assert fault.field == table
     assert f"{table}.coherence" in fault.expected
-
-
-def test_an_aspect_needs_a_name():
-    assert refused({"output": "A", "scores": {" ": 4}}).got == "an aspect without a name"
 
 
 @pytest.mark.parametrize("ratings", [4, "4 5", [4, None], [4, "5"], [4, math.nan]])
@@ -251,10 +245,17 @@ def test_raters_may_have_columns_of_their_own():
         ({"annotations": {"coherence": {"anna": math.nan}}}, "annotations.coherence.anna", "NaN"),
         ({"annotations": {"coherence": {" ": 4}}}, "annotations.coherence", "a rater without a name"),
         ({"annotations.coherence.": 4}, "annotations.coherence", "a rater without a name"),
+        ({"scores": {" ": 4}}, "scores", "an aspect without a name"),
+        (
+            {"reasons.coherence": "It wanders.", "reasons.coherence.anna": "No ending."},
+            "reasons.coherence",
+            "both one text and named raters",
+        ),
+        ({"id": "x" * 1001}, "id", "a text of 1,001 characters"),
         ({"annotations": {"coherence": {"anna\ud800": 4}}}, "annotations.coherence", "bytes that are not UTF-8"),
     ],
 )
-def test_named_annotations_that_cannot_be_are_faults(fields, where, came):
+def test_fields_and_tables_that_cannot_be_are_faults(fields, where, came):
     fault = refused({"output": "A", **fields})
     assert fault.field == where
     assert fault.got.startswith(came)
@@ -338,24 +339,6 @@ def test_a_number_is_a_reason_in_json_where_a_person_typed_it_and_a_wrong_column
     fault = example_of({"output": "A", "reasons.coherence": "4.5"}, "rows", 1, rules=UNTYPED)
     assert isinstance(fault, RowError)
     assert (fault.field, fault.expected) == ("reasons.coherence", "a reason in words")
-
-
-def test_one_text_beside_named_raters_is_refused() -> None:
-    fault = refused({"output": "A", "reasons.coherence": "It wanders.", "reasons.coherence.anna": "No ending."})
-    assert (fault.field, fault.got) == ("reasons.coherence", "both one text and named raters")
-
-
-def test_reasons_of_a_csv_file_are_read_and_counted_by_check(tmp_path: Path) -> None:
-    rows = ["id,group,output,scores.coherence,reasons.coherence.anna,reasons.coherence"]
-    rows += [f'{n},g{n % 3},Text {n}.,{n % 5},"jumps, often",' for n in range(11)] + ["x,g1,Text x.,3,,short"]
-    path = tmp_path / "rows.csv"
-    path.write_text("\n".join(rows), "utf-8")
-    with rl.Lab(tmp_path / "s.db") as lab:
-        result = lab.check(path)
-    assert result.usable, result.problems
-    assert [(each.aspect, each.reasons) for each in result.aspects] == [("coherence", 12)]
-    assert "12 for coherence" in str(result)
-    assert {column.name: column.field for column in result.columns}["reasons.coherence.anna"] is not None
 
 
 def test_reasons_change_the_digest_of_the_data_and_not_that_of_a_text() -> None:
@@ -471,11 +454,6 @@ def test_answers_that_a_text_cannot_be_assessed_are_counted_and_no_labels() -> N
     training = training_examples(read(json_lines(values)), "ok")
     assert len(training.examples) == 12
     assert "answers that a text cannot be assessed, which are no labels: 2" in training.notes
-
-
-def test_word_scores_survive_another_process() -> None:
-    score = pickle.loads(pickle.dumps(WordScore(1.0, "pass", usual=True)))
-    assert (score, score.word, score.usual) == (1.0, "pass", True)
 
 
 def test_a_third_word_beside_yes_and_no_gets_a_proposal_for_all_three() -> None:

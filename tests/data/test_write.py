@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 from python_calamine import CalamineWorkbook
 
 from rubriclab.data.readers import read
-from rubriclab.data.write import CsvDialect, csv_text, escape_cell, table_writer, unescape_cell, write_rows
+from rubriclab.data.write import csv_text, escape_cell, unescape_cell, write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example
 
@@ -113,15 +113,6 @@ def test_a_text_that_is_too_long_for_a_cell_is_refused_and_never_cut(tmp_path: P
     for text in (long, f"<r>{long}</r>"):
         with pytest.raises(DataError, match=r"row 2, column 'text' has 32,7\d\d UTF-16 units.*32,767"):
             write_rows([{"text": text}], tmp_path / "long.xlsx")
-
-
-@pytest.mark.parametrize("dialect", [CsvDialect(), CsvDialect(";", decimal_comma=True, byte_order_mark=True)])
-def test_rows_of_a_csv_file_are_read_back_as_they_were(tmp_path: Path, dialect: CsvDialect) -> None:
-    texts = [*RUNS, *LATER]
-    with table_writer(tmp_path / "table.csv", dialect=dialect) as write:
-        for text in texts:
-            write({"output": text, "=name": "x"})
-    assert [row.output for row in read(tmp_path / "table.csv") if isinstance(row, Example)] == texts
 
 
 NAMES = ("t.csv", "t.tsv", "t.csv.gz", "t.xlsx", "t.parquet", "t.jsonl")

@@ -119,10 +119,3 @@ def test_words_for_levels_are_scores_under_a_name_of_comments(aspect: str, words
     given = [Annotation(str(n), aspect, word, "anna") for n, word in enumerate(words)]
     found = rows_about(map(str, range(len(words))), given)
     assert [row.get("annotations") for row in found] == [{aspect: {"anna": word}} for word in words]
-
-
-def test_different_words_under_a_name_of_comments_are_comments() -> None:
-    said = ["typo in the title", "good", "too dry", "too dry"]
-    given = [Annotation(str(n), "comment", text, "anna") for n, text in enumerate(said)]
-    found = rows_about(map(str, range(len(said))), given)
-    assert [row.get("answers") for row in found] == [{"comment": {"anna": text}} for text in said]

@@ -35,28 +35,11 @@ from rubriclab.store.tables import (
 )
 
 
-def test_the_folders_above_a_file_are_made(tmp_path: Path) -> None:
-    for where in (tmp_path / "a" / "b.db", str(tmp_path / "c" / "d.db"), f"sqlite:///{tmp_path}/e/f.db"):
-        with open_store(where) as store:
-            assert Path(store.place).is_file()
-
-
 def test_a_file_is_found_by_path_and_by_url_alike(tmp_path: Path) -> None:
     with open_store(tmp_path / "100%#?.db") as store:
         store.save("news", rubric(), provenance(), EFFORT)
     with open_store(str(tmp_path / "100%#?.db")) as store:
         assert store.names() == ("news",)
-
-
-def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
-    engine = make_engine(database_url(tmp_path / "store.db"))
-    with engine.connect() as connection:
-        pragmas = {
-            name: connection.execute(text(f"PRAGMA {name}")).scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
-        }
-    engine.dispose()
-    assert pragmas == {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 30_000}
 
 
 def test_without_an_address_the_store_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,15 +111,6 @@ def test_a_damaged_file_is_an_error_of_the_store(tmp_path: Path) -> None:
     os.truncate(tmp_path / "store.db", size // 2)
     with pytest.raises(StoreError, match=r"cannot be used: .*malformed"), open_store(tmp_path / "store.db") as store:
         store.verify()
-
-
-def test_a_writer_holds_the_lock_from_its_start(tmp_path: Path) -> None:
-    engine = make_engine(database_url(tmp_path / "store.db"))
-    other = sqlite3.connect(tmp_path / "store.db", timeout=0)
-    with with_write_lock(engine).begin(), pytest.raises(sqlite3.OperationalError, match="locked"):
-        other.execute("BEGIN IMMEDIATE")
-    other.close()
-    engine.dispose()
 
 
 def test_a_wait_for_another_process_that_writes_is_logged_and_the_write_succeeds(

@@ -585,15 +585,6 @@ def test_metrics_count_requests_retries_replies_and_texts(store: Path, server: R
     assert min(found['tokens_total{kind="prompt"}'], found["cost_dollars_total"]) > 0
 
 
-def test_metrics_tell_what_is_in_flight_and_what_waits(store: Path, server: RunningServer) -> None:
-    with serving(store, asked={"concurrency": 2}) as service, service.client() as client, ThreadPoolExecutor() as pool:
-        server.held = True
-        scored = pool.submit(score, client, {"texts": TEXTS[:4]})
-        until(lambda: (found := metrics(client))["requests_in_flight"] == 2 and found["requests_waiting"] > 0)
-        server.held = False
-        assert scored.result().status_code == 200
-
-
 def test_an_unknown_cost_is_absent_from_metrics_and_what_the_cache_of_the_provider_saved_is_told() -> None:
     found = Metrics(Ledger(usage=Usage(10, 1, None, 8, 0.25))).exposition().decode()
     assert "cost_dollars" not in found
