@@ -309,7 +309,6 @@ class _Malformed(Exception):
 
 
 def _read(export: Export, where: str, rows: Rows, task: Callable[[int, Any], Task]) -> Export:
-    """Return the export with the task in each row, or the fault in it."""
     for line, row in rows:
         try:
             export.tasks.append(row if isinstance(row, RowError) else task(line, row))
@@ -334,7 +333,6 @@ def _from_tasks(where: str, rows: Rows) -> Export:
 
 
 def _latest_answers(export: Export, annotations: list[Any]) -> Iterator[Answer]:
-    """Yield the answers of each rater's latest annotation."""
     expected = "annotations as Label Studio exports"
     by_rater: dict[str, list[Answer]] = {}
     if wrong := [each for each in annotations if not isinstance(each, Mapping)]:
@@ -422,7 +420,6 @@ def _from_data_set(where: str, rows: Rows) -> Export:
 
 
 def _is_question(row: Mapping[str, Any], name: Any) -> bool:
-    """Return whether a column of Argilla 1 holds the responses to a question."""
     return f"{name}-suggestion" in row and isinstance(row[name], list | None)
 
 

@@ -232,15 +232,11 @@ def _chosen(path: Path, names: Sequence[str], sheet: str | int | None, hidden: S
 def _fill_merged(cells: list[list[Any]], ranges: Sequence[Range]) -> int:
     """Give the cells of each merged range its value, and return the number of these cells."""
     width = len(cells[0]) if cells else 0
-    filled, left_to_visit = 0, MAX_CELLS
+    filled = 0
     for (top, left), (bottom, right) in ranges:
         if top >= len(cells) or left >= width or not _is_filled(cells[top][left]):
             continue
         rows, columns = range(top, min(bottom + 1, len(cells))), range(left, min(right + 1, width))
-        # Overlapping ranges, which Excel does not allow, could take forever.
-        left_to_visit -= len(rows) * len(columns)
-        if left_to_visit < 0:
-            break
         for row in rows:
             for column in columns:
                 if not _is_filled(cells[row][column]):

@@ -129,7 +129,6 @@ def _select_sound(
 
 
 def _scale(rated: tuple[Example, ...], aspect: str) -> Scale:
-    """Return the scale of the labels."""
     if not rated:
         raise SettingsError(
             f"No row has a score for {aspect!r}, so the scale is unknown.", "Give it: `scale=LOW:HIGH`."

@@ -505,7 +505,6 @@ def _numbers(cells: Iterable[Any]) -> list[float]:
 
 
 def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields of the columns that hold scores of `aspect`."""
     columns, plain_aspect = list(cells), _plain(aspect)
     same = [column for column in columns if _plain(column) == plain_aspect]
     similar = same if len(same) == 1 else [column for column in columns if _is_similar(column, aspect)]

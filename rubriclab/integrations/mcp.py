@@ -186,7 +186,6 @@ async def serve_mcp(given: Workspace, judge: str | None = None, *, allow_calls: 
 
 @contextmanager
 def _as_tool_errors() -> Iterator[None]:
-    """Tell the assistant what is wrong."""
     try:
         yield
     except FieldMissing as error:

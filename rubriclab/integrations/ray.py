@@ -30,6 +30,7 @@ from rubriclab.data.readers import from_rows
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RunState
+from rubriclab.ops.scores import criterion_cells
 from rubriclab.ops.workspace import Workspace, judge_of, judge_options
 
 # Options that hold for all workers of a run.
@@ -125,7 +126,6 @@ def _state_of(run: str, options: JudgeOptions) -> Any:
 
 
 def _as_table(batch: Any) -> Any:
-    """Return a batch as a pyarrow table."""
     import pyarrow
 
     if isinstance(batch, pyarrow.Table):
@@ -167,11 +167,9 @@ def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
         "high": numbers(score.interval and score.interval[1] for score in scores),
         "unscored": texts(score.unscored for score in scores),
     }
-    by_id = [{criterion.id: criterion for criterion in score.criteria} for score in scores]
+    cells = [criterion_cells(score) for score in scores]
     for criterion in rubric.criteria:
-        rated = [each.get(criterion.id) for each in by_id]
-        columns[criterion.id] = numbers(each.score if each else None for each in rated)
-        if rubric.aggregation:
-            columns[f"{criterion.id}.contribution"] = numbers(each.contribution if each else None for each in rated)
-        columns[f"{criterion.id}.reason"] = texts(each.reason if each else None for each in rated)
+        for end in ("", ".contribution") if rubric.aggregation else ("",):
+            columns[f"{criterion.id}{end}"] = numbers(each.get(f"{criterion.id}{end}") for each in cells)
+        columns[f"{criterion.id}.reason"] = texts(each.get(f"{criterion.id}.reason") for each in cells)
     return columns

@@ -552,7 +552,6 @@ def _packed(record: TrainingRecord) -> tuple[str, bytes]:
 
 
 def _unpacked(row: TrainingRow) -> str:
-    """Return the JSON of a training record."""
     try:
         return zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:

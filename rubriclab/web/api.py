@@ -13,7 +13,7 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -191,16 +191,12 @@ def application(
         access_log: told about each request once it is answered.
     """
     service = Service(work, metrics, bool(tokens))
-    posts: Mapping[str, Callable[[Request], Awaitable[Response]]] = {SCORE: service.score}
-    gets: Mapping[str, Callable[[Request], Awaitable[Response]]] = {
-        RUBRIC: service.rubric,
-        HEALTH: service.health,
-        METRICS: service.read_metrics,
-        OPENAPI: service.openapi,
-    }
     routes = [
-        *(Route(path, endpoint, methods=["POST"]) for path, endpoint in posts.items()),
-        *(Route(path, endpoint, methods=["GET"]) for path, endpoint in gets.items()),
+        Route(SCORE, service.score, methods=["POST"]),
+        Route(RUBRIC, service.rubric),
+        Route(HEALTH, service.health),
+        Route(METRICS, service.read_metrics),
+        Route(OPENAPI, service.openapi),
     ]
     handlers: dict[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(
         (Refused, RubriclabError, HTTPException, Exception), _failed

@@ -12,9 +12,9 @@ import hmac
 import os
 import secrets
 import socket
-import tempfile
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,8 +60,6 @@ BodyT = TypeVar("BodyT", bound="_Body")
 
 
 class _Body(FrozenModel):
-    """A request of a rater."""
-
     rater: str
 
 
@@ -195,7 +193,6 @@ class _LabelPage:
             raise SettingsError("Only the person who started this page can do that.", "Ask them.")
 
     def _rater(self, request: Request, given: str | None) -> str:
-        """Return who asks."""
         fixed = request.state.visitor or self._labeling.options.rater
         if fixed and given not in (None, fixed):
             raise SettingsError(f"This page belongs to {fixed}, not to {given!r}.", "Load the page again.")
@@ -239,7 +236,6 @@ def duration(seconds: float | None) -> str:
 
 
 async def _body(request: Request, model: type[BodyT]) -> BodyT:
-    """Return the request's body."""
     try:
         return model.model_validate_json(await request.body())
     except ValidationError as error:
@@ -401,8 +397,11 @@ def _key() -> bytes:
     file = platformdirs.user_data_path("rubriclab", appauthor=False) / KEY_FILE
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not file.exists():
-            _create(file)
+        # The first of several processes decides.
+        with suppress(FileExistsError):
+            new = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            os.write(new, secrets.token_bytes(KEY_BYTES))
+            os.close(new)
         key = file.read_bytes()
     except OSError as error:
         raise SettingsError(
@@ -411,16 +410,3 @@ def _key() -> bytes:
     if len(key) != KEY_BYTES:
         raise SettingsError(f"The key of the pages, {file}, has {len(key)} bytes instead of {KEY_BYTES}.", "Delete it.")
     return key
-
-
-def _create(file: Path) -> None:
-    """Write a new key, complete from the moment it appears; the first of several processes decides."""
-    handle, name = tempfile.mkstemp(dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as new:
-            new.write(secrets.token_bytes(KEY_BYTES))
-        os.link(name, file)
-    except FileExistsError:
-        pass
-    finally:
-        os.unlink(name)

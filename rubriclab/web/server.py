@@ -249,8 +249,6 @@ async def _report_style(_request: Request) -> Response:
 
 
 class _Revalidated(StaticFiles):
-    """Files of the package."""
-
     def file_response(self, *arguments: Any, **options: Any) -> Response:
         response = super().file_response(*arguments, **options)
         response.headers.update(REVALIDATED)

@@ -626,10 +626,10 @@ def shown_views(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     with open_store(commands.folder / "store.db") as store:
         store.save("news", one.rubric, one.provenance, one.effort, training=joint_record())
     studio = summary(one)
-    assert studio.agreement
+    assert studio["agreement"]
     asked = (("list",), ("log", "news"), ("show", "news"), ("show", "news", "--evidence"), ("gate", "news"))
     printed = {" ".join(arguments): " ".join(commands(*arguments).out.split()) for arguments in asked}
-    row = (studio.verdict, studio.comparisons, estimate(studio.agreement), studio.errors)
+    row = (studio["verdict"], studio["comparisons"], estimate(studio["agreement"]), studio["errors"])
     return printed | {
         "learn": words_of(learned_view(one), 200),
         "report": Page(commands("report", "news").out).reading.replace("−", "-"),

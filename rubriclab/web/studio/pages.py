@@ -6,10 +6,9 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -51,7 +50,6 @@ from rubriclab.report.rubrics import (
     verdict_line,
 )
 from rubriclab.report.wording import figure
-from rubriclab.stats.intervals import Interval
 from rubriclab.store import VersionDiff
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, listen, port_of, serve, static_routes
 from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Studio, body_of, operation_routes
@@ -67,7 +65,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         search = request.query_params.get("search", "")
         summaries = [summary(version) for version in service.list_versions(studio.reading)]
         words = search.lower().split()
-        found = [each for each in summaries if all(word in each.words for word in words)]
+        found = [each for each in summaries if all(word in each["words"] for word in words)]
         place = studio.reading.store.place
         total = len(summaries)
         return studio.page("rubrics.html", "Rubrics", rubrics=found, total=total, search=search, place=place)
@@ -142,62 +140,34 @@ def _in_order(one: Version, two: Version) -> tuple[Version, Version]:
     return (one, two) if earlier else (two, one)
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What a list shows of a version.
+def summary(version: Version) -> dict[str, Any]:
+    """Return what a list shows of a version; texts are empty where something was not measured or recorded.
 
-    Attributes:
-        tone: how the verdict is coloured; empty for a version that was never compared with baselines.
-        comparisons: the rest of the sentence that the verdict begins; empty for such a version.
-        measure: what the agreement is; empty if it was not measured.
-        errors: mean absolute error, bias and share near the labels; empty if not measured.
-        procedure: how the held-out agreement was measured; empty without a gate.
-        price: requests per text; empty if not recorded.
-        origin: how it was made from its parent, by whom and why; empty for a version that was learned.
+    `tone` colours the verdict, `comparisons` is the rest of the sentence that it begins, `measure` says what the
+    agreement is, `procedure` how it was measured, `price` the requests per text, `origin` how the version was made from
+    its parent; `words` are what a search looks through, in lower case.
     """
-
-    version: Version
-    verdict: str
-    tone: Literal["", "good", "warning", "bad"]
-    comparisons: str
-    agreement: Interval | None
-    measure: str
-    errors: str
-    procedure: str
-    price: str
-    judge: str
-    criteria: str
-    created: str
-    origin: str
-
-    @property
-    def words(self) -> str:
-        """What a search looks through, in lower case."""
-        version, rubric = self.version, self.version.rubric
-        parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, self.verdict, self.judge, self.origin)
-        return "\n".join(parts).lower()
-
-
-def summary(version: Version) -> Summary:
-    """Return what a list shows of a version."""
-    made = version.provenance
+    made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
     measured = wording.recorded_agreement(version)
-    return Summary(
-        version,
-        badge.words,
-        badge.tone if made.validation else "",
-        badge.remark,
-        measured.value if measured else None,
-        measured.name if measured else "",
-        wording.errors_words(measured.errors) if measured and measured.errors else "",
-        HELD_OUT_BY[made.held_out_by] if made.validation else "",
-        wording.per_text(wording.rubric_agreement(made.validation).calls) if made.validation else "",
-        asked_at(made.judge, made.judge_address),
-        wording.contents(version.rubric.criteria),
-        wording.moment(version.created),
-        _origin(version),
-    )
+    judge, origin = asked_at(made.judge, made.judge_address), _origin(version)
+    parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin)
+    return {
+        "version": version,
+        "verdict": badge.words,
+        "tone": badge.tone if made.validation else "",
+        "comparisons": badge.remark,
+        "agreement": measured.value if measured else None,
+        "measure": measured.name if measured else "",
+        "errors": wording.errors_words(measured.errors) if measured and measured.errors else "",
+        "procedure": HELD_OUT_BY[made.held_out_by] if made.validation else "",
+        "price": wording.per_text(wording.rubric_agreement(made.validation).calls) if made.validation else "",
+        "judge": judge,
+        "criteria": wording.contents(rubric.criteria),
+        "created": wording.moment(version.created),
+        "origin": origin,
+        "words": "\n".join(parts).lower(),
+    }
 
 
 def _change(change: EditChange) -> str:
@@ -248,7 +218,6 @@ _DEFAULTS = Query().model_dump()
 
 
 def _query(request: Request) -> Query:
-    """Return what the address asks for."""
     given = {name: value for name, value in request.query_params.items() if value != ""}
     try:
         return Query.model_validate(given)
