@@ -54,6 +54,7 @@ def list_studies(_call: Call, *, as_json: bool) -> None:
 @click.option(
     "--judge",
     type=PLACES["judge"],
+    envvar="RUBRICLAB_JUDGE",
     metavar="JUDGE",
     help="A litellm model string, 'embedded' or recorded:PATH.  [default: the configured one]",
 )
@@ -116,7 +117,13 @@ def run_study(call: Call, name: str) -> None:
 @experiment.command("measure", cls=SectionCommand, models=("JsonOption",))
 @click.argument("name")
 @click.option("--data", required=True, type=FILE, metavar="FOLDER", help="The public sets, as for `run`.")
-@click.option("--judge", type=PLACES["judge"], metavar="JUDGE", help="The judge that rates texts.  [default: embedded]")
+@click.option(
+    "--judge",
+    type=PLACES["judge"],
+    envvar="RUBRICLAB_JUDGE",
+    metavar="JUDGE",
+    help="The judge that rates texts.  [default: embedded]",
+)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option of the measurement.")
 @click.option("--processes", type=click.IntRange(min=1), default=2, show_default=True, help="Cases measured at a time.")
 @click.option("--output", "-o", type=FILE, metavar="FILE", help="The file of the results.  [default: NAME-JUDGE.json]")
