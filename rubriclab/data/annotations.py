@@ -1,4 +1,4 @@
-"""Ratings in other forms than a row for each text: exports of annotation tools, and tables with a row for each rating.
+"""Ratings in other forms than a row for each text: annotation tools, a row for each rating, comparisons of texts.
 
 A tool names what it asks (a question, a control); the answers to it become annotations of an aspect with that name if
 they are numbers or words for levels, and reasons if they are comments. Other answers are kept in the column `answers`,
@@ -11,20 +11,32 @@ of the status of each response. Source: `argilla.records` of the package `argill
 with a list of responses, and beside it `QUESTION-suggestion`.
 
 doccano's JSON Lines have a list `label`, and comments in `Comments`.
+
+A comparison is in a row without a text, which refers to texts by their `id`, before or after them in the file:
+
+- `{"preferred": "a1-s3", "over": "a1-s1", "aspect": "coherence", "rater": "anna"}`, with `"tie": true` if neither is
+  better;
+- `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"], "a1-s4"], "aspect": "coherence"}`, best first, with ties in nested lists;
+  in CSV `a1-s3 > a1-s1 = a1-s2 > a1-s4`.
+
+`aspect` is optional if the file is about one aspect, `rater` always. A row with an `output` is a text.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, Literal
 
 from rubriclab.data.mapping import (
     ABSENT,
     MAX_LEVEL_WORDS,
+    NATIVE,
     RATING_FIELDS,
     TABLES,
+    TYPED,
     CellRules,
     FieldMap,
     is_level_word,
@@ -34,6 +46,7 @@ from rubriclab.data.mapping import (
 from rubriclab.data.rows import FieldError, Fields, RowError, make_fault, mapped_aspects, other_aspect
 from rubriclab.errors import DataError
 from rubriclab.models.characters import PREVIEW, describe
+from rubriclab.models.text import Example, Scale, labelled
 
 _OWN_NAMES = ("annotations", "reasons", "answers")
 Kind = Literal["score", "choice", "comment", "other"]
@@ -550,3 +563,210 @@ def _add(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
                 raise FieldError(place, f"a second rating of this text by {rater!r}", "one by each rater")
             else:
                 said[aspect][rater] = value
+
+
+COMPARING = ("preferred", "over", "ranking")
+_RANKED = "a list of at least two ids, best first, with ties in nested lists"
+_YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
+# With fewer scores, the scale gives a better center and spread than their mean and deviation.
+MIN_SCORES = 10
+# By default the spread is such that one text in twenty would lie beyond the ends of the scale.
+SPREADS_ON_SCALE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseComparison:
+    """A preference between two texts, or a tie.
+
+    Attributes:
+        better, worse: ids of the texts; in either order for a tie.
+        tie: whether neither is better.
+        aspect: the aspect compared; `None` if the row names none.
+        rater: the rater's name; `None` if unknown.
+    """
+
+    better: str
+    worse: str
+    tie: bool = False
+    aspect: str | None = None
+    rater: str | None = None
+
+
+def comparisons_of(
+    row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
+) -> tuple[PairwiseComparison, ...] | RowError | None:
+    """Return the comparisons in a row, or its first fault; `None` if the row is of another kind.
+
+    A ranking becomes all of its pairs: neighbouring pairs alone would not give consistent estimates (Azari
+    Soufiani, Chen, Parkes & Xia 2013, "Generalized method-of-moments for rank aggregation").
+    """
+    if not isinstance(row, Mapping):
+        return None
+    fields = Fields(row, mapping, rules)
+    if fields.is_given("output") or not any(map(fields.is_given, COMPARING)):
+        return None
+    try:
+        pairs = _ranked_pairs(fields) if fields.is_given("ranking") else [_preferred_pair(fields)]
+        aspect, rater = (fields.name(name) if fields.is_given(name) else None for name in ("aspect", "rater"))
+    except FieldError as wrong:
+        return RowError(where, line, wrong.field, wrong.got, wrong.expected)
+    return tuple(PairwiseComparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
+
+
+def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
+    better, worse = (
+        _text_id(fields, name, fields.value(name) if fields.is_given(name) else None) for name in ("preferred", "over")
+    )
+    if better == worse:
+        raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
+    tie = fields.value("tie") if fields.is_given("tie") else False
+    if isinstance(tie, str) and not fields.rules.typed:
+        tie = _YES_OR_NO.get(tie.strip().lower(), tie)
+    if not isinstance(tie, bool):
+        raise FieldError("tie", describe(tie), "true or false")
+    return better, worse, tie
+
+
+def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
+    if extra := next(filter(fields.is_given, ("preferred", "over")), None):
+        raise FieldError(extra, "a preference beside a ranking", "a row for each")
+    ranking = fields.value("ranking")
+    if isinstance(ranking, str) and not fields.rules.typed:
+        ranking = [[part.strip() for part in place.split("=")] for place in ranking.split(">")]
+    if not isinstance(ranking, list | tuple):
+        raise FieldError("ranking", describe(ranking), _RANKED)
+    tied = [names if isinstance(names, list | tuple) else [names] for names in ranking]
+    if not all(tied):
+        raise FieldError("ranking", "an empty list in it", _RANKED)
+    ids = [(place, _text_id(fields, "ranking", name)) for place, names in enumerate(tied) for name in names]
+    if twice := [name for name, count in Counter(name for _, name in ids).items() if count > 1]:
+        raise FieldError("ranking", f"{twice[0]!r} twice", "each text once")
+    if len(ids) < 2:
+        raise FieldError("ranking", f"{len(ids)} texts" if len(ids) != 1 else "1 text", _RANKED)
+    return [(better, worse, place == other) for (place, better), (other, worse) in combinations(ids, 2)]
+
+
+def _text_id(fields: Fields, field: str, value: Any) -> str:
+    name = fields.as_name(field, value)
+    if name is None:
+        raise FieldError(field, "nothing" if value is None else describe(value), "the id of a text")
+    return name
+
+
+LinePair = tuple[int, PairwiseComparison]
+
+
+def fit_scores(
+    examples: Sequence[Example], comparisons: Sequence[PairwiseComparison], aspect: str, scale: Scale
+) -> tuple[tuple[Example, ...], tuple[str, ...]]:
+    """Return the examples with a score for `aspect` if raters scored or compared them, and notes for the user.
+
+    Texts with a score keep it. The others get the unrounded joint estimate from scores and comparisons
+    (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any score are centered at
+    the mean of all scores, or, with fewer than ten, at the middle of the scale, since nothing relates them to others.
+
+    `comparisons` are about `aspect`, each between two examples of one group.
+    """
+    scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
+    estimates = _estimate_scores(examples, scored, comparisons, scale) if comparisons else {}
+    new = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
+    known = scored | new
+    completed = tuple(
+        replace(example, scores={**example.scores, aspect: known[example.id]}) if example.id in known else example
+        for example in examples
+    )
+    return completed, tuple(_fit_notes(completed, scored, new, len(comparisons), aspect))
+
+
+def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Example], aspect: str) -> list[LinePair]:
+    """Return the comparisons about `aspect`; those without an aspect are about the only one of the file."""
+    named = _aspects(comparisons, examples)
+    only = next(iter(named)) if named else aspect
+    return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only) == aspect]
+
+
+def comparison_faults(
+    where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
+) -> Iterator[RowError]:
+    """Yield at most one fault per row: texts that cannot be compared, or a missing aspect.
+
+    Unknown texts whose own row is faulty are not reported again.
+    """
+    groups = {example.id: example.group for example in examples}
+    several = len(_aspects(comparisons, examples)) > 1
+    passed, faulty = frozenset(faulty_texts), set[int]()
+    for line, comparison in comparisons:
+        if line in faulty or passed & {comparison.better, comparison.worse}:
+            continue
+        if fault := _fault(comparison, groups, several):
+            faulty.add(line)
+            yield RowError(where, line, *fault)
+
+
+def _fault(
+    comparison: PairwiseComparison, groups: Mapping[str, str], several: bool
+) -> tuple[str | None, str, str] | None:
+    pair = (comparison.better, comparison.worse)
+    if unknown := [name for name in pair if name not in groups]:
+        return None, f"a comparison with {unknown[0]!r}", "the id of a text in the same rows"
+    if groups[pair[0]] != groups[pair[1]]:
+        got = f"a comparison of {pair[0]!r} (group {groups[pair[0]]!r}) with {pair[1]!r} (group {groups[pair[1]]!r})"
+        return None, got, "two texts of one group"
+    if several and comparison.aspect is None:
+        return "aspect", "nothing", "the aspect of the comparison, as there are several"
+    return None
+
+
+def _aspects(comparisons: Sequence[LinePair], examples: Sequence[Example]) -> set[str]:
+    named = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
+    return named.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
+
+
+def _estimate_scores(
+    examples: Sequence[Example], scored: Mapping[str, float], comparisons: Sequence[PairwiseComparison], scale: Scale
+) -> dict[str, float]:
+    """Return the estimated score of each compared text."""
+    import numpy as np
+
+    from rubriclab.stats.pairs import Comparisons, joint_scores
+
+    ids = sorted({example.id: None for example in examples})
+    place = {name: number for number, name in enumerate(ids)}
+    group_of = {example.id: example.group for example in examples}
+    ordered = sorted(comparisons, key=lambda comparison: (comparison.better, comparison.worse, comparison.tie))
+    pairs = Comparisons(
+        np.array([place[comparison.better] for comparison in ordered]),
+        np.array([place[comparison.worse] for comparison in ordered]),
+        np.array([comparison.tie for comparison in ordered]),
+    )
+    scores = np.array([scored.get(name, np.nan) for name in ids], dtype=float)
+    groups = np.unique([group_of[name] for name in ids], return_inverse=True)[1]
+    center, spread = scale.low + scale.width / 2, scale.width / SPREADS_ON_SCALE
+    if _informative(scored):
+        center, spread = float(np.nanmean(scores)), float(np.nanstd(scores))
+    latents = joint_scores(scores, groups, pairs, center=center, spread=spread)
+    return {name: float(value) for name, value in zip(ids, latents.values, strict=True) if np.isfinite(value)}
+
+
+def _informative(scored: Mapping[str, float]) -> bool:
+    """Return whether the scores suffice to estimate center and spread."""
+    return len(scored) >= MIN_SCORES and len(set(scored.values())) > 1
+
+
+def _fit_notes(
+    examples: Sequence[Example], scored: Mapping[str, float], new: Mapping[str, float], comparisons: int, aspect: str
+) -> Iterator[str]:
+    if comparisons and not new:
+        yield f"{comparisons} comparisons ignored: every text in them has a score for {aspect!r}"
+    if not new:
+        return
+    beside = f" beside {len(scored)} scores" if scored else ""
+    yield f"{len(new)} labels are fitted to {comparisons} comparisons{beside}, by a Bradley-Terry model"
+    groups = {example.group for example in examples if example.id in new}
+    alone = groups - {example.group for example in examples if example.id in scored}
+    if alone:
+        center = "the mean of the scores" if _informative(scored) else "the middle of the scale"
+        yield (
+            f"{len(alone)} group{'s' if len(alone) > 1 else ''} with comparisons alone: only the order within a group "
+            f"is known there, and each group is centered at {center}"
+        )

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rubriclab.data.annotations import LinePair, PairwiseComparison, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.mapping import (
     MAX_LEVEL_WORDS,
     NATIVE,
@@ -41,6 +42,7 @@ MAX_FAULTS_SHOWN = 20
 MIN_ALIKE = 3
 # With more different numbers outside the scale, they are not values for missing scores.
 MAX_OUTSIDE = 3
+COMPARED_SCALE = Scale(low=0, high=1, whole=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +64,32 @@ def training_examples(
 ) -> Training:
     """Return the rows that have a label for `aspect`, with the given scale or the scale of the labels.
 
-    A label is the row's score, or else the mean of its annotations. `scale` may be a text for `parse_scale`. Rows
+    A label is the row's score, or else the mean of its annotations, or else a score fitted to comparisons (see
+    `fit_scores`). `scale` may be a text for `parse_scale`; its default is 0 to 1 if there are only comparisons. Rows
     without a label are left out. Unless `labels_needed`, labels that are too few or all equal are left out too. With
     `skip_faulty`, faulty rows are left out; of a row whose only faults are scores of named raters, these scores alone.
     Each of these gives a note.
 
     Raises:
-        DataError: unless `skip_faulty`, if any row is faulty, an id occurs twice, or a label is outside the scale
-            (`faults` lists all of them); if no row has a label for `aspect`, fewer than ten have one, or all labels are
-            equal.
+        DataError: unless `skip_faulty`, if any row is faulty, an id occurs twice, a label is outside the scale, or a
+            comparison names an unknown text, texts of two groups, or no aspect although there are several (`faults`
+            lists all of them); if no row has a label for `aspect`, fewer than ten have one, or all labels are equal.
         SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
-    examples, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
-    chosen = labelled(examples, aspect)
+    examples, comparisons, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
+    compared = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
+    rated = labelled(examples, aspect)
     if labels_needed:
-        _check_any(examples, len(chosen), aspect, rows if isinstance(rows, Rows) else None)
-    used_scale = given_scale or _scale(chosen, aspect)
-    _check_words(chosen, used_scale, aspect)
+        _check_any(examples, len(rated) + len(compared), aspect, rows if isinstance(rows, Rows) else None)
+    used_scale = given_scale or _scale(rated, compared, aspect)
+    _check_words(rated, used_scale, aspect)
+    completed, fit_notes = fit_scores(examples, compared, aspect, used_scale)
+    chosen = labelled(completed, aspect)
     labels = [example.scores[aspect] for example in chosen]
     notes = [*skipped, *unassessed_notes(rows, aspect)]
+    if other := len(comparisons) - len(compared):
+        notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
+    notes += fit_notes
     if used_scale.names:
         worse, better = used_scale.names
         notes.append(f"two levels, {worse!r} and {better!r}: scores are probabilities of {better!r}")
@@ -88,7 +97,10 @@ def training_examples(
             notes.append(f"texts on which raters are tied, which figures of verdicts leave out: {ties}")
     elif given_scale is None:
         span = f"scale {format_score(used_scale.low)} to {format_score(used_scale.high)}"
-        notes.append(f"{span} taken from the labels; give the scale if the raters used another")
+        if rated:
+            notes.append(f"{span} taken from the labels; give the scale if the raters used another")
+        else:
+            notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
     if len(labels) < MIN_LABELS or len(set(labels)) == 1:
         if labels_needed:
             raise _unusable(examples, labels, aspect)
@@ -102,10 +114,11 @@ def training_examples(
 
 def _select_sound(
     rows: Iterable[Example | RowError], aspect: str, scale: Scale | str | None, *, skip_faulty: bool
-) -> tuple[tuple[Example, ...], Scale | None, tuple[str, ...]]:
-    """Return the texts, the given scale, and a note on faulty rows."""
+) -> tuple[tuple[Example, ...], list[LinePair], Scale | None, tuple[str, ...]]:
+    """Return the texts, the comparisons with their lines, the given scale, and a note on faulty rows."""
     placed, faults = _numbered_examples(rows)
     dropped = rows.skipped_scores if isinstance(rows, Rows) else 0
+    where, comparisons = (rows.where, rows.comparisons) if isinstance(rows, Rows) else ("rows", [])
     examples = tuple(row.example for row in placed)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     given_scale = parse_scale(scale, labels) if isinstance(scale, str) else scale
@@ -118,23 +131,29 @@ def _select_sound(
         dropped += outside
         examples = tuple(row.example for row in placed)
     faults += training_faults(placed, aspect, given_scale)
+    faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
         _stop_at(faults, verdict_words(values))
-        return examples, given_scale, ()
+        return examples, comparisons, given_scale, ()
     faulty = {fault.line for fault in faults}
     sound_examples = tuple(row.example for row in placed if row.line not in faulty)
+    ids = {example.id for example in sound_examples}
+    sound = [(line, pair) for line, pair in comparisons if line not in faulty and {pair.better, pair.worse} <= ids]
     count = len(faulty) + (rows.skipped if isinstance(rows, Rows) else 0)
     left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped}
-    return sound_examples, given_scale, tuple(f"{what}: {number}" for what, number in left_out.items() if number)
+    return sound_examples, sound, given_scale, tuple(f"{what}: {number}" for what, number in left_out.items() if number)
 
 
-def _scale(rated: tuple[Example, ...], aspect: str) -> Scale:
-    if not rated:
+def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspect: str) -> Scale:
+    """Return the scale of the labels."""
+    if rated:
+        annotations = (score for example in rated for score in example.annotations.get(aspect, ()))
+        return scale_of((example.scores[aspect] for example in rated), annotations)
+    if not compared:
         raise SettingsError(
             f"No row has a score for {aspect!r}, so the scale is unknown.", "Give it: `scale=LOW:HIGH`."
         )
-    annotations = (score for example in rated for score in example.annotations.get(aspect, ()))
-    return scale_of((example.scores[aspect] for example in rated), annotations)
+    return COMPARED_SCALE
 
 
 def values_of(example: Example, aspect: str) -> tuple[float, ...]:

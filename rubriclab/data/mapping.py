@@ -168,7 +168,8 @@ TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")
 TABLES = ("scores", "annotations", "reasons")
 RATING_FIELDS = (*TABLES, "aspect", "rater")
-FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *RATING_FIELDS)
+COMPARISON_FIELDS = ("preferred", "over", "tie", "ranking", "aspect", "rater")
+FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, *COMPARISON_FIELDS)
 
 FIELD_LIST = (
     f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT and "

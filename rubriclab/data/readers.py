@@ -1,7 +1,7 @@
 """Examples from files, streams, data frames and data sets, read lazily and in order.
 
-A faulty row becomes a `RowError` in its place, and reading continues. A source that cannot be read at all (no such
-file, no rows, another format) raises a `DataError`.
+A faulty row becomes a `RowError` in its place, and reading continues. Rows that compare texts are collected in
+`Rows.comparisons`. A source that cannot be read at all (no such file, no rows, another format) raises a `DataError`.
 
 The format of a file follows from its name, encoding and delimiter from its first bytes, and the decimal mark from all
 scores, so that the order of the rows does not matter.
@@ -24,6 +24,8 @@ from typing import Any
 
 from rubriclab.data.annotations import (
     NAME,
+    PairwiseComparison,
+    comparisons_of,
     export_rows,
     find_converter,
     is_rating,
@@ -408,16 +410,17 @@ def _plain(value: Any) -> Any:
     return [_plain(cell) for cell in value] if isinstance(value, list | tuple) else value
 
 
-ParsedRow = Example | RowError
+ParsedRow = Example | RowError | tuple[PairwiseComparison, ...]
 
 
 class Rows(Iterator[Example | RowError]):
-    """Examples and faults, one for each row.
+    """Examples and faults, one for each row that does not compare texts.
 
     Attributes:
         where: the file, or a name for another source.
         line: first line of the latest row, counted from 1; 0 before the first row.
         row: the latest row as it was read.
+        comparisons: the comparisons in all rows so far, with their lines.
         source: the detected format.
         mapping: the columns of fields.
         skipped: the number of faulty rows that were left out, with `skip_faulty`.
@@ -440,6 +443,7 @@ class Rows(Iterator[Example | RowError]):
         self.where = source.where
         self.line = 0
         self.row: Any = None
+        self.comparisons: list[tuple[int, PairwiseComparison]] = []
         self.mapping = mapping
         self.skipped = self.skipped_scores = 0
         self.first_skipped: RowError | None = None
@@ -449,7 +453,9 @@ class Rows(Iterator[Example | RowError]):
     def __next__(self) -> Example | RowError:
         while True:
             self.line, self.row, parsed = next(self._parsed)
-            if self._skip_faulty and isinstance(parsed, RowError):
+            if isinstance(parsed, tuple):
+                self.comparisons += [(self.line, comparison) for comparison in parsed]
+            elif self._skip_faulty and isinstance(parsed, RowError):
                 self.first_skipped = self.first_skipped or parsed
                 if parsed.usable:
                     self.skipped_scores += len(parsed.all)
@@ -472,6 +478,10 @@ class Rows(Iterator[Example | RowError]):
                     break
         self._parsed = chain(read, self._parsed)
         return found
+
+    def every_row(self) -> Iterator[tuple[int, Any, ParsedRow]]:
+        """Yield the line of every row, the raw row, and its content: an example, a fault, or comparisons."""
+        return self._parsed
 
 
 def read(source: str | Path | Lines, options: ReadingOptions | None = None, **values: Any) -> Rows:
@@ -533,5 +543,8 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
 
 
 def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:
-    """Return the content of a row: an example or a fault."""
-    return row if isinstance(row, RowError | Example) else example_of(row, where, line, mapping, rules)
+    """Return the content of a row: an example, comparisons, or a fault."""
+    if isinstance(row, RowError | Example):
+        return row
+    comparisons = comparisons_of(row, where, line, mapping, rules)
+    return example_of(row, where, line, mapping, rules) if comparisons is None else comparisons

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rubriclab.data.annotations import PairwiseComparison, comparison_faults
 from rubriclab.data.check import (
     MIN_LABELS,
     NumberedExample,
@@ -38,7 +39,7 @@ from rubriclab.data.mapping import (
     propose_mapping,
     rated_aspects,
 )
-from rubriclab.data.readers import RawRows, Rows, parse_row, raw_rows, raw_table
+from rubriclab.data.readers import ParsedRow, RawRows, Rows, parse_row, raw_rows, raw_table
 from rubriclab.data.rows import RowError, check_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
@@ -57,7 +58,7 @@ from rubriclab.models.text import (
     scale_of,
     word_set,
 )
-from rubriclab.ops.inputs import Data, notify_skipped, rows_of
+from rubriclab.ops.inputs import Data, rows_of
 from rubriclab.ops.options import CheckOptions, SplitOptions
 from rubriclab.ops.workspace import Notify
 from rubriclab.stats.intervals import Interval
@@ -88,6 +89,12 @@ class AspectCheck:
     distribution: Mapping[float, int]
     reasons: int
     agreement: Interval | None
+
+
+def aspects_of(examples: Sequence[Example], compared: Sequence[tuple[int, PairwiseComparison]]) -> list[str]:
+    counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
+    counts.update(comparison.aspect for _, comparison in compared if comparison.aspect)
+    return sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
 
 
 def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
@@ -136,8 +143,9 @@ class CheckResult(Displayed):
     """What a file is taken for, and whether it can be used.
 
     Attributes:
-        rows: of the file, faulty ones too.
+        rows: of the file, those with comparisons and faulty ones too.
         texts: usable texts, in `groups`.
+        comparisons: pairs that raters compared.
         skipped: faulty rows that were left out.
         skipped_scores: faulty scores that were left out of other rows.
         duplicates: rows with a text that another row has.
@@ -158,6 +166,7 @@ class CheckResult(Displayed):
     rows: int
     texts: int
     groups: int
+    comparisons: int
     skipped: int
     skipped_scores: int
     duplicates: int
@@ -246,6 +255,7 @@ class _Reading:
     placed: list[NumberedExample] = field(default_factory=list)
     faults: list[RowError] = field(default_factory=list)
     left_out: list[RowError] = field(default_factory=list)
+    compared: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
     filled: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
@@ -256,9 +266,7 @@ class _Reading:
 
     def result(self, data: Data) -> CheckResult:
         self._read()
-        texts = self._examples()
-        counts = Counter(aspect for each in texts for aspect in each.scores.keys() | each.annotations.keys())
-        aspects = sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
+        aspects = aspects_of(self._examples(), self.compared)
         chosen = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
         self._find_faults(chosen, aspects)
         examples = self._examples()
@@ -284,6 +292,7 @@ class _Reading:
             rows=self.rows,
             texts=len(examples),
             groups=len({example.group for example in examples}),
+            comparisons=len(self.compared),
             skipped=skipped,
             skipped_scores=self.skipped_scores,
             duplicates=len(examples) - len({(each.output, each.source, each.context) for each in examples}),
@@ -310,9 +319,11 @@ class _Reading:
             self.skipped_scores += outside
         if chosen and chosen in aspects:
             self.faults += training_faults(self.placed, chosen, scale)
+        self.faults += comparison_faults(self.raw.source.where, self.compared, self._examples())
         if self.options.skip_faulty:
             faulty = {fault.line for fault in self.faults}
             self.placed = [row for row in self.placed if row.line not in faulty]
+            self.compared = [pair for pair in self.compared if pair[0] not in faulty]
 
     def _read(self) -> None:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
@@ -339,15 +350,17 @@ class _Reading:
         if not self.rows and not self.problems:
             self.problems.append(self.raw.source.without_rows().text)
 
-    def _add(self, line: int, parsed: Example | RowError) -> None:
+    def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...]) -> None:
         if isinstance(parsed, Example):
             self.placed.append(NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
-        elif parsed.usable and self.options.skip_faulty:
+        elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
             self.left_out += parsed.all
             self.skipped_scores += len(parsed.all)
             self._add(line, parsed.usable)
-        else:
+        elif isinstance(parsed, RowError):
             self.faults.append(parsed)
+        else:
+            self.compared += [(line, comparison) for comparison in parsed]
 
     def _comments(self, aspects: Sequence[str]) -> Iterator[str]:
         """Yield which aspects have no scores, since their answers were taken as comments."""
@@ -381,6 +394,7 @@ class _Reading:
 
     def _rows(self) -> Rows:
         rows = Rows(self.raw.source, iter([(row.line, None, row.example) for row in self.placed]))
+        rows.comparisons = list(self.compared)
         rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
         return rows
 
@@ -402,7 +416,7 @@ class _Reading:
         given = changed_options(self.options)
         labels = {each.aspect: each.labels for each in aspects}
         chosen = chosen or max(labels, key=lambda aspect: labels[aspect], default=None)
-        if chosen and labels.get(chosen, 0) >= MIN_LABELS:
+        if chosen and labels.get(chosen, 0) + len(self.compared) >= MIN_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
@@ -527,28 +541,34 @@ class SplitResult(Displayed):
 def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     """Return the rows of `data` in two parts that share no group.
 
-    Groups are taken in an order that depends on their names and the seed only, until `train` texts are reached.
+    Groups are taken in an order that depends on their names and the seed only, until `train` texts are reached. A row
+    of comparisons goes with its texts.
 
     Raises:
         DataError: if rows are faulty, or there are fewer than two groups, or all of them would be learned from.
     """
-    rows = rows_of(data, options, notify)
-    parsed = [(rows.row, each) for each in rows]
-    if faults := [str(each) for _, each in parsed if isinstance(each, RowError)]:
+    rows = list(rows_of(data, options, notify).every_row())
+    faults = [parsed for _, _, parsed in rows if isinstance(parsed, RowError)]
+    if faults and not options.skip_faulty:
+        named = [str(fault) for fault in faults]
         raise DataError(
-            "\n  ".join([f"{count(len(faults), 'faulty row')}:", *first_faults(faults)]),
+            "\n  ".join([f"{count(len(named), 'faulty row')}:", *first_faults(named)]),
             "Fix them, or leave them out: `skip_faulty`.",
-            faults=faults,
+            faults=named,
         )
-    notify_skipped(rows, notify)
-    examples = [(row, each) for row, each in parsed if isinstance(each, Example)]
+    if faults:
+        notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")
+    examples = [(row, parsed) for _, row, parsed in rows if isinstance(parsed, Example)]
     group_like = _group_like([row for row, _ in examples])
-    groups = [_group(row, example, options.by, group_like) for row, example in examples]
+    groups = [_group(row, parsed, options.by, group_like) for row, parsed in examples]
+    group_of = {parsed.id: group for (_, parsed), group in zip(examples, groups, strict=True)}
     texts = Counter(groups)
     chosen = _chosen(texts, options, notify, group_like)
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
-    for (row, _), group in zip(examples, groups, strict=True):
-        sides[group not in chosen].append(row if isinstance(row, Mapping) else asdict(row))
+    for _, row, parsed in rows:
+        if not isinstance(parsed, RowError):
+            group = _group_of_row(row, parsed, options.by, group_like, group_of)
+            sides[group not in chosen].append(row if isinstance(row, Mapping) else asdict(row))
     return SplitResult(tuple(sides[0]), tuple(sides[1]), len(chosen), len(texts) - len(chosen))
 
 
@@ -597,6 +617,15 @@ def _group_like(rows: Sequence[Any]) -> str:
     whole = {column: cells for column, cells in values.items() if len(cells) == len(tables)}
     found = [column for column, cells in whole.items() if 2 <= len(set(cells)) <= len(cells) / 2]
     return f" (columns with repeated values: {listed(map(repr, found))})" if found else ""
+
+
+def _group_of_row(row: Any, parsed: ParsedRow, by: str, group_like: str, group_of: Mapping[str, str]) -> str:
+    """Return the group of a row; that of comparisons is the one of their texts."""
+    if isinstance(parsed, Example):
+        return _group(row, parsed, by, group_like)
+    pairs = () if isinstance(parsed, RowError) else parsed
+    names = (name for pair in pairs for name in (pair.better, pair.worse))
+    return next((group_of[name] for name in names if name in group_of), "")
 
 
 README, LABELLED, HELDOUT, UNLABELLED, RECORDING = FILES = (

@@ -190,7 +190,7 @@ def editable_version(workspace: Workspace, rubric: str | Version, options: EditO
     record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, Cell]]()
     if options.labels is not None:
         aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
-        given = usable_texts(options.labels, options, [aspect], workspace.notify)
+        given = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
         texts = labels_on_scale(given, aspect, scale, name, workspace.notify)
         if not texts:
             label = f"a label for {aspect!r} from {scale.describe()}"

@@ -92,8 +92,8 @@ def evaluate(
     """
     versions = versions_of(workspace, rubrics)
     choices = [judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
-    aspects = dict.fromkeys(version.rubric.aspect.name for version in versions)
-    examples = usable_texts(data, options, aspects, workspace.notify)
+    aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
+    examples = usable_texts(data, options, aspects.items(), workspace.notify)
     kept = _unseen(examples, versions, options, workspace)
     texts = _texts(kept, versions, data, options, workspace)
 

@@ -33,7 +33,7 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, format_score, split_sentences
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import Data, ReadRow, notify_skipped, own_columns, remembered, row_count, rows_of
+from rubriclab.ops.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, row_count, rows_of
 from rubriclab.ops.options import ImproveOptions
 from rubriclab.ops.workspace import JudgeChoice, Workspace, judge_named, judge_of, version_of
 from rubriclab.stats.correlation import BoolArray, float_table
@@ -516,7 +516,7 @@ class Improving:
                         self.failures["writer"] = text.rounds[-1].reason
                     yield text
                     on_progress(f"{len(self.metrics):,} texts", len(self.metrics) / total if total else -1.0)
-        notify_skipped(rows, workspace.notify)
+        notify_left_out(rows, workspace.notify)
 
     def summary(self) -> RevisionSummary:
         """Return the gain over the texts so far."""

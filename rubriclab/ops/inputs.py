@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.check import unassessed_notes
 from rubriclab.data.mapping import (
     ABSENT,
@@ -85,17 +86,25 @@ def describe(data: Data) -> str:
     return str(data) if isinstance(data, str | Path) else "the data"
 
 
-def usable_texts(data: Data, options: ReadingOptions, aspects: Iterable[str], notify: Notify) -> tuple[Example, ...]:
-    """Return the texts of `data`; rows that cannot be used are left out, and `notify` is told which and why."""
+def usable_texts(
+    data: Data, options: ReadingOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
+) -> tuple[Example, ...]:
+    """Return the texts of `data`; those that people only compared with others get labels for the aspects too.
+
+    Rows that cannot be used are left out, and `notify` is told which and why.
+    """
     rows = rows_of(data, options, notify)
     read_rows = list(rows)
     notify_skipped(rows, notify)
     for row in read_rows:
         if not isinstance(row, Example):
             notify(f"left out: {row}")
-    for note in chain.from_iterable(unassessed_notes(rows, aspect) for aspect in aspects):
+    examples, aspects = tuple(row for row in read_rows if isinstance(row, Example)), tuple(aspects)
+    for note in chain.from_iterable(
+        unassessed_notes(rows, aspect) for aspect in dict.fromkeys(name for name, _ in aspects)
+    ):
         notify(note)
-    return tuple(row for row in read_rows if isinstance(row, Example))
+    return _with_compared(examples, rows, aspects, notify)
 
 
 def labels_on_scale(
@@ -129,7 +138,7 @@ def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Exam
             yield row
         else:
             notify(f"left out of {name}: {row}" if name else f"left out: {row}")
-    notify_skipped(rows, notify)
+    notify_left_out(rows, notify)
     if not usable:
         raise DataError(f"None of the {total} rows of {name or rows.where} can be used.", "Fix the rows named above.")
 
@@ -140,6 +149,30 @@ def notify_skipped(rows: Rows, notify: Notify) -> None:
     left_out = [count(number, what) for what, number in found.items() if number]
     if left_out:
         notify(f"left out: {' and '.join(left_out)} (`skip_faulty`); the first: {rows.first_skipped}")
+
+
+def notify_left_out(rows: Rows, notify: Notify) -> None:
+    """Say how many faulty rows were left out as asked for, and how many rows compared texts without use."""
+    notify_skipped(rows, notify)
+    if rows.comparisons:
+        lines = len({line for line, _ in rows.comparisons})
+        notify(f"{count(lines, 'row')} left out that hold no text, but compare others")
+
+
+def _with_compared(
+    examples: tuple[Example, ...], rows: Rows, aspects: Iterable[tuple[str, Scale]], notify: Notify
+) -> tuple[Example, ...]:
+    faults = list(comparison_faults(rows.where, rows.comparisons, examples))
+    for fault in faults:
+        notify(f"left out: {fault}")
+    faulty = {fault.line for fault in faults}
+    usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty]
+    for aspect, scale in aspects:
+        compared = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
+        examples, fit_notes = fit_scores(examples, compared, aspect, scale)
+        for line in fit_notes:
+            notify(line)
+    return examples
 
 
 class ReadRow(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
+from rubriclab.data.annotations import PairwiseComparison, comparison_faults, select_comparisons
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -62,7 +63,7 @@ class LabelResult(Displayed):
     """The labels so far.
 
     Attributes:
-        rows: as `learn` reads them: the labelled texts.
+        rows: as `learn` reads them: the labelled texts, then the preferences that came with them.
         texts: the number of texts that were rated.
         raters: progress by rater.
         agreement: among the raters; `None` with fewer than two.
@@ -143,12 +144,15 @@ class Labeling:
         question: LabelQuestion,
         texts: Sequence[LabelText],
         options: LabelOptions,
+        *,
+        former: Sequence[PairwiseComparison] = (),
     ) -> None:
         self.question = question
         self.options = options
         self.texts = tuple(texts)
         self._of = {text.key: text for text in texts}
         self._store = store
+        self._former = tuple(former)
         self._lock = threading.RLock()
         self._history = History()
         self._seen = 0
@@ -259,7 +263,7 @@ class Labeling:
 
     def rows(self) -> tuple[dict[str, Any], ...]:
         """Return the labels so far as rows that `learn` reads."""
-        return tuple(labelled_rows(self.texts, self._snapshot(), self.question.aspect.name))
+        return tuple(labelled_rows(self.texts, self._snapshot(), self.question.aspect.name, self._former))
 
     def result(self) -> LabelResult:
         """Return all that is known so far."""
@@ -326,7 +330,8 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
     """
     question = question_of(options)
     store = workspace.open_store(create=True)
-    return Labeling(store, question, _texts(workspace, data, options), options)
+    texts, former = _texts(workspace, data, options, question.aspect.name)
+    return Labeling(store, question, texts, options, former=former)
 
 
 def question_of(options: LabelOptions) -> LabelQuestion:
@@ -341,7 +346,9 @@ def question_of(options: LabelOptions) -> LabelQuestion:
     return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
 
 
-def _texts(workspace: Workspace, data: Data, options: LabelOptions) -> tuple[LabelText, ...]:
+def _texts(
+    workspace: Workspace, data: Data, options: LabelOptions, aspect: str
+) -> tuple[tuple[LabelText, ...], tuple[PairwiseComparison, ...]]:
     rows = rows_of(data, options, workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
     for row in rows:
@@ -351,6 +358,8 @@ def _texts(workspace: Workspace, data: Data, options: LabelOptions) -> tuple[Lab
         text = LabelText(row, own_columns(rows.row, options.mapping))
         if texts.setdefault(row.id, text).key != text.key:
             faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
+    examples = [text.example for text in texts.values()]
+    faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
     notify_skipped(rows, workspace.notify)
     if faults:
         more = f"The others: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
@@ -358,7 +367,8 @@ def _texts(workspace: Workspace, data: Data, options: LabelOptions) -> tuple[Lab
         raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
-    return tuple(texts.values())
+    comparisons = select_comparisons(rows.comparisons, examples, aspect)
+    return tuple(texts.values()), tuple(comparison for _, comparison in comparisons)
 
 
 # The rater of labels that a file has without a rater's name.
@@ -372,8 +382,10 @@ class LabelText(TextToJudge):
     columns: Mapping[str, Any]
 
 
-def labelled_rows(texts: Sequence[LabelText], history: History, aspect: str) -> Iterator[dict[str, Any]]:
-    """Yield each text that has a label.
+def labelled_rows(
+    texts: Sequence[LabelText], history: History, aspect: str, former: Sequence[PairwiseComparison] = ()
+) -> Iterator[dict[str, Any]]:
+    """Yield each text that has a label or was compared with others, then the preferences in `former`.
 
     A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
     the raters, those that the texts came with among them.
@@ -382,10 +394,15 @@ def labelled_rows(texts: Sequence[LabelText], history: History, aspect: str) -> 
     for judgment in history.all():
         if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
             ratings[judgment.text].append(judgment)
+    compared = {name for each in former for name in (each.better, each.worse)}
     for text in texts:
         row = _row(text, ratings[text.key], aspect)
-        if aspect in row.get("scores", {}):
+        if aspect in row.get("scores", {}) or text.example.id in compared:
             yield row
+    for each in former:
+        preference = {"preferred": each.better, "over": each.worse, "tie": each.tie or None}
+        about = {**preference, "aspect": each.aspect, "rater": each.rater}
+        yield {name: value for name, value in about.items() if value is not None}
 
 
 def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict[str, Any]:

@@ -51,7 +51,7 @@ from rubriclab.ops.inputs import (
     check_next_rows,
     describe,
     missing_fields,
-    notify_skipped,
+    notify_left_out,
     remembered,
     row_count,
     rows_of,
@@ -195,7 +195,7 @@ class Scoring:
                     self.count(scored)
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
-        notify_skipped(rows, work.notify)
+        notify_left_out(rows, work.notify)
         for note in rival_notes(self.counts.rivals):
             work.notify(f"{self.name}: {note}")
         for warning in self.warnings(self.counts.rows - kept):

@@ -174,7 +174,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     aspect = rubric.aspect
     if options.definition or options.aspect not in (None, aspect.name):
         aspect = find_aspect(rubric.task, options.aspect or aspect.name, options.definition)
-    examples = usable_texts(data, options, [aspect.name], notify)
+    examples = usable_texts(data, options, [(aspect.name, rubric.scores_on)], notify)
     texts = unseen(examples, [version.provenance])
     if len(texts) < len(examples):
         left_out = f"{len(examples) - len(texts)} of {len(examples)} texts"

@@ -218,6 +218,8 @@ def _facts_of_source(result: CheckResult) -> Iterator[tuple[str, str]]:
     yield "rows", f"{result.rows:,}: {count(result.texts, 'usable text')} in {count(result.groups, 'group')}"
     if reasons := [f"{each.reasons:,} for {each.aspect}" for each in result.aspects if each.reasons]:
         yield "reasons", ", ".join(reasons)
+    if result.comparisons:
+        yield "comparisons", f"{result.comparisons:,}"
     left_out = {"faulty row": result.skipped, "faulty score": result.skipped_scores}
     if any(left_out.values()):
         yield "left out", ", ".join(count(number, what) for what, number in left_out.items() if number)

@@ -1,7 +1,15 @@
-"""Accuracy of the order that scores give pairs of texts or systems."""
+"""Strengths from paired comparisons together with scores, and pairwise accuracy.
+
+Bradley & Terry 1952, "Rank analysis of incomplete block designs": one text is preferred to another with the log odds of
+the difference of their strengths. A tie counts as half a win for each, as in Turner & Firth 2012, "Bradley-Terry Models
+in R: The BradleyTerry2 Package"; in the model with a parameter for ties (Davidson 1970, "On extending the Bradley-Terry
+model to accommodate ties") strengths also depend only on wins and half the ties. A normal prior on the strengths makes
+them finite for texts that never lost, and determines those of unconnected texts.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,8 +18,148 @@ import numpy as np
 import numpy.typing as npt
 
 from rubriclab.stats.agreement import MEAN_DIGITS, scored_texts
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, estimate
+
+MAX_STEPS = 100
+TOLERANCE = 1e-7
+RELIABILITIES = np.arange(1, 10) / 10
+# A preference compares two noisy impressions (Thurstone 1927, "A law of comparative judgment", case V). The slope of
+# the logistic curve with the standard deviation of a difference of two impressions with noise 1.
+STEEPNESS = math.pi / math.sqrt(6)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Pairs of texts, by their numbers from 0; in a tie the order has no meaning.
+
+    Attributes:
+        better, worse: shape (comparisons,).
+        ties: shape (comparisons,).
+    """
+
+    better: IntArray
+    worse: IntArray
+    ties: npt.NDArray[np.bool_]
+
+    def among(self, texts: IntArray, kept: IntArray) -> Comparisons:
+        """Return the comparisons `kept`, all between `texts` (ascending), with the texts renumber."""
+        better, worse = (np.searchsorted(texts, side[kept]) for side in (self.better, self.worse))
+        return Comparisons(better, worse, self.ties[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Latents:
+    """Latent scores of texts, in points of the scores.
+
+    Attributes:
+        values: shape (texts,), NaN for texts without comparisons.
+        reliability: the share of the variance of single scores that is not noise.
+    """
+
+    values: FloatArray
+    reliability: float
+
+
+def joint_scores(
+    scores: npt.ArrayLike, groups: npt.ArrayLike, comparisons: Comparisons, *, center: float, spread: float
+) -> Latents:
+    """Return the latent scores of compared texts, on the scale of the scores, from scores and comparisons together.
+
+    The model: latent scores are normal around `center`, a score is the latent score plus normal noise, both variances
+    sum to `spread` squared, and a preference compares two impressions with the same noise as a score. The reliability
+    is the most probable of `RELIABILITIES` with a Beta(2, 2) prior, which avoids extremes with few data (by Laplace's
+    approximation, MacKay 2003, "Information Theory, Inference, and Learning Algorithms", chapter 27). Latent scores are
+    maximum a posteriori estimates.
+
+    In a group with comparisons only, latent scores are centred on `center`, and only their differences are meaningful.
+    Without any score the unit is not identified: latent scores then have the standard deviation `spread`.
+
+    Args:
+        scores: shape (texts,), NaN where there is none.
+        groups: shape (texts,), whole numbers; comparisons stay within a group, so that groups are solved one by one.
+        comparisons: between texts of one group.
+        center, spread: mean and standard deviation of scores.
+
+    Raises:
+        ValueError: a comparison goes from one group to another, or `spread` is not positive.
+    """
+    numbers, group = np.asarray(scores, dtype=np.float64), np.asarray(groups)
+    if np.any(group[comparisons.better] != group[comparisons.worse]):
+        raise ValueError("comparisons: expected pairs within one group, got a pair between two groups")
+    if not spread > 0:
+        raise ValueError(f"spread: expected a positive number, got {spread}")
+    compared = np.zeros(len(numbers), dtype=bool)
+    compared[comparisons.better] = compared[comparisons.worse] = True
+    places = _by_number(np.flatnonzero(compared), group[compared])
+    standard = (numbers - center) / spread
+    by_group = _by_number(np.arange(len(comparisons.better)), group[comparisons.better])
+    parts = [
+        (place, standard[place], comparisons.among(place, kept)) for place, kept in zip(places, by_group, strict=True)
+    ]
+    fits = [[_fit(scored, pairs, reliability) for _, scored, pairs in parts] for reliability in RELIABILITIES]
+    prior = np.log(RELIABILITIES * (1 - RELIABILITIES))
+    best = int(np.argmax(prior + [sum(evidence for _, evidence in fit) for fit in fits]))
+    reliability = float(RELIABILITIES[best])
+    unit = spread if np.isfinite(numbers).any() else spread / math.sqrt(reliability)
+    values = np.full(len(numbers), np.nan)
+    for place, (worth, _) in zip(places, fits[best], strict=True):
+        values[place] = center + unit * worth
+    return Latents(values, reliability)
+
+
+def _by_number(items: IntArray, numbers: IntArray) -> list[IntArray]:
+    """Return the items of each number, by ascending number, each list in the order given."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(items[order], np.flatnonzero(np.diff(numbers[order])) + 1) if len(items) else []
+
+
+def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:
+    """Return the latent scores of a group's texts, and the log evidence."""
+    noise, scored = 1 - reliability, np.isfinite(scores)
+    precision = np.where(scored, 1 / noise, 0.0) + 1 / reliability
+    target = np.where(scored, scores, 0.0) / noise / precision
+    worth, curvature, preferring = _most_likely(comparisons, target, precision, STEEPNESS / math.sqrt(noise))
+    away = np.square(worth).sum() / reliability + (np.square(scores - worth)[scored] / noise).sum()
+    scale = len(scores) * math.log(reliability) + scored.sum() * math.log(noise)
+    return worth, float(-preferring - 0.5 * (away + scale + np.linalg.slogdet(curvature)[1]))
+
+
+def _most_likely(
+    comparisons: Comparisons, target: FloatArray, precision: FloatArray, slope: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return the strengths, the curvature there, and the negative log likelihood of the comparisons.
+
+    Strengths are normal around `target` with `precision`. Newton's method: the problem is convex, and steps that
+    overshoot are halved.
+    """
+    better, worse, ties = comparisons.better, comparisons.worse, comparisons.ties
+
+    def surprise(strength: FloatArray) -> float:
+        apart = slope * (strength[better] - strength[worse])
+        return float((np.logaddexp(0, -apart) + np.where(ties, apart / 2, 0)).sum())
+
+    def loss(strength: FloatArray) -> float:
+        return surprise(strength) + float(0.5 * (precision * np.square(strength - target)).sum())
+
+    strength, n = target.copy(), len(target)
+    for _ in range(MAX_STEPS):
+        odds = 0.5 * (1 + np.tanh(slope * (strength[better] - strength[worse]) / 2))
+        missed = slope * (odds - np.where(ties, 0.5, 1.0))
+        gradient = precision * (strength - target) + np.bincount(better, missed, n) - np.bincount(worse, missed, n)
+        weight = slope**2 * odds * (1 - odds)
+        curvature = np.diag(precision + np.bincount(better, weight, n) + np.bincount(worse, weight, n))
+        np.add.at(curvature, (better, worse), -weight)
+        np.add.at(curvature, (worse, better), -weight)
+        step = np.linalg.solve(curvature, gradient)
+        if np.abs(step).max(initial=0) <= TOLERANCE:
+            break
+        before = loss(strength)
+        while np.abs(step).max() > TOLERANCE and not loss(strength - step) < before:
+            step = step / 2
+        strength = strength - step
+    return strength, curvature, surprise(strength)
+
 
 FLIPS = 1000
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from commands import Commands
 
+from rubriclab import Lab
 from rubriclab.data.check import training_examples
 from rubriclab.data.readers import read
 from rubriclab.models.text import Example
@@ -293,6 +294,15 @@ def test_what_cannot_be_split_is_refused(here: Commands) -> None:
     survey(here.folder / "u.csv", 4)
     assert "leaves none of 4 texts to hold out" in here("split", "u.csv", "--map", MAPPING, "--by", "Nr").error
     assert "has no 'colour' to split by" in here("split", "u.csv", "--map", MAPPING, "--by", "colour").error
+
+
+def test_comparisons_go_with_their_texts() -> None:
+    texts = [{"id": f"{g}{n}", "output": f"{g} {n}", "group": g} for g in "abc" for n in range(2)]
+    pairs = [{"preferred": f"{g}0", "over": f"{g}1"} for g in "abc"]
+    result = Lab(progress=None).split([*pairs, *texts], train=2)
+    for side in (result.train, result.heldout):
+        groups = {row["group"] for row in side if "group" in row}
+        assert {row["preferred"][0] for row in side if "preferred" in row} == groups
 
 
 def test_scores_of_a_file_with_semicolons_open_in_the_same_spreadsheet(here: Commands) -> None:

@@ -27,12 +27,13 @@ from rubriclab.ops.workspace import Workspace, finish
 
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]
 ROWS = [json.loads(line) for line in LINES]
-# With a faulty row and one that is no JSON.
+# With a faulty row, one that is no JSON, and one that compares texts, which has no score.
 TEXTS = b"".join(
     [
         *LINES[:3],
         b'{"id": "empty", "output": ""}\n',
         b"this is no row\n",
+        b'{"preferred": "a", "over": "b"}\n',
         *LINES[3:],
     ]
 )

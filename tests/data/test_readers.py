@@ -235,6 +235,16 @@ def test_a_file_of_this_kind_gives_every_text_its_score(
     assert means(examples) == TONES
 
 
+def test_one_indented_object_is_one_row_and_one_of_lists_on_one_line_may_be_a_ranking(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(RATED[0], indent=2), "utf-8")
+    assert means(read_all(file)[0]) == {SENTENCES[0]: 1}
+    file.write_text('{"ranking": ["a", "b"]}', "utf-8")
+    rows = read(file)
+    assert not list(rows)
+    assert len(rows.comparisons) == 1
+
+
 @pytest.mark.parametrize("name", ["damaged.csv", "damaged.jsonl", "damaged.json"])
 def test_one_wrong_byte_in_a_utf_8_file_is_a_fault_of_its_row_alone(name: str, tmp_path: Path) -> None:
     contents = {

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from planning_samples import rated, trained
 from pydantic import ValidationError
 
+from rubriclab.data.annotations import PairwiseComparison
 from rubriclab.data.readers import from_rows
 from rubriclab.errors import SettingsError
 from rubriclab.models.judgment import (
@@ -284,6 +285,14 @@ def test_texts_that_nobody_could_judge_are_left_out_unless_they_have_a_label() -
     history = History([judged("anna", own.key, None), judged("anna", labelled.key, None, reason="unclear")])
     (row,) = labelled_rows([own, labelled], history, "coherence")
     assert (row["id"], row["scores"], row["reasons"]) == ("b", {"coherence": 2}, {"coherence": {"anna": "unclear"}})
+
+
+def test_comparisons_of_the_file_stay() -> None:
+    own, other = text(), text(id="b", output="Two.")
+    former = [PairwiseComparison("a", "b", tie=True, rater="ben")]
+    rows = list(labelled_rows([own, other], History(), "coherence", former))
+    assert [row["id"] for row in rows[:2]] == ["a", "b"]
+    assert rows[2] == {"preferred": "a", "over": "b", "tie": True, "rater": "ben"}
 
 
 RUBRIC, RECORD = trained()

@@ -1,0 +1,92 @@
+"""Preferences, rankings and named raters as labels, through the command line; and every kind of scale."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from itertools import combinations
+from typing import Any
+
+import pytest
+from commands import LABELLED, Commands
+
+TASK = ("--task", "summarization", "--aspect", "coherence", "--judge", "embedded", "--no-literature")
+ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+COHERENCE = {row["id"]: row["scores"]["coherence"] for row in ROWS}
+GROUPS = {name: [row["id"] for row in ROWS if row["group"] == name] for name in {row["group"]: None for row in ROWS}}
+
+
+def texts(scored: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """Return the sample, with scores for some."""
+    return [{**row, "scores": {"coherence": COHERENCE[row["id"]]} if row["id"] in scored else None} for row in ROWS]
+
+
+def preferences() -> list[dict[str, Any]]:
+    """Return what the scores of the sample say of each pair of rivals."""
+    pairs = [sorted(pair, key=COHERENCE.__getitem__) for ids in GROUPS.values() for pair in combinations(ids, 2)]
+    return [{"preferred": b, "over": a, "tie": COHERENCE[a] == COHERENCE[b], "rater": "anna"} for a, b in pairs]
+
+
+def rankings() -> list[dict[str, Any]]:
+    """Return the rivals of each group, best first."""
+    found = []
+    for ids in GROUPS.values():
+        scores = sorted({COHERENCE[name] for name in ids}, reverse=True)
+        found.append({"ranking": [[name for name in ids if COHERENCE[name] == score] for score in scores]})
+    return found
+
+
+def written(commands: Commands, rows: list[Any], name: str = "rows.jsonl") -> str:
+    """Write rows and return the file's name."""
+    (commands.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return name
+
+
+@pytest.mark.parametrize("compared", [preferences(), rankings()], ids=["preferences", "rankings"])
+def test_comparisons_alone_are_learned_from(rubriclab: Commands, compared: list[Any]) -> None:
+    file = written(rubriclab, [*texts(), *compared])
+    done = rubriclab("learn", file, *TASK, "--method", "hypoeval", "--json")
+    assert done.code == 0
+    assert done.json["agreement"]["n"] == len(ROWS)
+    assert done.json["agreement"]["spearman"]["value"] > 0.4
+    assert "36 labels are fitted to 90 comparisons, by a Bradley-Terry model" in done.err
+    assert "scale 0 to 1 by default, since there are only comparisons" in done.err
+
+
+def test_texts_are_scored_and_evaluated_beside_comparisons(rubriclab: Commands) -> None:
+    file = written(rubriclab, [*texts(), *preferences()])
+    rubriclab("learn", file, *TASK, "--method", "direct", "--name", "news")
+    scored = rubriclab("score", file, "--rubric", "news")
+    assert len(scored.rows) == len(ROWS)
+    assert "90 rows left out that hold no text, but compare others" in scored.err
+    evaluated = rubriclab("evaluate", file, "--rubric", "news", "--include-training", "--level", "group", "--json")
+    assert evaluated.json["results"][0]["n"] == len(ROWS)
+    assert "36 labels are fitted to 90 comparisons" in evaluated.err
+    odd = written(rubriclab, [*texts(COHERENCE), {"preferred": ROWS[0]["id"], "over": "nobody"}], "odd.jsonl")
+    kept = rubriclab("evaluate", odd, "--rubric", "news", "--include-training", "--level", "group", "--json")
+    assert kept.code == 0
+    assert "left out: odd.jsonl:37: got a comparison with 'nobody'" in kept.err
+
+
+SCALES = {
+    "binary": ((0, 1), lambda score: int(score >= 4)),
+    "fractions": ((0, 1), lambda score: round(0.05 + 0.22 * (score - 1), 2)),
+    "seven points": ((1, 7), lambda score: round(1.5 * score - 0.5)),
+    "hundred points": ((0, 100), lambda score: 25 * (score - 1)),
+}
+
+
+@pytest.mark.parametrize(
+    ("scale", "method"),
+    [*((scale, "hypoeval") for scale in SCALES), ("fractions", "checkeval"), ("fractions", "seeval")],
+)
+def test_labels_may_be_on_any_scale(rubriclab: Commands, scale: str, method: str) -> None:
+    (low, high), rescaled = SCALES[scale]
+    rows = [{**row, "scores": {"coherence": rescaled(COHERENCE[row["id"]])}} for row in ROWS]
+    file, span = written(rubriclab, rows), f"{low}:{high}"
+    done = rubriclab("learn", file, *TASK, "--method", method, "--scale", span, "--name", "news", "--json")
+    assert done.code == 0
+    assert done.json["agreement"]["n"] == len(ROWS)
+    scores = [row["score"] for row in rubriclab("score", file, "--rubric", "news").rows]
+    assert all(low <= score <= high for score in scores)
+    assert max(scores) - min(scores) > 0.2 * (high - low)
