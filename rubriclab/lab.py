@@ -1,15 +1,23 @@
-"""The operations of `Lab` on what its store holds, on data and labels, and learning."""
+"""Everything that the command line does, from Python: scripts, asynchronous code and notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+import asyncio
+import inspect
+import logging
+import sys
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
 
+from rubriclab.base_options import Options, type_text
 from rubriclab.display import Document
 from rubriclab.errors import SettingsError
-from rubriclab.lab.base import LabBase, asynchronous, synchronous, with_options
+from rubriclab.methods.method import Progress
 from rubriclab.models.base import is_database
+from rubriclab.models.characters import describe, did_you_mean
 from rubriclab.ops import (
     check as checking,
     compare as comparing,
@@ -52,6 +60,8 @@ from rubriclab.ops.options import (
     PlanOptions,
     PruneOptions,
     ScoreOptions,
+    ServeOptions,
+    SettingsTables,
     SplitOptions,
     TransferOptions,
 )
@@ -59,18 +69,214 @@ from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.transfer import TransferResult
 from rubriclab.ops.versions import Batches, Disagreements, PruneResult, StoreSize, VacuumResult
-from rubriclab.ops.workspace import RubricLike, finish, iterate, ref_of
+from rubriclab.ops.workspace import (
+    Job,
+    Notify,
+    ProgressDisplay,
+    RubricLike,
+    Workspace,
+    finish,
+    in_notebook,
+    iterate,
+    judge_options,
+    no_progress,
+    notebook_bar,
+    ref_of,
+    terminal_bar,
+)
 
 if TYPE_CHECKING:
+    from rubriclab.learning.estimate import DryRun
     from rubriclab.learning.scoring import Score
     from rubriclab.methods.sources import Checklist
     from rubriclab.models.version import TrainingRecord, Version
     from rubriclab.ops.versions import GateResult, VerifyResult
     from rubriclab.store import VersionDiff
 
+logger = logging.getLogger("rubriclab.lab")
 
-class Operations(LabBase):
-    """Versions, the store, data, learning, labels and literature; scores, and what they show of rubrics and judges."""
+L = TypeVar("L")
+P = ParamSpec("P")
+T = TypeVar("T")
+OptionsT = TypeVar("OptionsT", bound=Options)
+
+logger = logging.getLogger("rubriclab.lab")
+
+
+def synchronous(
+    function: Callable[Concatenate[L, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[L, P], T]:
+    """Return the method that waits for an asynchronous one, also where an event loop is running."""
+
+    @wraps(function)
+    def method(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return finish(lambda: function(self, *args, **kwargs))
+
+    method.__name__ = function.__name__.removesuffix("_async")
+    method.__qualname__ = function.__qualname__.removesuffix("_async")
+    return method
+
+
+def asynchronous(
+    function: Callable[Concatenate[L, P], T],
+) -> Callable[Concatenate[L, P], Coroutine[Any, Any, T]]:
+    """Return the method that runs a synchronous one in a thread."""
+
+    @wraps(function)
+    async def method(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(function, self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = f"{function.__name__}_async", f"{function.__qualname__}_async"
+    return method
+
+
+def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that shows the fields of an options model in a method's signature and documentation."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        signature = inspect.signature(function)
+        parameters = [
+            parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD
+        ]
+        fields = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty
+                if field.is_required()
+                else field.get_default(call_default_factory=True),
+                annotation=type_text(field.annotation),
+            )
+            for name, field in model.model_fields.items()
+            if name not in signature.parameters
+        ]
+        function.__signature__ = signature.replace(parameters=[*parameters, *fields])  # type: ignore[attr-defined]
+        documented = "\n".join(
+            f"    {name}: {' '.join((field.description or '').split())}" for name, field in model.model_fields.items()
+        )
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n{documented}\n"
+        return function
+
+    return decorate
+
+
+def _estimate_of(prepare: Callable[..., Any]) -> Callable[..., DryRun]:
+    return lambda *arguments: prepare(*arguments).estimate()
+
+
+OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
+    "learn": (LearnOptions, _estimate_of(learning.learn)),
+    "score": (ScoreOptions, _estimate_of(scoring.prepare_scoring)),
+    "evaluate": (EvaluateOptions, _estimate_of(evaluating.evaluate)),
+    "explain": (ExplainOptions, _estimate_of(explaining.explain)),
+    "agree": (AgreeOptions, _estimate_of(evaluating.agree)),
+    "transfer": (TransferOptions, _estimate_of(transferring.transfer)),
+    "drift": (DriftOptions, _estimate_of(comparing.drift)),
+    "compare": (CompareOptions, _estimate_of(comparing.compare)),
+    "plan": (PlanOptions, _estimate_of(planning.plan)),
+    "improve": (ImproveOptions, _estimate_of(improving.prepare_improvement)),
+    "edit": (EditOptions, _estimate_of(editing.edit)),
+    "literature_add": (LiteratureAddOptions, _estimate_of(literature_adding.literature_add)),
+}
+
+
+class Lab:
+    """A store of rubrics, the judge to ask, and everything that can be done with them.
+
+    Every method has an asynchronous form (`await lab.learn_async(...)`) with the same arguments. The synchronous forms
+    may be called where an event loop is running, too, as in a notebook.
+
+    Args:
+        store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
+        judge: a litellm model string, `embedded` (offline, no language model) or `recorded:PATH`; by default the one
+            that a rubric was learned with, and for learning the offline one.
+        generator: who proposes criteria; by default the judge.
+        settings: hyperparameters by method, for everything that is learned: `{"hypoeval": {"k": 10}}`.
+        mapping: where fields stand in rows: `{"output": "summary"}`.
+        record: the file that requests and replies are recorded to.
+        progress: `"auto"` for a bar in a terminal or a notebook, a function of a text and the share done, or `None`.
+        notify: a function of a text, told what a person should know beside the results; by default these texts are
+            logged, and printed to standard error in a terminal or a notebook.
+        options: how judges are asked, the fields of `JudgeOptions`: `concurrency`, `timeout`, `max_cost`, `max_calls`
+            and others. The caps hold for everything that this object does.
+
+    Raises:
+        SettingsError: for an option that is unknown or out of bounds.
+    """
+
+    def __init__(
+        self,
+        store: str | Path | None = None,
+        judge: str | None = None,
+        *,
+        generator: str | None = None,
+        settings: SettingsTables | None = None,
+        mapping: str | Mapping[str, str] | None = None,
+        record: str | Path | None = None,
+        progress: Progress | Literal["auto"] | None = "auto",
+        notify: Notify | None = None,
+        **options: Any,
+    ) -> None:
+        from rubriclab.judges.stack import LocalBudget
+
+        _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
+        _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))
+        _check_type("record", record, "a path", record is None or isinstance(record, str | Path))
+        shows = progress in (None, "auto") or callable(progress)
+        _check_type("progress", progress, "'auto', a function of a text and the share done, or None", shows)
+        _check_type("notify", notify, "a function of a text", notify is None or callable(notify))
+        self._store = store
+        self._defaults = {"judge": judge, "generator": generator, "mapping": mapping}
+        self._settings = settings or {}
+        self._record = Path(record) if record else None
+        self._progress = progress
+        self._notify = notify
+        self._judge_options = judge_options(options)
+        self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
+        self._open = ExitStack()
+
+    def __repr__(self) -> str:
+        judge = self._defaults["judge"]
+        return f"Lab({str(self._store)!r}{f', judge={judge!r}' if judge else ''})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the streams of scores that have not been read to their end."""
+        self._open.close()
+
+    def _workspace(self) -> Workspace:
+        return Workspace(
+            self._store,
+            self._judge_options,
+            notify=self._notify or _notify,
+            progress=_display(self._progress),
+            record=self._record,
+            settings=self._settings,
+            budget=self._budget,
+        )
+
+    def _do(self, function: Callable[Concatenate[Workspace, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a function that needs a workspace returns."""
+        with self._workspace() as workspace:
+            return function(workspace, *args, **kwargs)
+
+    def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
+        """Return an operation's options: those of the call, then those of this object, then the defaults."""
+        defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}
+        given = {**defaults, **{name: value for name, value in values.items() if value is not None}}
+        return model(**{name: value for name, value in given.items() if value is not None})
+
+    async def _run(
+        self, prepare: Callable[..., Job[T]], model: type[Options], options: Mapping[str, Any], *arguments: Any
+    ) -> T:
+        """Return the result of an operation with these arguments and options."""
+        with self._workspace() as workspace:
+            return await workspace.run(prepare, *arguments, self._options(model, options))
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of one, the newest first.
@@ -121,8 +327,7 @@ class Operations(LabBase):
         """
         from rubriclab.report.rubrics import report
 
-        with self._workspace() as workspace:
-            page = Document(report(workspace, ref_of(rubric)))
+        page = Document(self._do(report, ref_of(rubric)))
         if path is not None:
             _write(page, path)
         return page
@@ -141,8 +346,7 @@ class Operations(LabBase):
         Raises:
             NotInStore: if there is no such tag.
         """
-        with self._workspace() as workspace:
-            versions.untag(workspace, name, tag)
+        self._do(versions.untag, name, tag)
 
     def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
         """Return what changed from one version to another."""
@@ -157,8 +361,7 @@ class Operations(LabBase):
         Raises:
             SettingsError: if `path` cannot be written.
         """
-        with self._workspace() as workspace:
-            pack = Document(versions.export(workspace, ref_of(rubric), anonymous=anonymous))
+        pack = Document(self._do(versions.export, ref_of(rubric), anonymous=anonymous))
         if path is not None:
             _write(pack, path)
         return pack
@@ -291,8 +494,7 @@ class Operations(LabBase):
             JudgeError: if the provider fails, or nothing could be learned.
             BudgetReached: if a cap on calls or money was reached.
         """
-        with self._workspace() as workspace:
-            return (await workspace.run(learning.learn, data, self._options(LearnOptions, options))).version
+        return (await self._run(learning.learn, LearnOptions, options, data)).version
 
     learn = synchronous(learn_async)
 
@@ -304,8 +506,7 @@ class Operations(LabBase):
             NotInStore: if there is no such rubric, or no record of its training.
             DataError: if there are no texts without a label.
         """
-        with self._workspace() as workspace:
-            return await workspace.run(planning.plan, data, rubric, self._options(PlanOptions, options))
+        return await self._run(planning.plan, PlanOptions, options, data, rubric)
 
     plan = synchronous(plan_async)
 
@@ -318,8 +519,7 @@ class Operations(LabBase):
             SettingsError: for changes that are not possible, or without who makes them and why.
             DataError: if there are no labelled texts.
         """
-        with self._workspace() as workspace:
-            return await workspace.run(editing.edit, rubric, self._options(EditOptions, options))
+        return await self._run(editing.edit, EditOptions, options, rubric)
 
     edit = synchronous(edit_async)
 
@@ -362,9 +562,7 @@ class Operations(LabBase):
             JudgeError: if the provider fails, or no part of the paper had a usable reply.
             BudgetReached: if a cap on calls or money was reached.
         """
-        with self._workspace() as workspace:
-            chosen = self._options(LiteratureAddOptions, options)
-            return await workspace.run(literature_adding.literature_add, paper, chosen)
+        return await self._run(literature_adding.literature_add, LiteratureAddOptions, options, paper)
 
     literature_add = synchronous(literature_add_async)
 
@@ -463,9 +661,7 @@ class Operations(LabBase):
             DataError: if no text is left that has scores.
             NotInStore: if there is no such rubric.
         """
-        with self._workspace() as workspace:
-            chosen = self._options(EvaluateOptions, options)
-            evaluation = await workspace.run(evaluating.evaluate, data, rubrics, chosen)
+        evaluation = await self._run(evaluating.evaluate, EvaluateOptions, options, data, rubrics)
         evaluation.check_answered()
         return evaluation
 
@@ -488,8 +684,7 @@ class Operations(LabBase):
             SettingsError: if no rubric is named, or it is not clear which text is meant.
             JudgeError: if the provider fails.
         """
-        with self._workspace() as workspace:
-            return await workspace.run(explaining.explain, data, rubric, self._options(ExplainOptions, options))
+        return await self._run(explaining.explain, ExplainOptions, options, data, rubric)
 
     explain = synchronous(explain_async)
 
@@ -501,8 +696,7 @@ class Operations(LabBase):
             SettingsError: unless two different judges are named.
             DataError: if no text can be used.
         """
-        with self._workspace() as workspace:
-            result = await workspace.run(evaluating.agree, data, rubric, self._options(AgreeOptions, options))
+        result = await self._run(evaluating.agree, AgreeOptions, options, data, rubric)
         result.check_answered()
         return result
 
@@ -519,8 +713,7 @@ class Operations(LabBase):
             DataError: if no text can be used.
             SettingsError: for options that do not go together, or an action to save that could not be tried.
         """
-        with self._workspace() as workspace:
-            result = await workspace.run(transferring.transfer, rubric, to, self._options(TransferOptions, options))
+        result = await self._run(transferring.transfer, TransferOptions, options, rubric, to)
         result.check_saved()
         return result
 
@@ -540,8 +733,7 @@ class Operations(LabBase):
             NotInStore: if there is no such rubric.
             SettingsError: unless there are two sides to compare.
         """
-        with self._workspace() as workspace:
-            result = await workspace.run(comparing.drift, data, before, after, self._options(DriftOptions, options))
+        result = await self._run(comparing.drift, DriftOptions, options, data, before, after)
         result.check_answered()
         return result
 
@@ -562,8 +754,7 @@ class Operations(LabBase):
             SettingsError: if no rubric is named.
             DataError: if nothing can be compared.
         """
-        with self._workspace() as workspace:
-            return await workspace.run(comparing.compare, before, after, rubric, self._options(CompareOptions, options))
+        return await self._run(comparing.compare, CompareOptions, options, before, after, rubric)
 
     compare = synchronous(compare_async)
 
@@ -586,6 +777,126 @@ class Operations(LabBase):
         scores = iterate(lambda: self.score_stream_async(data, rubric, **options))
         self._open.callback(scores.close)
         return scores
+
+    def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
+        """Return an estimate of what an operation asks, without asking: `lab.dry_run("learn", frame, task=...)`.
+
+        Raises:
+            SettingsError: if there is no such operation, or it makes no calls; for arguments that it does not take.
+        """
+        if not isinstance(operation, str) or operation not in OPERATIONS:
+            hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
+            raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
+        model, estimate = OPERATIONS[operation]
+        values = _arguments(operation, arguments, options)
+        with self._workspace() as workspace:
+            return estimate(workspace, *values, self._options(model, options))
+
+    dry_run_async = asynchronous(dry_run)
+
+    async def studio_async(
+        self, rubric: str | Version | None = None, *, port: int | None = None, browser: bool = True
+    ) -> None:
+        """Serve the store as pages in a browser, on this computer only, until interrupted; print the address.
+
+        Args:
+            rubric: the rubric whose page is opened; without one, the list of rubrics.
+            port: by default 8521, or any free port if that is in use.
+            browser: whether the page is opened in the browser.
+
+        Raises:
+            NoStore: if there is no store.
+            NotInStore: if there is no such rubric.
+            SettingsError: if the port is in use.
+        """
+        from rubriclab.web.studio.pages import serve_studio
+
+        named, judge = None if rubric is None else ref_of(rubric), self._defaults["judge"]
+        chosen = judge if isinstance(judge, str) else None
+        await serve_studio(self._workspace(), named, judge=chosen, port=port, browser=browser)
+
+    studio = synchronous(studio_async)
+
+    @with_options(ServeOptions)
+    async def serve_async(
+        self, /, rubric: RubricLike, *, on_access: Callable[[Mapping[str, Any]], object] | None = None, **options: Any
+    ) -> None:
+        """Serve a rubric over HTTP until a signal (SIGINT, SIGTERM) or a cancellation; print the address.
+
+        Requests under way are answered first. The caps of this object hold for all requests together.
+
+        Args:
+            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`.
+            on_access: told about each request once it is answered: its time, id, client, caller, method, path, status
+                and seconds; by default these are logged.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            NotConfirmed: if only an imported version that is not confirmed names the judge.
+            SettingsError: if the port is in use, or the service could be reached by others without a token.
+        """
+        from rubriclab.web.api import log_access, serve_rubric
+
+        chosen = self._options(ServeOptions, options)
+        await serve_rubric(self._workspace(), rubric, chosen, on_access=on_access or log_access)
+
+    serve = synchronous(serve_async)
+
+    async def mcp_async(self, *, allow_calls: bool = False) -> None:
+        """Offer the rubrics of the store to an assistant, by the Model Context Protocol, until standard input ends.
+
+        The tools list and show rubrics, score texts and explain scores; none changes a rubric, a tag or a label.
+
+        Args:
+            allow_calls: whether a language model may be asked, up to the caps of this object; else only the offline
+                judge and answers in the store are used.
+
+        Raises:
+            SettingsError: if calls are allowed without `max_cost` or `max_calls`.
+            UserError: if the SDK of the protocol is not installed.
+        """
+        from rubriclab.integrations.mcp import serve_mcp
+
+        judge = self._defaults["judge"]
+        await serve_mcp(self._workspace(), judge if isinstance(judge, str) else None, allow_calls=allow_calls)
+
+    mcp = synchronous(mcp_async)
+
+
+def _arguments(operation: str, arguments: Sequence[Any], options: dict[str, Any]) -> list[Any]:
+    """Return the positional arguments of an operation, taking those that are named out of `options`."""
+    signature = inspect.signature(getattr(Lab, f"{operation}_async"))
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    _self, *positional = [each for each in signature.parameters.values() if each.kind in kinds]
+    named = {each.name: options.pop(each.name) for each in positional if each.name in options}
+    try:
+        bound = inspect.Signature(positional).bind(*arguments, **named)
+    except TypeError as error:
+        expected = ", ".join([repr(operation), *(each.name for each in positional)])
+        raise SettingsError(f"{operation}: {error}.", f"Expected lab.dry_run({expected}, ...).") from None
+    bound.apply_defaults()
+    return list(bound.arguments.values())
+
+
+def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
+    if not valid:
+        raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
+
+
+def _notify(text: str) -> None:
+    logger.info(text)
+    if in_notebook() or sys.stderr.isatty():
+        print(text, file=sys.stderr)
+
+
+def _display(progress: Progress | Literal["auto"] | None) -> ProgressDisplay:
+    if progress is None:
+        return no_progress
+    if progress != "auto":
+        return lambda _ledger: nullcontext(progress)
+    if in_notebook():
+        return notebook_bar
+    return terminal_bar if sys.stderr.isatty() else no_progress
 
 
 def _write(text: str, path: str | Path) -> None:
