@@ -160,23 +160,19 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
     return decorate
 
 
-def _estimate_of(prepare: Callable[..., Any]) -> Callable[..., DryRun]:
-    return lambda *arguments: prepare(*arguments).estimate()
-
-
-OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
-    "learn": (LearnOptions, _estimate_of(learning.learn)),
-    "score": (ScoreOptions, _estimate_of(scoring.prepare_scoring)),
-    "evaluate": (EvaluateOptions, _estimate_of(evaluating.evaluate)),
-    "explain": (ExplainOptions, _estimate_of(explaining.explain)),
-    "agree": (AgreeOptions, _estimate_of(evaluating.agree)),
-    "transfer": (TransferOptions, _estimate_of(transferring.transfer)),
-    "drift": (DriftOptions, _estimate_of(comparing.drift)),
-    "compare": (CompareOptions, _estimate_of(comparing.compare)),
-    "plan": (PlanOptions, _estimate_of(planning.plan)),
-    "improve": (ImproveOptions, _estimate_of(improving.prepare_improvement)),
-    "edit": (EditOptions, _estimate_of(editing.edit)),
-    "literature_add": (LiteratureAddOptions, _estimate_of(literature_adding.literature_add)),
+OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
+    "learn": (LearnOptions, learning.learn),
+    "score": (ScoreOptions, scoring.prepare_scoring),
+    "evaluate": (EvaluateOptions, evaluating.evaluate),
+    "explain": (ExplainOptions, explaining.explain),
+    "agree": (AgreeOptions, evaluating.agree),
+    "transfer": (TransferOptions, transferring.transfer),
+    "drift": (DriftOptions, comparing.drift),
+    "compare": (CompareOptions, comparing.compare),
+    "plan": (PlanOptions, planning.plan),
+    "improve": (ImproveOptions, improving.prepare_improvement),
+    "edit": (EditOptions, editing.edit),
+    "literature_add": (LiteratureAddOptions, literature_adding.literature_add),
 }
 
 
@@ -185,6 +181,12 @@ class Lab:
 
     Every method has an asynchronous form (`await lab.learn_async(...)`) with the same arguments. The synchronous forms
     may be called where an event loop is running, too, as in a notebook.
+
+    Wherever a method takes them, `data` is a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face
+    data set or examples, and `rubric` a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method raises
+    `NoStore` and `NotInStore` for what the store does not hold, `DataError` for rows that it cannot use,
+    `SettingsError` for options that do not go together, `NotConfirmed` if only an imported version names the judge,
+    `JudgeError` if the provider fails, and `BudgetReached` at a cap; its documentation lists what it raises beyond.
 
     Args:
         store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
@@ -279,19 +281,11 @@ class Lab:
             return await workspace.run(prepare, *arguments, self._options(model, options))
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
-        """Return the newest version of each rubric, or all versions of one, the newest first.
-
-        Raises:
-            NotInStore: if there is no rubric of that name.
-        """
+        """Return the newest version of each rubric, or all versions of one, the newest first."""
         return self._do(versions.log, name) if name else self._do(versions.list_versions)
 
     def load(self, ref: str) -> Version:
-        """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means.
-
-        Raises:
-            NotInStore: if there is none.
-        """
+        """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means."""
         return self._do(versions.load, ref)
 
     def training_record(self, rubric: str | Version) -> TrainingRecord:
@@ -320,11 +314,7 @@ class Lab:
         return self._do(versions.gate, ref_of(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
-        """Return a page on how a version was trained, as one HTML document, and write it to `path` if given.
-
-        Raises:
-            SettingsError: if `path` cannot be written.
-        """
+        """Return a page on how a version was trained, as one HTML document, and write it to `path` if given."""
         from rubriclab.report.rubrics import report
 
         page = Document(self._do(report, ref_of(rubric)))
@@ -387,7 +377,6 @@ class Lab:
         """Return the batches that are under way at a provider, of which one may be cancelled first.
 
         Raises:
-            NoStore: if there is no store.
             SettingsError: if no batch has the id to cancel.
             JudgeError: if the provider does not cancel it.
         """
@@ -397,11 +386,7 @@ class Lab:
     batches = synchronous(batches_async)
 
     def store_size(self) -> StoreSize:
-        """Return the rows and bytes of the store by kind, cached answers by model. Every row is read.
-
-        Raises:
-            NoStore: if there is no store.
-        """
+        """Return the rows and bytes of the store by kind, cached answers by model. Every row is read."""
         return self._do(versions.store_size)
 
     @with_options(PruneOptions)
@@ -409,7 +394,6 @@ class Lab:
         """Remove cached answers, and nothing else; they are asked again, and paid for again, where they are needed.
 
         Raises:
-            NoStore: if there is no store.
             NotInStore: if there is no such version, or it is not known which answers making it used.
             SettingsError: if no condition is given.
         """
@@ -419,7 +403,6 @@ class Lab:
         """Give the space of removed answers back to the file system; other processes wait meanwhile.
 
         Raises:
-            NoStore: if there is no store.
             StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
         """
         return self._do(versions.vacuum)
@@ -444,9 +427,6 @@ class Lab:
     @with_options(CheckOptions)
     def check(self, /, data: Data, **options: Any) -> CheckResult:
         """Return what data is taken for and every problem that keeps it from being used; no judge is asked.
-
-        Args:
-            data: as for `learn`.
 
         Raises:
             DataError: if nothing can be read of a file: it is missing, damaged, or of an unknown format.
@@ -485,14 +465,6 @@ class Lab:
         Several methods find criteria; the labels choose, weigh and calibrate them. Stopped by an interruption or a cap,
         the same call continues where it was: every answer is cached when it arrives.
 
-        Args:
-            data: a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face data set, or examples.
-
-        Raises:
-            DataError: if the texts cannot be learned from.
-            SettingsError: for options that do not go together.
-            JudgeError: if the provider fails, or nothing could be learned.
-            BudgetReached: if a cap on calls or money was reached.
         """
         return (await self._run(learning.learn, LearnOptions, options, data)).version
 
@@ -504,7 +476,6 @@ class Lab:
 
         Raises:
             NotInStore: if there is no such rubric, or no record of its training.
-            DataError: if there are no texts without a label.
         """
         return await self._run(planning.plan, PlanOptions, options, data, rubric)
 
@@ -515,9 +486,7 @@ class Lab:
         """Return the effect of changing a rubric by hand, and the child version that is saved unless it is a preview.
 
         Raises:
-            NotInStore: if there is no such rubric.
             SettingsError: for changes that are not possible, or without who makes them and why.
-            DataError: if there are no labelled texts.
         """
         return await self._run(editing.edit, EditOptions, options, rubric)
 
@@ -535,7 +504,7 @@ class Lab:
 
         Raises:
             DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
-            SettingsError: for options that do not go together, or a port that is in use.
+            SettingsError: for options that do not go together, or a port in use.
         """
         from rubriclab.web.label import label
 
@@ -560,7 +529,6 @@ class Lab:
             LiteratureError: if a file cannot be used.
             UserError: for the offline judge, or an aspect without a definition.
             JudgeError: if the provider fails, or no part of the paper had a usable reply.
-            BudgetReached: if a cap on calls or money was reached.
         """
         return await self._run(literature_adding.literature_add, LiteratureAddOptions, options, paper)
 
@@ -595,12 +563,6 @@ class Lab:
         Args:
             data: as for `learn`; a list of strings are texts. Faulty rows have no score but a reason.
             rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`; without one, `task` and `aspect`.
-
-        Raises:
-            NotInStore: if there is no such rubric.
-            NotConfirmed: if only an imported version that is not confirmed names the judge.
-            JudgeError: if the provider fails.
-            BudgetReached: if a cap on calls or money was reached.
         """
         with self._workspace() as workspace:
             return await scoring.score(workspace, data, rubric, self._options(ScoreOptions, options))
@@ -638,15 +600,7 @@ class Lab:
 
     @with_options(ScoreOptions)
     def scorer(self, /, rubric: RubricLike, **options: Any) -> TextScorer:
-        """Return an open rubric that scores texts one at a time, from any thread or event loop; close it at the end.
-
-        Args:
-            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`.
-
-        Raises:
-            NotInStore: if there is no such rubric.
-            NotConfirmed: if only an imported version that is not confirmed names the judge.
-        """
+        """Return an open rubric that scores texts one at a time, from any thread or event loop; close it at the end."""
         return TextScorer(self._workspace(), rubric, self._options(ScoreOptions, options))
 
     @with_options(EvaluateOptions)
@@ -656,10 +610,6 @@ class Lab:
         """Return how well rubrics agree with the human scores of held-out texts, beside baselines.
 
         Groups of texts that any of the rubrics has learned from are left out.
-
-        Raises:
-            DataError: if no text is left that has scores.
-            NotInStore: if there is no such rubric.
         """
         evaluation = await self._run(evaluating.evaluate, EvaluateOptions, options, data, rubrics)
         evaluation.check_answered()
@@ -676,13 +626,10 @@ class Lab:
         Args:
             data: as for `score`, or a `.txt` file; `id` names one of several texts. Without data, `id` names a text
                 that the rubric was learned from, whose kept ratings are used.
-            rubric: a version, `NAME`, `NAME@3` or `NAME@production`.
 
         Raises:
             NotInStore: if there is no such rubric or labelled text.
-            DataError: if the text cannot be read.
             SettingsError: if no rubric is named, or it is not clear which text is meant.
-            JudgeError: if the provider fails.
         """
         return await self._run(explaining.explain, ExplainOptions, options, data, rubric)
 
@@ -694,7 +641,6 @@ class Lab:
 
         Raises:
             SettingsError: unless two different judges are named.
-            DataError: if no text can be used.
         """
         result = await self._run(evaluating.agree, AgreeOptions, options, data, rubric)
         result.check_answered()
@@ -709,8 +655,6 @@ class Lab:
         Without labels the texts are compared with those that the rubric was learned from.
 
         Raises:
-            NotInStore: if there is no such rubric.
-            DataError: if no text can be used.
             SettingsError: for options that do not go together, or an action to save that could not be tried.
         """
         result = await self._run(transferring.transfer, TransferOptions, options, rubric, to)
@@ -726,11 +670,9 @@ class Lab:
         """Return how the scores of texts, which need no labels, change from one version to another.
 
         Args:
-            data: as for `score`.
             before, after: the versions; without `after`, two `judges` of one version.
 
         Raises:
-            NotInStore: if there is no such rubric.
             SettingsError: unless there are two sides to compare.
         """
         result = await self._run(comparing.drift, DriftOptions, options, data, before, after)
@@ -748,11 +690,6 @@ class Lab:
         Args:
             before, after: as for `score`; without `after`, the systems that `before` names are ranked.
             rubric: the version that both are scored with.
-
-        Raises:
-            NotInStore: if there is no such rubric.
-            SettingsError: if no rubric is named.
-            DataError: if nothing can be compared.
         """
         return await self._run(comparing.compare, CompareOptions, options, before, after, rubric)
 
@@ -763,7 +700,6 @@ class Lab:
         """Return texts rewritten where a rubric finds faults, keeping what scores higher.
 
         Raises:
-            NotInStore: if there is no such rubric.
             SettingsError: if the rubric gives no reasons to rewrite by.
         """
         with self._workspace() as workspace:
@@ -787,10 +723,11 @@ class Lab:
         if not isinstance(operation, str) or operation not in OPERATIONS:
             hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
-        model, estimate = OPERATIONS[operation]
+        model, prepare = OPERATIONS[operation]
         values = _arguments(operation, arguments, options)
         with self._workspace() as workspace:
-            return estimate(workspace, *values, self._options(model, options))
+            estimate: DryRun = prepare(workspace, *values, self._options(model, options)).estimate()
+            return estimate
 
     dry_run_async = asynchronous(dry_run)
 
@@ -803,11 +740,6 @@ class Lab:
             rubric: the rubric whose page is opened; without one, the list of rubrics.
             port: by default 8521, or any free port if that is in use.
             browser: whether the page is opened in the browser.
-
-        Raises:
-            NoStore: if there is no store.
-            NotInStore: if there is no such rubric.
-            SettingsError: if the port is in use.
         """
         from rubriclab.web.studio.pages import serve_studio
 
@@ -826,13 +758,10 @@ class Lab:
         Requests under way are answered first. The caps of this object hold for all requests together.
 
         Args:
-            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`.
             on_access: told about each request once it is answered: its time, id, client, caller, method, path, status
                 and seconds; by default these are logged.
 
         Raises:
-            NotInStore: if there is no such rubric.
-            NotConfirmed: if only an imported version that is not confirmed names the judge.
             SettingsError: if the port is in use, or the service could be reached by others without a token.
         """
         from rubriclab.web.api import log_access, serve_rubric

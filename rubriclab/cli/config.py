@@ -60,11 +60,7 @@ class Config:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """The tables and options, with dashes in the names of options.
-
-        Raises:
-            SettingsError: if the file is not TOML.
-        """
+        """The tables and options, with dashes in the names of options."""
         loaded = _load(self.file, self.content)
         return {key if has_settings(key) else key.replace("_", "-"): value for key, value in loaded.items()}
 
@@ -75,12 +71,7 @@ class Config:
         return self.named or is_confirmed(self.file, self.content)
 
     def check_may_set(self, key: str, by: FromFound = "confirmed") -> None:
-        """Refuse to take an option or a table of hyperparameters from the file if `by` does not allow it.
-
-        Raises:
-            SettingsError: for what no file that was found may set.
-            NotConfirmed: for what only a confirmed one may set.
-        """
+        """Refuse to take an option or a table of hyperparameters from the file if `by` does not allow it."""
         if by == "always" or self.named or (by == "confirmed" and self.trusted):
             return
         sets = f"{self.file} in this folder sets {_pair(key, self.values[key], SHOWN)}"
@@ -106,11 +97,7 @@ class Config:
 
 
 def load_config(path: Path | None) -> Config | None:
-    """Return the configuration file at `path`, or else the one in the working folder; `None` if there is none.
-
-    Raises:
-        SettingsError: if the file is missing though named, cannot be read, or was found and lies in another folder.
-    """
+    """Return the configuration file at `path`, or else the one in the working folder; `None` if there is none."""
     from rubriclab.models.base import MAX_TOML_BYTES, Unreadable, read_file
 
     file = path or Path(CONFIG_NAME)
@@ -134,9 +121,6 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
 
     Each value is a function that checks it, which click calls only where neither the command line nor the environment
     has set the option.
-
-    Raises:
-        SettingsError: if the file is not TOML, or holds what is no option.
     """
     values, file = config.values, config.file
     options = {name: options_of(params) for name, params in commands.items()}
@@ -192,12 +176,7 @@ def _is_taken(config: Config, command: str, key: str) -> bool:
 
 
 def _value(config: Config, option: click.Option, key: str) -> Any:
-    """Return the value of an option in the file, with a relative path resolved.
-
-    Raises:
-        SettingsError: for a value of another type, or one that a file that was found may not set.
-        NotConfirmed: for one that only a confirmed file may set.
-    """
+    """Return the value of an option in the file, with a relative path resolved."""
     value = config.values[key]
     several = value if option.multiple and isinstance(value, list) else [value]
     for each in several:
@@ -232,11 +211,7 @@ def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
 
 
 def _configured(config: Config, settings: list[str]) -> list[str]:
-    """Return the hyperparameters in the file, as `--set` takes them.
-
-    Raises:
-        NotConfirmed: if the file was found and is not confirmed.
-    """
+    """Return the hyperparameters in the file, as `--set` takes them."""
     config.check_may_set(next(name for name in settings_names() if name in config.values))
     return settings
 
@@ -264,9 +239,6 @@ def confirmed_files() -> Mapping[str, str]:
     """Return the digest of the confirmed content by absolute path, `ANY` for a folder, sorted by path.
 
     The list is in the user's own configuration folder and not in a store, since a configuration file may name one.
-
-    Raises:
-        SettingsError: if the list cannot be read.
     """
     file = place()
     try:

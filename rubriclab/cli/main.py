@@ -74,11 +74,7 @@ def start_logging(verbose: int) -> None:
 
 
 def log_to_file(file: Path, command: str) -> None:
-    """Append everything that is logged to `file`, beginning with the name of the command.
-
-    Raises:
-        SettingsError: if the file cannot be written.
-    """
+    """Append everything that is logged to `file`, beginning with the name of the command."""
     try:
         handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

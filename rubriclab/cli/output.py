@@ -32,11 +32,7 @@ COMPANIONS = ("", "-wal", "-shm", "-journal")
 
 
 def check_outputs(context: click.Context) -> None:
-    """Return if no output of a command would overwrite its store, an input, another output or any database.
-
-    Raises:
-        SettingsError: otherwise.
-    """
+    """Return if no output of a command would overwrite its store, an input, another output or any database."""
     given = [(param, value) for each in (context.find_root(), context) for param, value in _given(each)]
     outputs = [(param, value) for param, value in given if isinstance(param.type, OutputType) and value != "-"]
     if not outputs:
@@ -52,11 +48,7 @@ def check_outputs(context: click.Context) -> None:
 
 
 def check_output(path: str, name: str, inputs: list[str]) -> None:
-    """Return if `path` is none of the inputs and no database.
-
-    Raises:
-        SettingsError: otherwise.
-    """
+    """Return if `path` is none of the inputs and no database."""
     from rubriclab.models.base import is_database
 
     for read in inputs:
@@ -105,11 +97,7 @@ def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) ->
 
 
 def check_place(output: str) -> None:
-    """Return if there is a folder for `output`.
-
-    Raises:
-        SettingsError: otherwise.
-    """
+    """Return if there is a folder for `output`."""
     if output != "-" and not Path(output).absolute().parent.is_dir():
         raise SettingsError(f"{output} cannot be written: No such file or directory.")
 
@@ -135,9 +123,6 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
 
     Args:
         after: bytes at the beginning of the file that are kept; what follows them is replaced.
-
-    Raises:
-        DataError: if the file cannot be opened or written, as on a full disk.
     """
     opened: list[IO[bytes]] = []
 
@@ -190,9 +175,6 @@ def writing_rows(
     JSON Lines are written as rows come, a table at the end, also if that is an error. With `always`, a file is written
     if there are no rows too, so that those of an earlier run do not stay. `after` is as in `writing`,
     `dialect` and `legend` are as in `rubriclab.data.write.writing_table`.
-
-    Raises:
-        DataError: if the file cannot be opened or written.
     """
     from rubriclab.data.write import COMMAS, json_line, table_kind, table_writer
 
@@ -219,11 +201,7 @@ def _naming(output: str) -> Iterator[None]:
 
 
 def write_csv(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as CSV, if a path is given: a line each, with a column for every name that occurs.
-
-    Raises:
-        DataError: if the file cannot be written.
-    """
+    """Write rows as CSV, if a path is given: a line each, with a column for every name that occurs."""
     from rubriclab.data.write import csv_text, flatten
 
     if path:
@@ -233,11 +211,7 @@ def write_csv(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Write a file, and say so.
-
-    Raises:
-        DataError: if it cannot be written.
-    """
+    """Write a file, and say so."""
 
     try:
         Path(path).write_text(text, "utf-8")
@@ -302,11 +276,7 @@ T = TypeVar("T")
 
 
 class Call:
-    """A command under way: the values of its options by name, and where its results go.
-
-    Raises:
-        SettingsError: if there is no folder for an export.
-    """
+    """A command under way: the values of its options by name, and where its results go."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
@@ -375,11 +345,7 @@ class Call:
         print_json(row) if self.as_json else print_view(shown)
 
     def export(self, view: View, page: View | None = None) -> None:
-        """Write a view in each form that the options say; the HTML page shows `page`, if that is given.
-
-        Raises:
-            DataError: if a file cannot be written.
-        """
+        """Write a view in each form that the options say; the HTML page shows `page`, if that is given."""
         for name, form in (("html", (page or view).page), ("markdown", view.markdown), ("csv", view.csv)):
             if path := self.values.get(name):
                 write_text(path, form())
