@@ -516,7 +516,7 @@ def test_criteria_stand_by_weight_with_interval_and_how_often_they_were_chosen(p
     assert re.search(r"repeated_trigrams .* +65 % +-0\.36", text)
     text = text[text.index("\nThe rubric") :]
     ranked = sorted(WEIGHTS, key=lambda name: -abs(WEIGHTS[name]))
-    places = [re.search(rf"\n *{name}\b", text).start() for name in ranked]  # type: ignore[union-attr]
+    places = [re.search(rf"\n *{name}\b", text).start() for name in ranked]
     assert places == sorted(places)
     assert re.search(r"linked sentences h01 19 % \[14, 25\] Nothing of it: .*? Full linked sentences", page.reading)
     assert "−5 % [−10, 1]" in page.reading
