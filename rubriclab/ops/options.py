@@ -52,6 +52,12 @@ def check_tables(tables: Any) -> Any:
     return tables
 
 
+def _check_recall(text: str | None) -> str | None:
+    if text is not None and not re.fullmatch(r".+=(0?\.\d+|1(\.0*)?)", text):
+        raise ValueError(f"a level and a share above 0, up to 1, are expected, as in fail=0.95; got {text!r}")
+    return text
+
+
 # A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are written so.
 ScaleText = Annotated[str, BeforeValidator(_scale_text)]
 ScaleOption = Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")]
@@ -131,7 +137,7 @@ class LearnOptions(ReadingOptions, JudgeOption):
     criteria: Count = Field(default=None, ge=1, le=30)
     """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
-    prefer_recall_of: Annotated[str | None, Flag(metavar="LEVEL=SHARE")] = None
+    prefer_recall_of: Annotated[str | None, AfterValidator(_check_recall), Flag(metavar="LEVEL=SHARE")] = None
     """For labels of two levels: find at least this share of the texts at one, as in `fail=0.95`. Default: the best
     balanced accuracy."""
 

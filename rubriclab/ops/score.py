@@ -38,7 +38,7 @@ from rubriclab.learning.scoring import (
     without_rivals,
 )
 from rubriclab.models.aggregation import RivalLimits
-from rubriclab.models.characters import count, did_you_mean, preview
+from rubriclab.models.characters import count, did_you_mean, listed, preview
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Assignment, Example, find_aspect, format_score, parse_scale, task_words
 from rubriclab.models.version import Effort, Version
@@ -170,6 +170,8 @@ class Scoring:
             )
         self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels: list[str] = []
+        self.filled: set[str] = set()  # options whose column has a cell in some row
+        self.columns: list[str] = []  # of the first row
 
     def estimate(self) -> DryRun:
         """Return an estimate of what it asks of the judge."""
@@ -215,6 +217,10 @@ class Scoring:
         """Add a scored row to the counts and the summary."""
         self.counts.add(scored)
         options, group = self.options, scored.example.group if scored.example else None
+        columns = {"labels_in": options.labels_in, "by": options.by}
+        self.filled |= {name for name, column in columns.items() if column and cell_of(scored.row, column) is not None}
+        if not self.columns and isinstance(scored.row, Mapping):
+            self.columns = list(map(str, scored.row))
         label = self._label(scored, options.labels_in, group) if options.labels_in else None
         slice_name = cell_of(scored.row, options.by) if options.by else None
         self.summary.add(
@@ -242,8 +248,12 @@ class Scoring:
         """Have the summary estimate the mean human score by labels of the texts, else by those of learning.
 
         Raises:
-            DataError: if the texts should have labels, and too few of them do.
+            DataError: if a column that an option names is empty in all rows, or too few texts have labels.
         """
+        for name, named in (("labels_in", self.options.labels_in), ("by", self.options.by)):
+            if named and self.counts.rows and name not in self.filled:
+                columns = f"The columns are {listed(self.columns)}." if self.columns else None
+                raise DataError(f"`{name}={named}`: no row has anything in such a column.", columns)
         column, labelled = self.options.labels_in, self.summary.labelled
         if column is None:
             if self.version:

@@ -459,12 +459,15 @@ class ScoreDistribution:
         For verdicts, the mean human score is the share of texts that people let pass, and without labels the share of
         texts that pass counts.
 
-        It is `None` if the interval holds the threshold, or too many texts have no score to say so.
+        It is `None` if the interval holds the threshold, if there is none as all labels are equal, or too many texts
+        have no score to say so.
         """
         unscored, mean = sum(self.unscored.values()), self.mean if self.threshold is None else self.pass_rate
         if mean is None or unscored > MAX_UNSCORED * (unscored + len(self.values)):
             return None
         found = self.human_mean
+        if found.value is not None and found.low is None:
+            return None
         low, high = (mean, mean) if found.low is None or found.high is None else (found.low, found.high)
         return True if low >= threshold else False if high < threshold else None
 

@@ -132,13 +132,15 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
 
     Each stratum is corrected by its own labels, which are of texts drawn at random, and counts by its number of texts.
     The mean of a stratum in which all texts have labels is known. Without `MIN_GROUPS` groups with labels in each
-    other stratum there is no estimate.
+    other stratum there is no estimate. Equal labels say nothing of how far the others may be from them: a stratum of
+    such is taken to vary as the labelled texts do as a whole, and if all labels are equal there is no interval.
 
     Args:
         stratum: of each text, numbered from 0 without gaps.
     """
     has, count = ~np.isnan(texts.labels), len(texts.scores)
-    influence, value, fewest = np.zeros(count), 0.0, count
+    influence, value, fewest, unknown = np.zeros(count), 0.0, count, 0.0
+    overall = texts.labelled if has.any() else None
     for number in range(int(stratum.max(initial=-1)) + 1):
         own, left = has & (stratum == number), ~has & (stratum == number)
         value += float(texts.labels[own].sum()) / count
@@ -152,13 +154,18 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
         value += float((factor * texts.scores[left] + center).sum()) / count
         ratio = _variance_ratio(labelled, len(np.unique(texts.unit[left])), number_left)
         weight = number_left / count * math.sqrt(1 + ratio)
-        influence[own] = weight * (labelled.residuals - center) / own.sum()
+        if overall and np.ptp(labelled.labels) == 0:
+            unknown += weight**2 * float(overall.residuals.var(ddof=1)) / labelled.groups
+        else:
+            influence[own] = weight * (labelled.residuals - center) / own.sum()
     if has.all():
         return Interval(value, value, value)
+    if overall and np.ptp(overall.labels) == 0:
+        return Interval(value)
     groups = len(np.unique(texts.unit[has]))
     squares = float(np.square(np.bincount(texts.unit, influence)).sum())
     freedom = max(groups - 2 - int(stratum.max()), fewest - 2)
-    return student_ends(value, math.sqrt(groups / (groups - 1) * squares), freedom)
+    return student_ends(value, math.sqrt(groups / (groups - 1) * squares + unknown), freedom)
 
 
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:

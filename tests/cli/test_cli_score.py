@@ -182,11 +182,34 @@ def test_scoring_that_is_resumed_counts_the_labels_of_kept_rows(learned: Command
     assert resumed["human_mean"] == whole["human_mean"]
 
 
-def test_too_few_labels_in_the_scored_file_are_an_error_after_all_rows_are_written(learned: Commands) -> None:
-    done = learned("score", HELDOUT, "--rubric", "news", "-o", "few.jsonl", "--labels-in", "no such column")
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        (("--labels-in", "group"), "--labels-in group: got labels of 0 groups"),
+        (
+            ("--labels-in", "scores.nope"),
+            "--labels-in scores.nope: no row has anything in such a column. The columns are",
+        ),
+        (("--by", "nope"), "--by nope: no row has anything in such a column. The columns"),
+    ],
+)
+def test_a_column_without_labels_or_slices_is_an_error_after_all_rows_are_written(
+    learned: Commands, option: tuple[str, str], problem: str
+) -> None:
+    done = learned("score", HELDOUT, "--rubric", "news", "-o", "few.jsonl", *option)
     assert done.code == 2
-    assert "--labels-in 'no such column': got labels of 0 groups" in done.error
+    assert problem in done.error
     assert len((learned.folder / "few.jsonl").read_bytes().splitlines()) == 72
+
+
+def test_equal_labels_of_some_texts_decide_no_threshold(learned: Commands) -> None:
+    rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()]
+    rows = [{**row, "q": 5 if number % 2 else None} for number, row in enumerate(rows)]
+    (learned.folder / "equal.jsonl").write_bytes(b"".join(map(json_line, rows)))
+    done = learned(
+        "score", "equal.jsonl", "--rubric", "news", "--labels-in", "q", "--fail-under", "4.9", "-o", "e.jsonl"
+    )
+    assert done.code == 3, done.err
 
 
 def test_tables_of_scores_have_reasons_and_contributions_and_workbooks_a_legend(weighed: Commands) -> None:

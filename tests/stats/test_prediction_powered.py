@@ -192,3 +192,17 @@ def test_a_group_counts_once_for_both_sets() -> None:
     apart = difference_by_own_labels(before, replace(after, unit=after.unit + 24)).interval
     assert paired.value == apart.value
     assert (paired.high or 0) - (paired.low or 0) < 0.8 * ((apart.high or 0) - (apart.low or 0))
+
+
+def test_equal_labels_of_some_texts_give_no_interval_and_in_one_slice_one_as_wide_as_the_others_suggest() -> None:
+    labels, scores, unit = sample(1, 60, 1)
+    stratum = np.arange(60) % 2
+    given = np.where(np.arange(60) < 30, labels, np.nan)
+    equal = np.where(stratum == 0, np.where(np.isnan(given), np.nan, 1.0), given)
+    texts = ScoredSet(scores, given, unit, np.ones(60))
+    alike = mean_by_own_labels(replace(texts, labels=np.where(np.isnan(given), np.nan, 1.0)), np.zeros(60, dtype=int))
+    assert alike.value is not None
+    assert alike.low is None
+    found, usual = (mean_by_own_labels(replace(texts, labels=each), stratum) for each in (equal, given))
+    widths = [each.high - each.low for each in (found, usual) if each.high is not None and each.low is not None]
+    assert 0.5 * widths[1] < widths[0]
