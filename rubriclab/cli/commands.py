@@ -703,9 +703,9 @@ def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | 
     call.export(evaluation.view(), page)
 
 
-@command("CompareOptions", "CallOptions", "RubricOption", *MEASURING)
+@command("CompareOptions", "CallOptions", "CompareFlags", "RubricOption", *MEASURING)
 @click.argument("outputs", type=FILE, nargs=-1, required=True, metavar="OLD [NEW]")
-def compare(call: Call, outputs: tuple[str, ...], *, rubric: str) -> None:
+def compare(call: Call, outputs: tuple[str, ...], *, rubric: str, details: bool) -> None:
     """Compare two sets of outputs, OLD and NEW, by one rubric, or the systems in one file.
 
     \b
@@ -724,7 +724,9 @@ def compare(call: Call, outputs: tuple[str, ...], *, rubric: str) -> None:
     before, after = outputs[0], outputs[1] if len(outputs) == 2 else None
     result = call.run(service.compare, before, after, rubric, call.options(CompareOptions))
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
-    call.show(result, row)
+    view = result.view()
+    view.unfolded = details
+    call.show(view, row)
     call.end(LIMIT_EXIT_CODES[result.outcome])
 
 

@@ -123,6 +123,11 @@ class EvaluateFlags(Options):
     """A rubric to evaluate; may be given several times."""
 
 
+class CompareFlags(Options):
+    details: bool = False
+    """Show the criteria that changed and the texts that fell most, too."""
+
+
 class DriftFlags(Options):
     anchor: Annotated[str | None, Flag(metavar="FILE", place="input")] = None
     """In place of TEXTS, labelled texts that REF scores again at each look; FILE.looks.json keeps the sums."""

@@ -5,8 +5,8 @@ template is HTML as in a browser, kept to what all forms can show:
 
 - `<p class="kicker">` and `<h1>` begin it; `<section>`, `<article class="card">` and `<details>` nest as they like, and
   each heading is an `<h2>`: pages number headings by depth. A section with an `id` is in the contents of a page.
-  Its class `page` keeps a section from terminals, `folded` folds it on pages. A terminal shows `<details>` in unfolded
-  views or with the class `short`, and else its summary with `data-hint`.
+  Its class `page` keeps a section from terminals, `more` too unless the view is unfolded, `folded` folds it on pages. A
+  terminal shows `<details>` in unfolded views or with the class `short`, and else its summary with `data-hint`.
 - `<p>` may be `lead`, `quiet`, `strong`, `bad`, `warning`, `remark` (beside the heading above) or `badge`. There are
   `<ul>`, `<dl class="facts">`, `<blockquote>`, `<p class="prose">`, which keeps its lines, and `<figure>`, on pages.
 - A table has `{{ head("name", "+number") }}` and `{{ row(...) }}`; an SVG drawing in a cell is for pages. `<tfoot>`

@@ -108,7 +108,7 @@ def _group(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
             yield _indented(element[1:], unfolded=unfolded)
         case "details" if hint:
             yield Text(f"{words_of(element[0])}; {hint}", "dim", overflow="fold")
-        case "section" if "page" not in kind:
+        case "section" if "page" not in kind and (unfolded or "more" not in kind):
             inside = [child for child in element if child is not heading]
             title = Text("\n", overflow="fold")
             if heading is not None:

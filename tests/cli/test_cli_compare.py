@@ -87,7 +87,11 @@ def test_every_form_has_the_change_with_its_limit_and_the_rubrics_own_verdict(se
     for words in ("Verdict on the rubric", "Offline judge: the criteria were rated by text features", "limit 0.01"):
         assert all(words in form for form in (" ".join(done.out.split()), page, markdown))
     assert "<details><summary>Texts that fell most</summary>" in markdown
-    assert "Texts that fell most" in done.out
+    assert "Texts that fell most; --details shows them" in done.out
+    assert "Criteria that changed" not in done.out
+    detailed = commands("compare", old, new, "--rubric", "news", "--max-drop", 0.01, "--details").out
+    assert len(detailed.splitlines()) > 2 * len(done.out.splitlines())
+    assert "Criteria that changed" in detailed
 
 
 def test_a_limit_with_a_decimal_comma_is_refused_with_the_right_form(learned: Commands) -> None:
