@@ -306,15 +306,23 @@ def is_unused(proxy: socket.socket) -> bool:
     return False
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "localhost"])
 @pytest.mark.parametrize("trusting", ["", "True"])
 async def test_a_proxy_gets_no_request_to_this_machine(
     server: RunningServer, proxy: socket.socket, monkeypatch: pytest.MonkeyPatch, host: str, trusting: str
 ) -> None:
     monkeypatch.setenv("AIOHTTP_TRUST_ENV", trusting)
     before = server.requests.total()
-    await LanguageModel("openai/fake", timeout=5.0, api_base=f"http://{host}:{server.port}/v1").reply(rate())
-    assert server.requests.total() == before + 1
+    if host == "127.8.9.1":  # the server listens at one address only
+        with socket.create_server((host, 0)) as other:
+            other.setblocking(False)
+            model = LanguageModel("openai/fake", timeout=0.5, api_base=f"http://{host}:{other.getsockname()[1]}/v1")
+            with pytest.raises(JudgeUnavailable):
+                await model.reply(rate())
+            assert not is_unused(other)
+    else:
+        await LanguageModel("openai/fake", timeout=5.0, api_base=f"http://{host}:{server.port}/v1").reply(rate())
+        assert server.requests.total() == before + 1
     assert is_unused(proxy)
 
 
