@@ -474,7 +474,7 @@ def _batches(sides: Side) -> Pair:
     batch = OpenBatch("a1", "judge", "openai/fake", None, "file-1", "batch_1", "2026-11-21T12:00:00", (digest("x"),))
     for folder in (sides.command.folder, Path()):
         with open_store(folder / "store.db") as store:
-            store.batches.add(batch)
+            store.batches.save(batch)
     return sides.json("batches")["batches"], sides.lab.batches().to_rows()
 
 

@@ -11,7 +11,7 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
@@ -392,11 +392,8 @@ class OpenBatch:
 class BatchStore(Storage, Protocol):
     """Keeps the batches that providers are processing, so that an interrupted command collects them."""
 
-    def add(self, batch: OpenBatch, /) -> None:
-        """Store a batch."""
-
-    def set_id(self, key: str, batch_id: str, /) -> None:
-        """Store the provider's id of a batch."""
+    def save(self, batch: OpenBatch, /) -> None:
+        """Store a batch in place of the one with its key, if there is one."""
 
     def remove(self, key: str, /) -> None:
         """Remove a batch, if it is there."""
@@ -575,7 +572,7 @@ class BatchScheduler(JudgeWrapper):
             requests=tuple(requests),
             key_from=self._model.key_from,
         )
-        await call_storage(self._batches, self._batches.add, batch)
+        await call_storage(self._batches, self._batches.save, batch)
         self._start(self._follow(batch, requests, resumed=False))
 
     async def _follow(self, batch: OpenBatch, requests: dict[str, _WaitingPrompt], *, resumed: bool) -> None:
@@ -636,7 +633,7 @@ class BatchScheduler(JudgeWrapper):
         except JudgeRefused:
             await call_storage(self._batches, self._batches.remove, batch.key)
             raise
-        await call_storage(self._batches, self._batches.set_id, batch.key, batch_id)
+        await call_storage(self._batches, self._batches.save, replace(batch, batch_id=batch_id))
         self._notify(f"batch {batch_id} is under way: {len(batch.requests):,} requests")
         return batch_id
 

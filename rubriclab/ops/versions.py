@@ -20,9 +20,8 @@ from rubriclab.models.version import Candidate, Cell, Outcome, RecordedText, Tra
 from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
 from rubriclab.ops.workspace import Workspace, online_judges, version_of
 from rubriclab.store import Pack, VersionDiff, compare, import_pack, read_pack, write_pack
-from rubriclab.store.answers import KindSize, Space
 from rubriclab.store.packs import persons, without_persons
-from rubriclab.store.store import Problem
+from rubriclab.store.store import KindSize, Problem, Space
 
 # The tag of what scores the texts that count: only what the gate has let through gets it.
 PRODUCTION = "production"

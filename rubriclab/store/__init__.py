@@ -23,10 +23,10 @@ content has an equal digest on every machine.
 
 from rubriclab.models.rubric import CriterionChange, FieldChange
 from rubriclab.models.version import Version
-from rubriclab.store.answers import AnswerTable, KindSize, Space
 from rubriclab.store.diff import AgreementChange, VersionDiff, compare
 from rubriclab.store.packs import Pack, import_pack, read_pack, write_pack
-from rubriclab.store.store import Problem, Store, open_store
+from rubriclab.store.store import KindSize, Problem, Space, Store, open_store
+from rubriclab.store.tables import AnswerTable
 
 __all__ = [
     "AgreementChange",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from sqlalchemy import and_, func
+from sqlalchemy import Connection, LargeBinary, and_, cast, func, literal, select as select_columns
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, delete, select
 
@@ -27,25 +27,19 @@ from rubriclab.models.base import canonical, digest, digest_text, encode_text, f
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
-from rubriclab.store.answers import (
+from rubriclab.store.tables import (
+    METADATA,
+    TIMEOUT,
+    AnswerRow,
     AnswerTable,
     BatchTable,
-    KindSize,
-    Space,
-    count_answers,
-    measure_space,
-    read_reply,
-    sizes,
-    vacuum,
-)
-from rubriclab.store.tables import (
-    AnswerRow,
     ConfirmationRow,
     HumanJudgmentRow,
     RubricRow,
     TagRow,
     TrainingRow,
     VersionRow,
+    autocommit_connection,
     database_url,
     format_time,
     is_sqlite,
@@ -53,6 +47,7 @@ from rubriclab.store.tables import (
     may_write,
     now,
     prepare_schema,
+    read_reply,
     show_url,
     sqlite_file,
     translate_errors,
@@ -101,6 +96,49 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
+
+
+# The tables, by what their rows are called.
+KINDS = {
+    "versions": "versions",
+    "rubrics": "rubrics",
+    "trainings": "training records",
+    "tags": "tags",
+    "confirmations": "confirmations",
+    "human_judgments": "ratings by people",
+    "answers": "cached answers",
+    "batches": "open batches",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KindSize:
+    """The rows of one kind.
+
+    Attributes:
+        kind: such as `versions`.
+        model: for cached answers, the model that the provider reported; `None` if it reported none.
+        rows: how many there are.
+        bytes: of their content, without indexes and free space.
+    """
+
+    kind: str
+    model: str | None
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The space that a database takes, in bytes.
+
+    Attributes:
+        total: all of it, with indexes and free space; `None` if the database does not say.
+        free: what `vacuum` would give back; `None` if the database does not say.
+    """
+
+    total: int | None
+    free: int | None
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
@@ -298,10 +336,7 @@ class Store:
         with self._session() as session:
             version = _find_row(session, ref)
             row = session.get(TrainingRow, (version.name, version.number))
-            if row is None:
-                return None
-            where = f"The training record of {row.ref}"
-            return _read(TrainingRecord, _checked(where, _unpacked(row), row.digest), where)
+            return _read_training(row) if row else None
 
     def training_digest(self, ref: str) -> str | None:
         """Return the digest of the training record of a version, or `None` if it has none."""
@@ -318,13 +353,7 @@ class Store:
             StoreError: if `tag` is invalid.
         """
         check_tag(tag)
-
-        def move(session: Session) -> Version:
-            row = _find_row(session, ref)
-            session.merge(TagRow(name=row.name, tag=tag, number=row.number))
-            return self._versions(session, [row])[0]
-
-        return self._write(move)
+        return self._mark(ref, lambda session, row: session.merge(TagRow(name=row.name, tag=tag, number=row.number)))
 
     def untag(self, name: str, tag: str) -> None:
         """Remove `tag` from `name`."""
@@ -334,25 +363,31 @@ class Store:
     def confirm(self, ref: str) -> Version:
         """Confirm the version of `ref`, so that it may choose the judge although it was imported, and return it."""
 
-        def confirm(session: Session) -> Version:
-            row = _find_row(session, ref)
+        def confirm(session: Session, row: VersionRow) -> None:
             if row.origin != LEARNED:
                 record = row.record_digest
                 session.merge(ConfirmationRow(name=row.name, number=row.number, record_digest=record, created=now()))
-            return self._versions(session, [row])[0]
 
-        return self._write(confirm)
+        return self._mark(ref, confirm)
 
     def revoke(self, ref: str) -> Version:
         """Take back the confirmation of the version of `ref`, and return it."""
 
-        def revoke(session: Session) -> Version:
-            row = _find_row(session, ref)
+        def revoke(session: Session, row: VersionRow) -> None:
             if confirmation := session.get(ConfirmationRow, (row.name, row.number)):
                 session.delete(confirmation)
+
+        return self._mark(ref, revoke)
+
+    def _mark(self, ref: str, change: Callable[[Session, VersionRow], object]) -> Version:
+        """Return the version of `ref` after a change of its tags or confirmation."""
+
+        def work(session: Session) -> Version:
+            row = _find_row(session, ref)
+            change(session, row)
             return self._versions(session, [row])[0]
 
-        return self._write(revoke)
+        return self._write(work)
 
     def add_judgment(self, judgment: HumanJudgment) -> HumanJudgment:
         """Store a person's judgment of texts, and return the stored one; one with the same id is stored once.
@@ -393,12 +428,12 @@ class Store:
         """Return the rows and bytes of every kind, and the space of the whole database. Every row is read."""
         with self._session() as session:
             connection = session.connection()
-            return tuple(sizes(connection)), measure_space(connection)
+            return tuple(_sizes(connection)), _measure_space(connection)
 
     def space(self) -> Space:
         """Return the space that the database takes."""
         with self._session() as session:
-            return measure_space(session.connection())
+            return _measure_space(session.connection())
 
     def prune(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
         """Remove cached answers, and return how many, and the bytes of their replies.
@@ -410,27 +445,46 @@ class Store:
         Raises:
             StoreError: if the store is read-only and this is no dry run, or the database fails.
         """
-        stored = format_time(before)
-        if dry_run:
-            with self._session() as session:
-                return count_answers(session, stored)
+        is_older = col(AnswerRow.created) < format_time(before)
 
         def remove(session: Session) -> tuple[int, int]:
-            found = count_answers(session, stored)
-            session.exec(delete(AnswerRow).where(col(AnswerRow.created) < stored))
-            return found
+            size = func.coalesce(func.sum(_octets(session.connection(), AnswerRow.reply)), 0)
+            rows, content = session.exec(select(func.count(), size).where(is_older)).one()
+            if not dry_run:
+                session.exec(delete(AnswerRow).where(is_older))
+            return int(rows), int(content)
 
-        return self._write(remove)
+        if not dry_run:
+            return self._write(remove)
+        with self._session() as session:
+            return remove(session)
 
     def vacuum(self) -> None:
-        """Give the space of removed rows back to the file system.
+        """Give the space of removed rows back to the file system. Other processes wait meanwhile.
+
+        SQLite writes a copy of the file, so that the disk needs as much free space as the store takes.
 
         Raises:
             StoreError: if the store is read-only, or neither SQLite nor PostgreSQL.
             StoreUnavailable: if another process uses the store, or the disk is full.
         """
         self.check_writable()
-        vacuum(self._engine)
+        with translate_errors(self._engine.url), autocommit_connection(self._engine) as connection:
+            if is_sqlite(self._engine.url):
+                connection.exec_driver_sql("VACUUM")
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all()
+            elif connection.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SET lock_timeout = '{TIMEOUT}s'")
+                try:
+                    for name in _quoted_tables(connection):
+                        connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {name}")
+                finally:
+                    connection.exec_driver_sql("RESET lock_timeout")
+            else:
+                raise StoreError(
+                    f"The store {self.place} is neither SQLite nor PostgreSQL; expected one of these to vacuum.",
+                    "Use the tools of this database.",
+                )
 
     def verify(self) -> tuple[Problem, ...]:
         """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""
@@ -551,13 +605,13 @@ def _packed(record: TrainingRecord) -> tuple[str, bytes]:
     return f"sha256:{hashed.hexdigest()}", b"".join((*parts, compressor.flush()))
 
 
-def _unpacked(row: TrainingRow) -> str:
+def _read_training(row: TrainingRow) -> TrainingRecord:
+    where = f"The training record of {row.ref}"
     try:
-        return zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
+        content = zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
-        raise StoreError(
-            f"The training record of {row.ref} cannot be decompressed: {error}.", "See: rubriclab verify"
-        ) from None
+        raise StoreError(f"{where} cannot be decompressed: {error}.", "See: rubriclab verify") from None
+    return _read(TrainingRecord, _checked(where, content, row.digest), where)
 
 
 def _checked(what: str, content: str, expected: str) -> str:
@@ -698,40 +752,30 @@ def _problems(session: Session) -> Iterator[Problem]:
     for version in versions.values():
         yield from _version_problems(version, rubrics, versions)
     for training in _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number):
-        yield from _training_problems(training, versions)
+        yield from _attached_problems(training, versions)
     for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
-        yield from _confirmation_problems(confirmation, versions)
+        yield from _attached_problems(confirmation, versions)
     for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
         yield from _attempt(f"judgment {judgment.id}", _read_judgment, judgment)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
     for answer in _rows(session, AnswerRow, AnswerRow.digest):
-        try:
-            read_reply(answer.digest, answer.reply, answer.reply_digest)
-        except StoreError as error:
-            yield Problem(f"answer {answer.digest}", error.message, answer.digest)
+        problems = _attempt(f"answer {answer.digest}", read_reply, answer.digest, answer.reply, answer.reply_digest)
+        yield from (replace(problem, answer=answer.digest) for problem in problems)
 
 
-def _training_problems(row: TrainingRow, versions: Collection[tuple[str, int]]) -> Iterator[Problem]:
-    where = f"training record of {row.ref}"
-    if (row.name, row.number) not in versions:
+def _attached_problems(
+    row: TrainingRow | ConfirmationRow, versions: Mapping[tuple[str, int], VersionRow]
+) -> Iterator[Problem]:
+    version = versions.get((row.name, row.number))
+    where = f"{'training record' if isinstance(row, TrainingRow) else 'confirmation'} of {row.ref}"
+    if version is None:
         yield Problem(where, "there is no such version")
-    try:
-        content = _unpacked(row)
-    except StoreError as error:
-        yield Problem(where, error.message)
-    else:
-        yield from _mismatch(where, "its content", digest_text(content), row.digest)
-        yield from _attempt(where, _read, TrainingRecord, content, "its content")
-
-
-def _confirmation_problems(row: ConfirmationRow, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
-    where = f"confirmation of {row.ref}"
-    if version := versions.get((row.name, row.number)):
+    if isinstance(row, TrainingRow):
+        yield from _attempt(where, _read_training, row)
+    elif version:
         yield from _mismatch(where, "the record that was confirmed", row.record_digest, version.record_digest)
-    else:
-        yield Problem(where, "there is no such version")
 
 
 def _version_problems(
@@ -764,3 +808,42 @@ def _attempt(where: str, attempt: Callable[..., object], *arguments: object) -> 
         attempt(*arguments)
     except StoreError as error:
         yield Problem(where, error.message)
+
+
+def _sizes(connection: Connection) -> Iterator[KindSize]:
+    """Yield the size of every kind, cached answers by model, the most first."""
+    for name, table in METADATA.tables.items():
+        texts = [column for column in table.c if column.type.python_type in (str, bytes)]
+        content = func.sum(sum((func.coalesce(_octets(connection, column), 0) for column in texts), start=0))
+        query = select_columns(func.count(), content).select_from(table)
+        if name == AnswerRow.__tablename__:
+            query = query.add_columns(table.c.model).group_by(table.c.model)
+        sizes = [
+            KindSize(KINDS.get(name, name), model[0] if model else None, rows, int(content or 0))
+            for rows, content, *model in connection.execute(query)
+        ]
+        yield from sorted(sizes, key=lambda size: (-size.rows, size.model is None, size.model))
+
+
+def _octets(connection: Connection, column: Any) -> Any:
+    """Return the expression for the number of bytes of a text or binary column."""
+    # octet_length came with SQLite 3.43.
+    is_sqlite_database = connection.dialect.name == "sqlite"
+    return func.length(cast(column, LargeBinary)) if is_sqlite_database else func.octet_length(column)
+
+
+def _measure_space(connection: Connection) -> Space:
+    if connection.dialect.name == "sqlite":
+        pages, free, size = (
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return Space(pages * size, free * size)
+    if connection.dialect.name == "postgresql":
+        sizes = (func.pg_total_relation_size(func.to_regclass(name)) for name in _quoted_tables(connection))
+        return Space(int(connection.execute(select_columns(sum(sizes, start=literal(0)))).scalar_one()), None)
+    return Space(None, None)
+
+
+def _quoted_tables(connection: Connection) -> list[str]:
+    return [connection.dialect.identifier_preparer.format_table(table) for table in METADATA.tables.values()]

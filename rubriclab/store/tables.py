@@ -1,16 +1,20 @@
 """Databases of stores: addresses and engines, tables, and triggers that refuse changes of what never changes.
 
-Rows are written from validated models only, since table models do not validate.
+Rows are written from validated models only, since table models do not validate. Several threads and processes may use
+the tables at once.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -31,8 +35,10 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    bindparam,
     create_engine,
     event,
+    func,
     insert,
     inspect,
     make_url,
@@ -40,15 +46,15 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
-from sqlalchemy.sql.dml import UpdateBase
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field, Session, SQLModel, col, delete
 
-from rubriclab.errors import StoreError, StoreUnavailable
+from rubriclab.errors import DamagedAnswer, StoreError, StoreUnavailable
+from rubriclab.judges.batch import OpenBatch
+from rubriclab.models.base import canonical, digest_text
+from rubriclab.models.characters import one_line
 from rubriclab.models.waits import LONG_WAIT, log_wait
 
 _log = logging.getLogger(__name__)
-
-Values = Mapping[str, str | bytes | None]
 
 # Seconds that a writer waits for another process to commit.
 TIMEOUT = 30
@@ -175,7 +181,7 @@ def with_write_lock(engine: Engine) -> Engine:
     return engine.execution_options(writes=True)
 
 
-def fetch_rows(engine: Engine, statement: Select[Any], values: Values | None = None) -> Sequence[Row[Any]]:
+def fetch_rows(engine: Engine, statement: Select[Any], values: Mapping[str, str] | None = None) -> Sequence[Row[Any]]:
     """Return the rows of a query.
 
     Raises:
@@ -183,17 +189,6 @@ def fetch_rows(engine: Engine, statement: Select[Any], values: Values | None = N
     """
     with translate_errors(engine.url), autocommit_connection(engine) as connection:
         return connection.execute(statement, values).all()
-
-
-def execute_change(engine: Engine, statement: UpdateBase, values: Values | None = None) -> int:
-    """Return the number of rows written or deleted, which is committed.
-
-    Raises:
-        IntegrityError: if a key exists.
-        StoreUnavailable: if the database fails.
-    """
-    with translate_errors(engine.url), autocommit_connection(engine) as connection:
-        return connection.execute(statement.execution_options(preserve_rowcount=True), values).rowcount
 
 
 def autocommit_connection(engine: Engine) -> Connection:
@@ -284,8 +279,6 @@ def _begin(connection: Connection) -> None:
 # A digest is `sha256:` and 64 digits; a name or tag is at most 100.
 DIGEST = 71
 NAME = 100
-# An id that a provider gives, such as a path in a bucket.
-PROVIDER_ID = 1000
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32
 
@@ -443,19 +436,145 @@ class AnswerRow(StoredTable, table=True):
 
 
 class BatchRow(StoredTable, table=True):
-    """A batch that a provider is processing; `requests` are the bytes of its requests' digests, one after another."""
+    """A batch that a provider is processing, as JSON; `judge` is the digest of the identity of its judge."""
 
     __tablename__ = "batches"
 
     key: str = Field(primary_key=True, max_length=NAME)
     judge: str = Field(max_length=DIGEST, index=True)
-    model: str = Field(sa_type=Text)
-    api_base: str | None = Field(default=None, sa_type=Text)
-    key_from: str | None = Field(default=None, max_length=NAME)
-    file_id: str = Field(max_length=PROVIDER_ID)
-    batch_id: str | None = Field(default=None, max_length=PROVIDER_ID)
     created: str = Field(max_length=TIME)
-    requests: bytes = Field(sa_type=LargeBinary)
+    content: str = Field(sa_type=Text)
+
+
+_ANSWERS = METADATA.tables[AnswerRow.__tablename__]
+_INSERT = insert(_ANSWERS)
+_REPLY = select(_ANSWERS.c.reply, _ANSWERS.c.reply_digest).where(_ANSWERS.c.digest == bindparam("wanted"))
+_PRIVILEGE = select(func.has_table_privilege(_ANSWERS.name, "INSERT"))
+_COUNT = select(func.count()).select_from(_ANSWERS)
+
+
+class AnswerTable:
+    """Replies by the digest of their request.
+
+    Attributes:
+        remote: whether calls wait for a network; an SQLite file answers faster than a thread starts.
+    """
+
+    def __init__(self, engine: Engine, *, read_only: bool = False) -> None:
+        self.remote = not is_sqlite(engine.url)
+        self._engine = engine
+        self._read_only = read_only
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """Return the reply cached under `digest`, or `None`.
+
+        Raises:
+            DamagedAnswer: if the reply is not as it was written.
+            StoreError: if the database fails.
+        """
+        rows = fetch_rows(self._engine, _REPLY, {"wanted": digest})
+        return read_reply(digest, rows[0].reply, rows[0].reply_digest) if rows else None
+
+    def put(self, digest: str, reply: dict[str, Any]) -> bool:
+        """Return whether `reply` (JSON types only) was cached under `digest`; the first reply stays.
+
+        Raises:
+            ValueError: if `reply` holds NaN or an infinity.
+            StoreError: if the database fails.
+        """
+        text = canonical(reply)
+        row = {
+            "digest": digest,
+            "reply": text,
+            "reply_digest": answer_digest(digest, text),
+            "created": now(),
+            # A provider may send any text.
+            "model": one_line(model)[:NAME] if isinstance(model := reply.get("model"), str) else None,
+        }
+        try:
+            with translate_errors(self._engine.url), autocommit_connection(self._engine) as connection:
+                return connection.execute(_INSERT.execution_options(preserve_rowcount=True), row).rowcount == 1
+        except IntegrityError:
+            return False
+
+    def check_writable(self) -> None:
+        """Check that an answer could be cached.
+
+        Raises:
+            StoreError: if the store is read-only.
+        """
+        if not self._may_insert:
+            raise StoreError(
+                f"The store {show_url(self._engine.url)} is read-only and lacks an answer that is needed; no request "
+                "was made, since the reply could not be cached.",
+                "Use a writable store, or a copy of this one.",
+            )
+
+    @cached_property
+    def _may_insert(self) -> bool:
+        if self._engine.dialect.name == "postgresql":
+            return bool(fetch_rows(self._engine, _PRIVILEGE)[0][0])
+        return not self._read_only
+
+    def count(self) -> int:
+        """Return the number of cached answers."""
+        return int(fetch_rows(self._engine, _COUNT)[0][0])
+
+
+def answer_digest(digest: str, text: str) -> str:
+    """Return the digest over a stored reply and its request, so that replies cannot be swapped."""
+    return digest_text(f"{digest}\n{text}")
+
+
+def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
+    """Return the reply in `text`.
+
+    Raises:
+        DamagedAnswer: if it does not match its digest, or is not a JSON object.
+    """
+    hint = "See: rubriclab verify --repair"
+    if answer_digest(digest, text) != reply_digest:
+        raise DamagedAnswer(f"The answer {digest} does not match its digest: it was changed after it was stored.", hint)
+    try:
+        reply = json.loads(text)
+    except ValueError:
+        reply = None
+    if not isinstance(reply, dict):
+        raise DamagedAnswer(f"The answer {digest} is not a JSON object.", hint)
+    return reply
+
+
+class BatchTable:
+    """Open batches. Every method raises `StoreError` if the database fails.
+
+    Attributes:
+        remote: whether calls wait for a network.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.remote = not is_sqlite(engine.url)
+        self._engine = with_write_lock(engine)
+
+    def save(self, batch: OpenBatch) -> None:
+        """Store a batch in place of the one with its key, if there is one."""
+        content = json.dumps(asdict(batch))
+        with translate_errors(self._engine.url), Session(self._engine) as session:
+            session.merge(BatchRow(key=batch.key, judge=batch.judge, created=batch.created, content=content))
+            session.commit()
+
+    def remove(self, key: str) -> None:
+        """Remove a batch, if it is there."""
+        with translate_errors(self._engine.url), Session(self._engine) as session:
+            session.exec(delete(BatchRow).where(col(BatchRow.key) == key))
+            session.commit()
+
+    def open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
+        """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first."""
+        batches = METADATA.tables[BatchRow.__tablename__].c
+        query = select(batches.content).order_by(batches.created, batches.key)
+        rows = fetch_rows(self._engine, query if judge is None else query.where(batches.judge == judge))
+        found = (json.loads(row.content) for row in rows)
+        return tuple(OpenBatch(**{**each, "requests": tuple(each["requests"])}) for each in found)
 
 
 # The number of the schema. A release that changes the tables increases it and says how older stores are upgraded.

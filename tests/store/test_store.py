@@ -48,9 +48,8 @@ from rubriclab.models.version import (
 )
 from rubriclab.ops.workspace import JudgeChoice, Notify, generator_of
 from rubriclab.store import import_pack, read_pack, write_pack
-from rubriclab.store.answers import answer_digest
 from rubriclab.store.store import Store, open_store
-from rubriclab.store.tables import database_url
+from rubriclab.store.tables import answer_digest, database_url
 
 
 def save(store: Store, number: int, name: str = "news", parent: str | None = None) -> Version:

@@ -112,9 +112,9 @@ BATCH = OpenBatch(
 
 def test_a_batch_is_read_as_it_was_stored_until_it_is_removed(store: Store, where: str) -> None:
     other = replace(BATCH, key="b2", judge=digest("other"), api_base="http://127.0.0.1:9/v1", batch_id="batch_2")
-    store.batches.add(BATCH)
-    store.batches.add(other)
-    store.batches.set_id("a1", "batch_1")
+    store.batches.save(BATCH)
+    store.batches.save(other)
+    store.batches.save(replace(BATCH, batch_id="batch_1"))
     with open_store(where) as again:
         assert again.batches.open() == (replace(BATCH, batch_id="batch_1"), other)
         assert again.batches.open(other.judge) == (other,)

@@ -31,7 +31,7 @@ from rubriclab.judges.judge import Ledger, Usage
 from rubriclab.judges.metrics import Metrics
 from rubriclab.judges.options import as_price
 from rubriclab.ops.versions import RubricDescription
-from rubriclab.store.answers import AnswerTable
+from rubriclab.store.tables import AnswerTable
 from rubriclab.web.api import VARIABLE, log_access
 from rubriclab.web.api_models import KINDS, OPEN, PATHS, ScoreResults, description
 
