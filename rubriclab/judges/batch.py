@@ -11,10 +11,13 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeVar
+from itertools import count
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from pydantic import ValidationError
 
 from rubriclab.errors import (
     BatchCancelled,
@@ -37,7 +40,7 @@ from rubriclab.judges.providers import (
     provider_message,
     provider_of,
 )
-from rubriclab.judges.replies import FRAME_BYTES, RECEPTION, Reception, readable, stated_status, text_limit
+from rubriclab.judges.replies import FRAME_BYTES, Reception, readable, stated_status, text_limit
 from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall, Storage, call_storage
 from rubriclab.models.base import PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
@@ -69,7 +72,6 @@ class BatchStatus:
     """How far a batch is.
 
     Attributes:
-        batch_id: the provider's id.
         state: `validating`, `in_progress`, `finalizing`, `cancelling`, or one of `ENDED`.
         files: ids of the files with answers and errors.
         done, total: requests; 0 where the provider does not say.
@@ -77,7 +79,6 @@ class BatchStatus:
         queue_full: whether it failed since too many tokens are in the queue.
     """
 
-    batch_id: str
     state: str
     files: tuple[str, ...] = ()
     done: int = 0
@@ -87,7 +88,6 @@ class BatchStatus:
 
     @property
     def ended(self) -> bool:
-        """Whether no more answers will come, and those that came can be fetched."""
         # A provider may name the file of a completed batch a moment later.
         return self.state in ENDED and not (self.state == "completed" and self.done and not self.files)
 
@@ -197,7 +197,7 @@ class BatchModel(LanguageModel):
                 token = page.get("next_page_token")
                 page = await self._call("alist_batches", limit=PAGE, after=token) if token else None
             else:  # litellm cannot pass on where a page of Azure begins
-                page = await self._answered(page.get_next_page()) if page.has_next_page() else None
+                page = await self._answered(page.get_next_page(), self._timeout) if page.has_next_page() else None
         return None
 
     async def status(self, batch_id: str) -> BatchStatus:
@@ -238,35 +238,20 @@ class BatchModel(LanguageModel):
     async def _call(
         self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **given: Any
     ) -> Any:
-        litellm, seconds = load_litellm(), seconds or self._timeout
-        call = getattr(litellm, function)
+        call, seconds = getattr(load_litellm(), function), seconds or self._timeout
         request = call(
             custom_llm_provider=self._place[1], timeout=seconds, max_retries=0, **self._place_and_key, **given
         )
-        return await self._answered(request, seconds, most_bytes=most_bytes)
+        return await self._answered(request, seconds, most_bytes)
 
-    async def _answered(
-        self, request: Awaitable[Any], seconds: float | None = None, *, most_bytes: int = STATUS_BYTES
-    ) -> Any:
-        from openai import OpenAIError
-        from pydantic import ValidationError
-
-        seconds = seconds or self._timeout
-        reception = Reception(self.model, most_bytes)
-        outer = RECEPTION.set(reception)
+    async def _answered(self, request: Awaitable[Any], seconds: float, most_bytes: int = STATUS_BYTES) -> Any:
         try:
-            async with asyncio.timeout(seconds):
+            async with self._receiving(most_bytes, seconds):
                 return await request
-        except TimeoutError:
-            raise JudgeUnavailable(f"{self.model}: no complete response within {seconds:g} seconds.") from None
-        except OpenAIError as error:
-            raise reception.fault or self._translated(error) from error
         except (ValidationError, json.JSONDecodeError) as error:
             raise JudgeUnavailable(f"{self.model}: damaged response: {provider_message(error)}") from error
         except (ValueError, TypeError) as error:  # what litellm needs in the environment is missing
             raise JudgeRefused(f"{self.model}: {provider_message(error)}") from error
-        finally:
-            RECEPTION.reset(outer)
 
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
@@ -285,7 +270,6 @@ def _status(batch: Any) -> BatchStatus:
     faults = getattr(batch.errors, "data", None) or ()
     counts = batch.request_counts
     return BatchStatus(
-        batch_id=str(batch.id),
         state=str(batch.status),
         files=tuple(str(file) for file in (batch.output_file_id, batch.error_file_id) if file),
         done=getattr(counts, "completed", 0) or 0,
@@ -408,51 +392,27 @@ class Batched(JudgeWrapper):
     Args:
         waves: asks by batches.
         direct: asks by single calls, with limits and retries of its own.
-        attempts: batches in which a prompt is sent, before its answer is missing.
     """
 
-    def __init__(self, waves: Judge, direct: Judge, *, attempts: int) -> None:
+    def __init__(self, waves: Judge, direct: Judge) -> None:
         super().__init__(waves)
         self._direct = direct
-        self._attempts = attempts
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply of the first batch that has one, or of a single call.
-
-        Raises:
-            JudgeUnavailable: after the last attempt.
-            JudgeRefused, BatchCancelled, ProviderDown, BudgetReached: these concern every prompt.
-        """
-        attempt = 1
-        while True:
-            try:
-                return await self.judge.reply(prompt)
-            except BatchTooSmall:
-                return await self._direct.reply(prompt)
-            except JudgeUnavailable as error:
-                if attempt == self._attempts:
-                    raise JudgeUnavailable(f"no reply in {self._attempts} batches: {error.message}") from error
-                _log.info("%s: no reply in batch %d: %s", self.name, attempt, error.message)
-                await asyncio.sleep(min(error.retry_after or 0.0, MAX_PAUSE))
-            attempt += 1
+        try:
+            return await self.judge.reply(prompt)
+        except BatchTooSmall:
+            return await self._direct.reply(prompt)
 
 
-@dataclass(eq=False)
-class _WaitingPrompt:
-    """A prompt that waits for its reply."""
-
+class _WaitingPrompt(NamedTuple):
     prompt: Prompt[Any]
-    digest: str
-    reply: asyncio.Future[Reply] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    reply: asyncio.Future[Reply]
 
-    def settle(self, outcome: Reply | Exception) -> None:
-        """Give the reply or error to whoever waits, if anyone still does."""
-        if self.reply.done():
-            return
-        if isinstance(outcome, Reply):
-            self.reply.set_result(outcome)
-        else:
-            self.reply.set_exception(outcome)
+
+# By the digest of the request.
+WaitingPrompts = dict[str, _WaitingPrompt]
+Outcomes = dict[str, Reply | Exception]
 
 
 class BatchScheduler(JudgeWrapper):
@@ -481,8 +441,8 @@ class BatchScheduler(JudgeWrapper):
         self._largest = largest
         self._notify = notify
         self._arrived = 0.0
-        self._waiting: dict[str, _WaitingPrompt] = {}
-        self._followed: dict[str, dict[str, _WaitingPrompt]] = {}
+        self._waiting: WaitingPrompts = {}
+        self._followed: dict[str, WaitingPrompts] = {}
         self._finished: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._collecting: asyncio.Task[None] | None = None
@@ -498,9 +458,10 @@ class BatchScheduler(JudgeWrapper):
         """
         if self._fault:
             raise self._fault
-        request = _WaitingPrompt(prompt, request_digest(self.identity, prompt))
-        self._waiting[request.digest] = request
-        self._arrived = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        request = _WaitingPrompt(prompt, loop.create_future())
+        self._waiting[request_digest(self.identity, prompt)] = request
+        self._arrived = loop.time()
         if self._collecting is None or self._collecting.done():
             self._collecting = self._start(self._collect())
         return await request.reply
@@ -510,6 +471,18 @@ class BatchScheduler(JudgeWrapper):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def _settle(self, requests: Iterable[_WaitingPrompt], outcome: Reply | Exception) -> None:
+        """Give the reply or error to whoever waits, if anyone still does."""
+        if isinstance(outcome, JudgeRefused | BatchCancelled | ProviderDown):
+            self._fault = outcome
+        for request in requests:
+            if request.reply.done():
+                continue
+            if isinstance(outcome, Reply):
+                request.reply.set_result(outcome)
+            else:
+                request.reply.set_exception(outcome)
 
     async def _collect(self) -> None:
         while self._waiting:
@@ -522,13 +495,9 @@ class BatchScheduler(JudgeWrapper):
             try:
                 await self._answer(wave)
             except Exception as error:
-                self._fail(wave.values(), error)
+                self._settle(wave.values(), error)
 
-    def _fail(self, requests: Iterable[_WaitingPrompt], error: Exception) -> None:
-        for request in requests:
-            self._settle(request, error)
-
-    async def _answer(self, wave: dict[str, _WaitingPrompt]) -> None:
+    async def _answer(self, wave: WaitingPrompts) -> None:
         """Collect the prompts that open batches hold, and send the others."""
         rest = dict(wave)
         for batch in await call_storage(self._batches, self._batches.open, digest(self.identity)):
@@ -539,34 +508,36 @@ class BatchScheduler(JudgeWrapper):
                 self._followed[batch.key].update(own)
             elif own:
                 self._start(self._follow(batch, own, resumed=True))
-        for request in list(rest.values()):
-            # Another batch may have brought its answer since it was looked up.
-            if (answer := await call_storage(self._answers, self._answers.get, request.digest)) is not None:
-                rest.pop(request.digest).settle(load_reply(answer))
+        # Another batch may have brought an answer since it was looked up.
+        for key, reply in (await self._cached(rest)).items():
+            self._settle([rest.pop(key)], reply)
         if len(rest) < MIN_BATCH:
-            self._fail(rest.values(), BatchTooSmall())
+            self._settle(rest.values(), BatchTooSmall())
             return
-        part: dict[str, _WaitingPrompt] = {}
+        part: WaitingPrompts = {}
         lines = bytearray()
-        for request in rest.values():
+        for key, request in rest.items():
             # Without the prefix: providers take names of at most 64 characters.
-            line = self._model.line(request.digest.removeprefix(PREFIX), request.prompt)
+            line = self._model.line(key.removeprefix(PREFIX), request.prompt)
             if part and (len(part) == self._largest or len(lines) + len(line) > MAX_UPLOAD_BYTES):
                 await self._send(part, bytes(lines))
                 part, lines = {}, bytearray()
-            part[request.digest] = request
+            part[key] = request
             lines += line
             await asyncio.sleep(0)  # translating a request takes about a millisecond
         await self._send(part, bytes(lines))
 
-    async def _send(self, requests: dict[str, _WaitingPrompt], lines: bytes) -> None:
-        file_id = await self._persistently(lambda: self._model.upload(lines))
+    async def _cached(self, requests: Iterable[str]) -> Outcomes:
+        answers = {key: await call_storage(self._answers, self._answers.get, key) for key in requests}
+        return {key: load_reply(answer) for key, answer in answers.items() if answer is not None}
+
+    async def _send(self, requests: WaitingPrompts, lines: bytes) -> None:
         batch = OpenBatch(
             key=secrets.token_hex(8),
             judge=digest(self.identity),
             model=self.name,
             api_base=self._model.api_base,
-            file_id=file_id,
+            file_id=await self._persistently(lambda: self._model.upload(lines)),
             batch_id=None,
             created=datetime.now(UTC).isoformat(timespec="microseconds"),
             requests=tuple(requests),
@@ -575,57 +546,43 @@ class BatchScheduler(JudgeWrapper):
         await call_storage(self._batches, self._batches.save, batch)
         self._start(self._follow(batch, requests, resumed=False))
 
-    async def _follow(self, batch: OpenBatch, requests: dict[str, _WaitingPrompt], *, resumed: bool) -> None:
+    async def _follow(self, batch: OpenBatch, requests: WaitingPrompts, *, resumed: bool) -> None:
         self._followed[batch.key] = requests
+        outcomes: Outcomes = {}
+        try:
+            outcomes, missing = await self._results(batch, resumed=resumed)
+        except Exception as error:
+            missing = error
+        except BaseException:
+            del self._followed[batch.key]
+            raise
+        self._finished.add(batch.key)
+        for key, request in self._followed.pop(batch.key).items():
+            outcome = outcomes.get(key, missing)
+            is_lost = isinstance(missing, BatchCancelled) and isinstance(outcome, JudgeUnavailable)
+            self._settle([request], missing if is_lost else outcome)
+
+    async def _results(self, batch: OpenBatch, *, resumed: bool) -> tuple[Outcomes, Exception]:
+        """Return what became of requests of a batch, once it has ended, and the error of all others."""
         try:
             batch_id = await self._made(batch, resumed=resumed)
             status, cancelled = await self._ended(batch, batch_id, resumed=resumed)
             outcomes = await self._outcomes(batch, status)
         except JudgeRefused as error:
-            await self._refused(batch, error)
-        except Exception as error:
-            self._fail(self._finish(batch).values(), error)
-        except BaseException:
-            del self._followed[batch.key]
-            raise
-        else:
-            missing = JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
-            for key, request in self._finish(batch).items():
-                outcome = outcomes.get(key, missing)
-                if cancelled and isinstance(outcome, JudgeUnavailable):
-                    outcome = cancelled
-                self._settle(request, outcome)
-
-    def _finish(self, batch: OpenBatch) -> dict[str, _WaitingPrompt]:
-        self._finished.add(batch.key)
-        return self._followed.pop(batch.key)
-
-    async def _refused(self, batch: OpenBatch, error: JudgeRefused) -> None:
-        """Give an error to those who wait, unless another process has fetched the answers and deleted the files."""
-        requests = self._finish(batch)
-        try:
-            for request in requests.values():
-                answer = await call_storage(self._answers, self._answers.get, request.digest)
-                self._settle(request, error if answer is None else load_reply(answer))
-        except Exception as fault:
-            self._fail(requests.values(), fault)
-
-    def _settle(self, request: _WaitingPrompt, outcome: Reply | Exception) -> None:
-        if isinstance(outcome, JudgeRefused | BatchCancelled | ProviderDown):
-            self._fault = outcome
-        request.settle(outcome)
+            # Another process may have fetched the answers and deleted the files.
+            return await self._cached(self._followed[batch.key]), error
+        return outcomes, cancelled or JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
 
     async def _made(self, batch: OpenBatch, *, resumed: bool) -> str:
         if batch.batch_id:
             self._notify(f"batch {batch.batch_id} is continued: {len(batch.requests):,} requests")
             return batch.batch_id
-        # A request whose response was lost may have made the batch.
-        look = resumed
+        attempts = count(int(resumed))
 
         async def made() -> str:
-            nonlocal look
-            found = await self._model.find(batch.file_id, datetime.fromisoformat(batch.created)) if look else None
-            look = True
+            # A request whose response was lost may have made the batch.
+            since = datetime.fromisoformat(batch.created)
+            found = await self._model.find(batch.file_id, since) if next(attempts) else None
             return found or await self._model.create(batch.file_id)
 
         try:
@@ -646,14 +603,15 @@ class BatchScheduler(JudgeWrapper):
             JudgeRefused, JudgeUnavailable: if the provider refuses the whole batch.
         """
         pause, checks, done = PAUSE, 0, -1
-        while not (status := await self._persistently(lambda: self._model.status(batch_id))).ended:
-            checks += 1
-            if status.done != done:
-                done = status.done
-                _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, done, status.total)
+        while True:
+            status = await self._persistently(lambda: self._model.status(batch_id))
+            if status.ended or status.done != done:
+                _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, status.done, status.total)
+            if status.ended:
+                break
+            checks, done = checks + 1, status.done
             await asyncio.sleep(pause)
             pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
-        _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, status.done, status.total)
         if status.state == "failed":
             await call_storage(self._batches, self._batches.remove, batch.key)
             fault = f"batch {batch_id} failed: {status.fault or 'the provider does not say why.'}"
@@ -667,11 +625,11 @@ class BatchScheduler(JudgeWrapper):
             )
         return status, None
 
-    async def _outcomes(self, batch: OpenBatch, status: BatchStatus) -> dict[str, Reply | Exception]:
+    async def _outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:
         """Return what became of the requests of a batch, with all its answers cached and the batch removed."""
         names = {key.removeprefix(PREFIX): key for key in batch.requests}
         files = [await self._persistently(partial(self._model.content, file, len(names))) for file in status.files]
-        outcomes: dict[str, Reply | Exception] = {}
+        outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():
             key = names[name]
             request = self._followed.get(batch.key, {}).get(key)

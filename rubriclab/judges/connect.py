@@ -141,7 +141,8 @@ def connect(
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
             price: dict[str, Any] = {"price": model.batch_price, "tokens": model.most_tokens} if capped else {}
-            judge = Batched(Budgeted(scheduler, budget, **price), retried(single), attempts=options.attempts)
+            waves = Retried(Budgeted(scheduler, budget, **price), attempts=options.attempts, base=0.0, breaker=breaker)
+            judge = Batched(waves, retried(single))
         else:
             # Some servers answer what they do not know with an error that usually passes.
             judge = probed = SchemaProbed(retried(single), retried(single, min(options.attempts, 2)), model)

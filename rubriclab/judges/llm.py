@@ -12,7 +12,8 @@ import re
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -442,8 +443,6 @@ class LanguageModel:
             ReplyTooLarge: for a reply larger than the prompt allows.
             JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
-        from openai import OpenAIError
-
         load_litellm()  # before the time starts, since the import takes seconds
         # litellm's own client would send the request without a key.
         if self.key_from is None and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
@@ -454,26 +453,11 @@ class LanguageModel:
         spare = min(self.spare_tokens, _RESERVED.get())
         # A server may send hidden reasoning that nobody has made room for.
         largest = max(spare, REASONING_TOKENS)
-        reception = Reception(self.model, body_limit(prompt, largest, self._max_reply_bytes))
-        outer = RECEPTION.set(reception)
-        try:
-            try:
-                async with asyncio.timeout(self._timeout):
-                    response = await self._respond(prompt, reception, spare)
-            except TimeoutError:
-                raise JudgeUnavailable(f"{self.model}: no complete reply within {self._timeout:g} seconds.") from None
-            except OpenAIError as error:
-                raise reception.fault or self._translated(error) from error
-            reply = self._read(response, self._price)
+        limit = body_limit(prompt, largest, self._max_reply_bytes)
+        async with self._receiving(limit, self._timeout) as reception:
+            reply = self._read(await self._respond(prompt, reception, spare), self._price)
             if len(reply.text.encode()) > text_limit(prompt, largest, self._max_reply_bytes):
                 raise reception.too_large()
-        except JudgeError as error:
-            # Azure bills prompts that it rejects.
-            if reception.may_be_billed is not None and not isinstance(error, PromptRejected):
-                error.may_be_billed = reception.may_be_billed
-            raise
-        finally:
-            RECEPTION.reset(outer)
         can_raise = self._raised_tokens is None and not self._mended.has_no_room
         if can_raise and reply.truncated and not without_reasoning(reply.text).strip():
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
@@ -485,6 +469,27 @@ class LanguageModel:
         message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
         _log.debug(message, self.model, prompt.name, seconds, *tokens)
         return reply
+
+    @asynccontextmanager
+    async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[Reception]:
+        """Limit the bytes and seconds of responses, and translate errors."""
+        from openai import OpenAIError
+
+        reception = Reception(self.model, limit)
+        outer = RECEPTION.set(reception)
+        try:
+            async with asyncio.timeout(seconds):
+                yield reception
+        except TimeoutError:
+            error: JudgeError = JudgeUnavailable(f"{self.model}: no complete reply within {seconds:g} seconds.")
+            raise reception.billed(error) from None
+        except OpenAIError as failed:
+            raise reception.billed(reception.fault or self._translated(failed)) from failed
+        except JudgeError as failed:
+            reception.billed(failed)
+            raise
+        finally:
+            RECEPTION.reset(outer)
 
     def _translated(self, error: Exception) -> JudgeError:
         return translated(error, self.model, self.key_from)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from rubriclab.errors import JudgeError, ReplyTooLarge
+from rubriclab.errors import JudgeError, PromptRejected, ReplyTooLarge
 from rubriclab.judges.judge import Reply, Token, json_objects, place_of_value
 from rubriclab.judges.options import DEFAULT_BYTES
 from rubriclab.judges.providers import without_keys
@@ -47,6 +47,13 @@ class Reception:
         """Return the error for a response beyond the limit, and record it as the fault."""
         self.fault = ReplyTooLarge(f"{self.model}: unusable reply: it is larger than {self.limit:,} bytes.")
         return self.fault
+
+    def billed(self, error: JudgeError) -> JudgeError:
+        """Return an error that says whether its request may be billed."""
+        # Azure bills prompts that it rejects.
+        if self.may_be_billed is not None and not isinstance(error, PromptRejected):
+            error.may_be_billed = self.may_be_billed
+        return error
 
 
 # Set for each request; it reaches the transport through litellm and the provider's client.

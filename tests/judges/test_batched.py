@@ -154,7 +154,7 @@ async def test_a_prompt_is_sent_in_no_more_batches_than_attempts(
     missing = [answer for answer in answers if isinstance(answer, JudgeAnswer) and answer.value is None]
     assert len(batch_server.batches) == 2
     assert len(missing) == 6
-    assert missing[0].missing.startswith("no reply in 2 batches: openai/fake: the request was not processed: ")
+    assert missing[0].missing.startswith("no reply after 2 attempts: openai/fake: the request was not processed: ")
 
 
 def responses(status: int, body: Any, count: int = 1) -> Callable[..., Any]:
