@@ -68,7 +68,6 @@ class Export:
     """What an export holds.
 
     Attributes:
-        name: of the format.
         tasks: in order, with faults in their places.
         left_out: what was left out, with the number of each.
         notes: what was read as what.
@@ -82,12 +81,10 @@ class Export:
     choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def leave_out(self, what: str, number: int = 1) -> None:
-        """Count answers that are not read."""
         if number:
             self.left_out[what] = self.left_out.get(what, 0) + number
 
     def details(self) -> tuple[str, ...]:
-        """Return what was left out, and notes."""
         return (*(f"{what} left out: {count}" for what, count in self.left_out.items()), *self.notes)
 
 
@@ -178,11 +175,9 @@ def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat])
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rater answered to a question.
+    """What a rater answered to a question, which becomes an aspect if its answers are scores.
 
     Attributes:
-        question: which becomes an aspect if its answers are scores.
-        rater: the rater's name.
         value: a number, a word, a comment or anything else.
         kind: what the answer is; `None` where the export does not say it.
         reason: why, if the rater said so.
@@ -199,9 +194,7 @@ class Answer:
 class QuestionFormat:
     """How the answers to a question are read.
 
-    Attributes:
-        kind: what its answers are.
-        remarks: texts among words or numbers that are comments, in lower case: long ones that were given once.
+    `remarks` are texts among words or numbers that are comments, in lower case: long ones that were given once.
     """
 
     kind: Kind
@@ -217,10 +210,6 @@ def classify_questions(answers: Iterable[Answer], rules: CellRules) -> dict[str,
 
     Numbers are scores. Texts are words to choose if each of a few is given twice on average, or all are usual ones for
     levels; among these, long texts that are given once are remarks. Other texts are comments.
-
-    Args:
-        answers: to any questions, in any order.
-        rules: how words and numbers are read.
     """
     by_question: dict[str, list[Answer]] = {}
     for answer in answers:
@@ -229,13 +218,7 @@ def classify_questions(answers: Iterable[Answer], rules: CellRules) -> dict[str,
 
 
 def aspects_about(question: str, aspects: Iterable[str], rated: Sequence[str]) -> list[str]:
-    """Return the aspects that a comment is about: the one that its question names, else those that its rater scored.
-
-    Args:
-        question: that the comment answers.
-        aspects: all aspects.
-        rated: those that the rater of the comment scored in the text.
-    """
+    """Return the aspects that a comment is about: the one that its question names, else those that its rater scored."""
     named = [aspect for aspect in aspects if aspect.casefold() in question.casefold()]
     return [max(named, key=len)] if named else list(rated)
 
@@ -281,10 +264,7 @@ _COLUMNS = (_RESPONSES, _RATERS, _STATUS, _SUGGESTION, f"{_SUGGESTION}.score", f
 def find_converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] | None:
     """Return what converts the rows of a source that begins with `row`; `None` unless an annotation tool exported it.
 
-    `format_name` is that of `SourceFormat`.
-
-    Raises:
-        DataError: for an export that leaves out what is needed.
+    `format_name` is that of `SourceFormat`. An export that leaves out what is needed is a `DataError`.
     """
     if not isinstance(row, Mapping):
         return None
@@ -397,11 +377,7 @@ def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
 
 
 def _from_data_set(where: str, rows: Rows) -> Export:
-    """Return the tasks of Argilla's data sets; drafts, discarded responses and suggestions are left out.
-
-    Raises:
-        DataError: if responses are not lists, as in CSV.
-    """
+    """Return the tasks of Argilla's data sets; drafts, discarded responses and suggestions are left out."""
     export = Export("Argilla data set")
 
     def task(line: int, row: Any) -> Task:
@@ -496,10 +472,7 @@ def join_ratings(
     """Return a row for each text, in the line of its first rating, and how much was joined and left out.
 
     A rating that is not a number, or the second of a rater, is a fault in its place. Rows that are no ratings stay as
-    they are.
-
-    Raises:
-        DataError: if all ratings are of aspects that are not mapped.
+    they are. If all ratings are of aspects that are not mapped, this is a `DataError`.
     """
     listed = list(numbered)
     ratings = {line: Fields(row, mapping, rules) for line, row in listed if is_rating(row, mapping, rules)}
@@ -537,11 +510,7 @@ def join_ratings(
 
 
 def _add(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
-    """Add a rating to the row of its text.
-
-    Raises:
-        FieldError: if it is not a number, lacks a rater, or is not the first of its rater.
-    """
+    """Add a rating to the row of its text."""
     named = str(fields.value("aspect")).strip().casefold() if fields.is_given("aspect") else ""
     rater = fields.name("rater")
     if has_raters and not rater:
@@ -576,13 +545,8 @@ SPREADS_ON_SCALE = 4
 
 @dataclass(frozen=True, slots=True)
 class PairwiseComparison:
-    """A preference between two texts, or a tie.
-
-    Attributes:
-        better, worse: ids of the texts; in either order for a tie.
-        tie: whether neither is better.
-        aspect: the aspect compared; `None` if the row names none.
-        rater: the rater's name; `None` if unknown.
+    """A preference between two texts, given by their ids, or a tie, in either order; `None` for an aspect or rater not
+    named.
     """
 
     better: str
@@ -688,9 +652,8 @@ def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Examp
 def comparison_faults(
     where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield at most one fault per row: texts that cannot be compared, or a missing aspect.
-
-    Unknown texts whose own row is faulty are not reported again.
+    """Yield at most one fault per row: texts that cannot be compared, unless their own row is faulty, or a missing
+    aspect.
     """
     groups = {example.id: example.group for example in examples}
     several = len(_aspects(comparisons, examples)) > 1
@@ -725,7 +688,6 @@ def _aspects(comparisons: Sequence[LinePair], examples: Sequence[Example]) -> se
 def _estimate_scores(
     examples: Sequence[Example], scored: Mapping[str, float], comparisons: Sequence[PairwiseComparison], scale: Scale
 ) -> dict[str, float]:
-    """Return the estimated score of each compared text."""
     import numpy as np
 
     from rubriclab.stats.pairs import Comparisons, joint_scores
@@ -749,7 +711,6 @@ def _estimate_scores(
 
 
 def _informative(scored: Mapping[str, float]) -> bool:
-    """Return whether the scores suffice to estimate center and spread."""
     return len(scored) >= MIN_SCORES and len(set(scored.values())) > 1
 
 

@@ -39,9 +39,7 @@ DELTA_ENCODING = "DELTA_BYTE_ARRAY"
 
 
 def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
-    """Yield the rows of a Parquet file, counted from 1.
-
-    A text that many rows share stays packed until its row is read.
+    """Yield the rows of a Parquet file, counted from 1. A text that many rows share stays packed until its row is read.
 
     Raises:
         DataError: if pyarrow is not installed, the file is not Parquet, a column unpacks to too many bytes, or a row
@@ -72,11 +70,7 @@ def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
 
 
 def _check_columns(path: Path, metadata: Any, longest: int) -> tuple[list[str], int]:
-    """Return the columns that can be read as dictionaries of distinct texts, and the number of rows to read at once.
-
-    Raises:
-        DataError: if a column unpacks to too many bytes.
-    """
+    """Return the columns that can be read as dictionaries of distinct texts, and the number of rows to read at once."""
     texts, others, size = set[str](), set[str](), MAX_BATCH_ROWS
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         size = min(size, int(longest / max(group.total_byte_size / max(group.num_rows, 1), 1)))
@@ -140,9 +134,8 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     left out.
 
     Raises:
-        DataError: if python-calamine is not installed, or the file is not a workbook, is protected by a password,
-            unpacks to more than 512 MB, or has more than 5 million cells, a row of more than `options.longest` bytes or
-            no usable header.
+        DataError: if python-calamine is not installed, or the file is not a workbook, is protected by a password, or
+            has more bytes or cells than are read or no usable header.
         SettingsError: if there is no such sheet.
     """
     try:
@@ -273,9 +266,6 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
     """Return a sheet's errors, such as `#DIV/0!` or `UNCALCULATED`, and its hidden rows and columns (`row`, `col`).
 
     Errors are given by row and column from 1; python-calamine reads them as empty.
-
-    Raises:
-        DataError: if the used area of the sheet is too large.
     """
     parts = {name.casefold(): name for name in archive.namelist()}
     errors: dict[tuple[int, int], str] = {}

@@ -71,9 +71,9 @@ def training_examples(
     Each of these gives a note.
 
     Raises:
-        DataError: unless `skip_faulty`, if any row is faulty, an id occurs twice, a label is outside the scale, or a
-            comparison names an unknown text, texts of two groups, or no aspect although there are several (`faults`
-            lists all of them); if no row has a label for `aspect`, fewer than ten have one, or all labels are equal.
+        DataError: unless `skip_faulty`, for faulty rows, which `faults` lists: unreadable ones, ids that occur twice,
+            labels outside the scale, comparisons of unknown texts or across groups; if there are too few labels, or all
+            are equal.
         SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
     examples, comparisons, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
@@ -351,8 +351,7 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
 def fault_hints(faults: Sequence[RowError], words: Sequence[str] = ()) -> list[str]:
     """Return the options that would make faulty scores valid: levels and missing values.
 
-    Args:
-        words: words for verdicts in other rows, which are levels of the same scale.
+    `words` are words for verdicts in other rows, which are levels of the same scale.
     """
     outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
     faulty = [fault.word for fault in faults if fault.word]

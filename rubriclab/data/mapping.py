@@ -76,7 +76,6 @@ class CellRules:
         missing: texts that mean a missing value, in lower case without surrounding white space.
         level_scores: the score of each word for a level, by the word in lower case; without any, words for verdicts
             (`VERDICT_WORDS`) are read.
-        decimal_comma: whether texts write numbers with a decimal comma.
         not_assessed: by field, the number of answers that a text cannot be assessed.
     """
 
@@ -260,11 +259,7 @@ NATIVE = FieldMap()
 
 
 def parse_mapping(text: str) -> FieldMap:
-    """Return the mapping in a text `FIELD=COLUMN,FIELD=COLUMN`; a pair that contains a comma needs quotation marks.
-
-    Raises:
-        SettingsError: if `text` does not have this form, or names an unknown field or a field twice.
-    """
+    """Return the mapping in a text `FIELD=COLUMN,FIELD=COLUMN`; a pair that contains a comma needs quotation marks."""
     columns: dict[str, str] = {}
     for pair in comma_values(text) or [""]:
         name, equals, column = (part.strip() for part in pair.partition("="))
@@ -323,8 +318,7 @@ def propose_mapping(
 ) -> dict[str, str]:
     """Return proposed columns by field, for the fields without a column of their name; empty if nothing is similar.
 
-    Fields that are `mapped` to columns, and these columns, are left out, and so are scores of an aspect that has mapped
-    ones.
+    Fields that are `mapped` to columns, these columns, and scores of an aspect that has mapped ones are left out.
 
     Columns are matched by usual names; without a match, the column with the longest texts is the output. Columns of
     numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after raters, or
@@ -449,11 +443,7 @@ def _mean_length(cells: Sequence[Any]) -> float:
 
 
 def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
-    """Return the columns of a few short words that are scores by their names or another such column, or by their words.
-
-    The names are those of scores or of the aspect; the words are those of another column of the first kind, or, for the
-    second set, usual ones for levels.
-    """
+    """Return the columns of a few short words that are scores by name or likeness to another one, or by their words."""
     texts = {
         column: [str(cell).strip().casefold() for cell in values if isinstance(cell, str | bool)]
         for column, values in cells.items()
@@ -474,10 +464,7 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
 
 
 def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
-    """Return whether numbers look like identifiers or measurements, and their name says no score.
-
-    They mostly differ, lie beyond 0 to 10, or have the name of a usual measurement.
-    """
+    """Return whether numbers look like identifiers or measurements, and their name says no score."""
     if aspect is not None and _is_similar(column, aspect):
         return False
     if any(map(_MEASURED.fullmatch, _plain(column).split("-"))):
@@ -647,12 +634,7 @@ class ReadingOptions(Options):
         return self.max_line_bytes or MAX_ROW_BYTES
 
     def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:
-        """Return how the cells of a row are read.
-
-        Args:
-            typed: whether numbers are stored as numbers rather than as text.
-            decimal: the decimal mark in texts.
-        """
+        """Return how the cells of a row are read; see `CellRules`."""
         missing = frozenset(value.casefold() for value in self.missing)
         return CellRules(typed, missing, self.level_scores, decimal_comma=decimal == "comma")
 
@@ -692,10 +674,9 @@ class SourceFormat:
         where: the file, or a name for another source.
         format: such as `CSV`; `rows` for data in memory.
         encoding: Python's name of it; `None` unless the file is text.
-        delimiter: the separator of cells; `None` unless the file is CSV or similar.
+        delimiter, usual: the separator of cells, and that of the format; `None` unless the file is CSV or similar.
         decimal: the decimal mark of scores; `None` if none has one.
         unsure: a score that could be a decimal or a thousand, and how it is read; `None` if there is none.
-        usual: the usual delimiter of the format.
         sheet: the sheet of a workbook that is read, of `sheets`.
         merged: cells of the sheet that have the value of a merged range.
         hidden: the hidden rows, columns and sheets, and whether they are read.

@@ -122,13 +122,11 @@ def decimal_mark(
     """Return the decimal mark of the scores in numbered rows of texts, and a score that could be read in two ways.
 
     The mark is `None` if no score has one. The latter is the first score that could be a decimal or a thousand, with
-    both readings, the one that is used first; `None` without one, or if a score that can be read in one way decides.
+    both readings, the one that is used first; `None` without one, or if a score that can be read in one way decides. If
+    nothing decides, this is a `DataError`.
 
     Columns with one score in each cell decide. A column of annotations may hold lists, in which commas separate raters:
     it has decimal commas if each cell is one number and the file separates cells by semicolons.
-
-    Raises:
-        DataError: if a score could be a decimal or a thousand, and nothing decides.
     """
     if options.decimal is not None:
         return options.decimal, None
@@ -196,9 +194,7 @@ class RawRows:
     """Raw rows of a file or table, and how they are read.
 
     Attributes:
-        source: the detected format.
         numbered: each row with its line: a mapping, a fault, or any other value.
-        rules: how cells are read.
         table: whether all rows have the same columns.
     """
 
@@ -209,12 +205,7 @@ class RawRows:
 
 
 def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
-    """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines.
-
-    Raises:
-        DataError: if the file is missing, unreadable, or of an unknown format or encoding.
-        SettingsError: for an option that does not apply to the format.
-    """
+    """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines."""
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
         return _stream(name if isinstance(name, str) else "stream", source, options)
@@ -238,11 +229,7 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
 
 
 def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
-    """Return the rows of a table, or of any iterable of mappings, texts or examples.
-
-    Raises:
-        DataError: if `rows` is a mapping (such as a data set with splits), or cannot be iterated over.
-    """
+    """Return the rows of a table, or of any iterable of mappings, texts or examples."""
     if isinstance(rows, Mapping):
         keys = ", ".join(repr(key) for key in rows)
         raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
@@ -339,11 +326,6 @@ def _kind(path: Path) -> str:
 
 
 def _check_options(path: Path, kind: str, options: ReadingOptions) -> None:
-    """Check that every given option applies to the format.
-
-    Raises:
-        SettingsError: if one does not.
-    """
     text, table = kind in (*JSON_LINES, *DELIMITED), kind in (*DELIMITED, *WORKBOOK)
     applies = {
         "sheet": kind in WORKBOOK,
@@ -417,12 +399,9 @@ class Rows(Iterator[Example | RowError]):
     """Examples and faults, one for each row that does not compare texts.
 
     Attributes:
-        where: the file, or a name for another source.
         line: first line of the latest row, counted from 1; 0 before the first row.
         row: the latest row as it was read.
         comparisons: the comparisons in all rows so far, with their lines.
-        source: the detected format.
-        mapping: the columns of fields.
         skipped: the number of faulty rows that were left out, with `skip_faulty`.
         skipped_scores: the number of faulty scores that were left out of usable rows.
         first_skipped: the first of these faults.
@@ -488,16 +467,12 @@ def read(source: str | Path | Lines, options: ReadingOptions | None = None, **va
     """Return the examples and faults of a file, of `-` (standard input), or of a stream or iterable of lines.
 
     The format follows from the file's name; standard input and streams are JSON Lines. Rows are read lazily, except
-    from a workbook. `Rows.source` has the detected encoding, delimiter and decimal mark, and the sheet.
-
-    Args:
-        options: how rows are read.
-        values: the fields of `ReadingOptions`, in place of `options`: `read("ratings.csv", missing="n/a")`.
+    from a workbook. `Rows.source` has the detected encoding, delimiter and decimal mark, and the sheet. `values` are
+    fields of `ReadingOptions`, in place of `options`: `read("ratings.csv", missing="n/a")`.
 
     Raises:
-        DataError: if the file is missing, unreadable or of an unknown format, or its encoding is unknown; while
-            reading, if it has no rows, has another format than its name says, is a table without the column of a field,
-            or has a row of more than `max_line_bytes`.
+        DataError: if the file is missing, unreadable or of an unknown format or encoding; while reading, if it has no
+            rows, is a table without the column of a field, or has a row of more than `max_line_bytes`.
         SettingsError: for an option that is unknown, out of bounds, or does not apply to the format.
     """
     options = options or ReadingOptions(**values)
@@ -508,11 +483,8 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
     """Return the examples and faults of a table, or of any iterable of mappings, texts or examples.
 
     Tables are data frames of pandas and polars, tables of pyarrow and Hugging Face data sets. Rows are counted from 1.
-    In a pandas frame NaN and NA are missing values; elsewhere NaN is a faulty score.
-
-    Args:
-        options: how rows are read.
-        values: the fields of `ReadingOptions`, in place of `options`.
+    In a pandas frame NaN and NA are missing values; elsewhere NaN is a faulty score. `values` are fields of
+    `ReadingOptions`, in place of `options`.
 
     Raises:
         DataError: if `rows` is a mapping (such as a data set with splits), or cannot be iterated over; while reading,

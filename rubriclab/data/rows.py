@@ -65,11 +65,9 @@ _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 
 
 class FieldError(Exception):
-    """An invalid value of a field.
+    """An invalid value of a field; `word` is a text in place of a number.
 
-    Attributes:
-        word: a text in place of a number.
-        single: whether it is the score of one named rater, without which the row can be used.
+    `single` says whether it is the score of one named rater, without which the row can be used.
     """
 
     def __init__(self, field: str, got: str, expected: str, word: str | None = None) -> None:
@@ -225,10 +223,7 @@ class Fields:
 
 
 def drop_placeholder(text: str | None) -> str | None:
-    """Return a source, context or reference, or `None` if it is a placeholder for an absent text.
-
-    Outputs are not checked for placeholders: any output is a text to judge.
-    """
+    """Return a source, context or reference, or `None` if it is a placeholder for an absent text."""
     if text is None:
         return None
     word = text.strip(_AROUND).lower()
@@ -263,11 +258,9 @@ class RowError:
     """The fault in a row.
 
     Attributes:
-        where: the file, or a name for another source.
         line: first line of the row, counted from 1; the row's number if the source has no lines.
         field: such as `scores.coherence`; `None` if the fault concerns the entire row.
-        got: description of the actual value.
-        expected: description of a valid value.
+        got, expected: descriptions of the actual and of a valid value.
         id: the row's id, if it has one.
         column: the column of the field, if it has another name.
         word: a text in place of a number, if any.
@@ -338,10 +331,8 @@ def is_derived(name: str) -> bool:
 
 
 def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None:
-    """Check that a table with the columns of `row` has a column for each needed or mapped field.
-
-    Raises:
-        DataError: if it lacks one.
+    """Check that a table with the columns of `row` has a column for each needed or mapped field, with a `DataError` if
+    not.
     """
     fields = Fields(row, mapping, UNTYPED)
     try:

@@ -58,12 +58,8 @@ _MAX_ACCENTED = 0.4
 
 
 def read_lines(path: Path, longest: int = MAX_ROW_BYTES, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
-    """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts.
-
-    Only one line is in memory. `newline` is the end of a line.
-
-    Raises:
-        DataError: for a line of more than `longest` bytes (characters of another encoding).
+    """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts. See
+    `bounded_lines`.
     """
     with open_file(path) as stream:
         if encoding == UTF_8 and newline == "\n":
@@ -80,9 +76,8 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def read_sample(path: Path) -> tuple[bytes, bool]:
-    """Return the first decompressed bytes of a file, and whether no further bytes can be read.
-
-    Nothing is read from a pipe or another special file, since it could not be read again.
+    """Return the first decompressed bytes of a file, and whether these are all; none of a pipe, which is read only
+    once.
     """
     parts = list[bytes]()
     size = 0
@@ -96,10 +91,8 @@ def read_sample(path: Path) -> tuple[bytes, bool]:
 
 
 def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
-    """Yield the lines of a stream or an iterable; at most `longest` bytes of a line are read from a stream.
-
-    Raises:
-        DataError: for a longer line.
+    """Yield the lines of a stream or an iterable; one of more than `longest` bytes is a `DataError` before it is read
+    whole.
     """
     readline = getattr(lines, "readline", None)
     read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
@@ -140,11 +133,7 @@ def number_lines(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowErr
 
 
 def check_text(where: str, content: bytes, others: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
-    """Check that a file does not begin like a file of another format.
-
-    Raises:
-        DataError: if it does; the message names the format.
-    """
+    """Check that a file does not begin like a file of another format, which a `DataError` names."""
     for start, (name, hint) in others.items():
         if content.startswith(start):
             raise DataError(f"{where} is {name}, not lines of text in UTF-8;", hint)
@@ -192,19 +181,11 @@ def parse_infinite_numbers(content: bytes) -> Any:
 
 
 def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
-    """Return Python's name of the encoding of a file that begins with `sample`.
+    """Return Python's name of the encoding of a file that begins with `sample`, which is all of it if `complete`.
 
-    A byte order mark decides; then zero bytes (UTF-16); then whether the bytes are UTF-8. With as many
-    valid characters beyond ASCII as other bytes, the file is UTF-8 with damaged places. Else it is Windows-1252,
-    which agrees with Latin-1 on all letters that both have.
-
-    Args:
-        sample: the first bytes.
-        complete: whether these are all bytes of the file.
-        only_unicode: whether the format is always Unicode (JSON), so that other bytes are damage.
-
-    Raises:
-        DataError: if the bytes are neither UTF-8 nor likely to be Western European text.
+    A byte order mark decides; then zero bytes (UTF-16); then whether the bytes are UTF-8, with damaged places if there
+    are as many valid characters beyond ASCII, or the format is `only_unicode` (JSON). Else it is Windows-1252, which
+    agrees with Latin-1 on all letters that both have, or a `DataError` if it is unlikely to be Western European text.
     """
     for mark, name in _BYTE_ORDER_MARKS.items():
         if sample.startswith(mark):
@@ -231,13 +212,7 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
 
 
 def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) -> list[Any] | None:
-    """Return the rows of a file that is one JSON document; `None` for JSON Lines.
-
-    Args:
-        path: the file.
-        sample: its first characters.
-        longest: the most bytes of a document.
-        encoding: of the file.
+    """Return the rows of a file that is one JSON document, whose first characters are `sample`; `None` for JSON Lines.
 
     Raises:
         DataError: if the document has more than `longest` bytes, or one over several lines is damaged.
@@ -323,8 +298,6 @@ class Dialect:
     """How a text file separates cells.
 
     Attributes:
-        delimiter: one character.
-        header_rows: the number of lines with column names.
         named: whether the first line only names the delimiter (`sep=;`).
         skipped: the number of lines above the header.
     """
@@ -369,8 +342,7 @@ def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]
 def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> RowStream:
     """Yield the rows of a text file with a header, as texts by column; blank lines and unnamed columns are skipped.
 
-    Raises:
-        DataError: if the header cannot be used, or a record over several lines takes more than `longest` bytes.
+    A header that cannot be used, or a record over several lines of more than `longest` bytes, is a `DataError`.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
     source = number_lines(where, lines)
@@ -412,10 +384,8 @@ def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, lis
 def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     """Return the names of the columns, those of several header rows joined by dots; empty ones for unnamed columns.
 
-    In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells.
-
-    Raises:
-        DataError: if the rows differ in length, or two columns have one name.
+    In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells. Rows of
+    different lengths, or two columns of one name, are a `DataError`.
     """
     if len({len(cells) for cells in rows}) > 1:
         lengths = ", ".join(str(len(cells)) for cells in rows)
@@ -480,12 +450,9 @@ def _records(
 
 
 def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options: ReadingOptions) -> None:
-    """Check that the first of the numbered rows is the header, not a title above it.
+    """Check that the first of the numbered rows is the header, not a title above it, which is a `DataError`.
 
     A title fills the first cell, or all cells of a merged range, with one text, and most rows below have several cells.
-
-    Raises:
-        DataError: if it looks like a title; the message names the rows.
     """
     if len(rows) < 2 or options.header_rows > 1:
         return

@@ -69,13 +69,7 @@ _OTHERS = (";", "\t")
 
 @dataclass(frozen=True, slots=True)
 class CsvDialect:
-    """How a .csv file is written.
-
-    Attributes:
-        delimiter: one character.
-        decimal_comma: whether numbers have a decimal comma.
-        byte_order_mark: whether the file begins with one, by which Excel recognises UTF-8.
-    """
+    """How a .csv file is written; by a byte order mark Excel recognises UTF-8."""
 
     delimiter: str = ","
     decimal_comma: bool = False
@@ -142,14 +136,8 @@ def table_writer(
 ) -> Iterator[WriteRow]:
     """Yield a function that adds a row; the table is written on exit, also after an error or interruption.
 
-    Without rows, nothing is written unless `always`.
-
-    Args:
-        dialect: of a .csv file.
-        legend: rows for a second sheet, `legend`, of a workbook.
-
-    Raises:
-        DataError: if the file cannot be written, or exceeds the limits of Excel.
+    Without rows, nothing is written unless `always`. `legend` has rows for a second sheet of a workbook. A file that
+    cannot be written, or exceeds the limits of Excel, is a `DataError`.
     """
     with tempfile.TemporaryFile() as spool:
         columns: dict[str, Kind | None] = {}
@@ -188,15 +176,7 @@ def replace_surrogates(value: Any) -> Any:
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: CsvDialect = COMMAS) -> None:
-    """Write rows to a file in the format of its name: .csv, .tsv, .xlsx, .parquet, or else JSON Lines.
-
-    Args:
-        dialect: of a .csv file.
-
-    Raises:
-        SettingsError: for a name that says no format that can be written.
-        DataError: if the file cannot be written, or the library that writes it is not installed.
-    """
+    """Write rows to a file in the format of its name, which `check_writable` checks; without one, as JSON Lines."""
     check_writable(path)
     if table_kind(path):
         with table_writer(path, always=True, dialect=dialect) as add:
@@ -357,11 +337,7 @@ def excel_length(text: str) -> int:
 
 
 def data_frame(rows: Iterable[dict[str, Any]]) -> Any:
-    """Return rows as a pandas data frame.
-
-    Raises:
-        UserError: if pandas is not installed.
-    """
+    """Return rows as a pandas data frame; a `UserError` if pandas is not installed."""
     try:
         import pandas
     except ImportError:

@@ -93,10 +93,10 @@ class BatchStatus:
 
 
 class BatchModel(LanguageModel):
-    """A language model that is asked by batches. Arguments are those of `LanguageModel`.
+    """A language model that is asked by batches, with the arguments of `LanguageModel`; a `SettingsError` if it cannot
+    be.
 
-    Raises:
-        SettingsError: if the provider has no batches that litellm makes.
+    Requests raise `JudgeUnavailable` if a retry can help, and `JudgeRefused` if not.
     """
 
     def __init__(self, model: str, **settings: Any) -> None:
@@ -133,12 +133,7 @@ class BatchModel(LanguageModel):
         return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
     def reply_in(self, body: Mapping[str, Any], prompt: Prompt[Any] | None) -> Reply:
-        """Return the reply in the body of a response; without its prompt only the overall limit of size applies.
-
-        Raises:
-            ReplyTooLarge: if it is larger than the prompt allows.
-            JudgeUnavailable: if the body is damaged.
-        """
+        """Return the reply in the body of a response; without its prompt only the overall limit of size applies."""
         litellm = load_litellm()
         try:
             response = litellm.utils.convert_to_model_response_object(
@@ -166,11 +161,7 @@ class BatchModel(LanguageModel):
         return fault
 
     async def upload(self, lines: bytes) -> str:
-        """Return the id of the uploaded file of requests.
-
-        Raises:
-            JudgeError: as for all that follows: `JudgeUnavailable` if a retry can help, `JudgeRefused` if not.
-        """
+        """Return the id of the uploaded file of requests."""
         made = await self._call("acreate_file", FILE_SECONDS, file=("requests.jsonl", lines), purpose="batch")
         return str(made.id)
 
@@ -180,9 +171,9 @@ class BatchModel(LanguageModel):
         return str(made.id)
 
     async def find(self, file_id: str, since: datetime) -> str | None:
-        """Return the id of the batch that was made of a file, `None` if there is none; `since` is before it was made.
+        """Return the id of the batch that was made of a file, `None` if there is none.
 
-        However many batches are newer, all pages of the provider's list are read back to that time.
+        All pages of the provider's list are read back to `since`, which is before it was made.
         """
         page = await self._call("alist_batches", limit=PAGE)
         while page is not None:
@@ -285,10 +276,10 @@ _log = logging.getLogger(__name__)
 def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tuple[int | None, Any]]:
     """Return the HTTP status and body of the responses to the requests of these names, by name.
 
-    A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`; a request that was not
-    processed has no response but an error with a code, such as `batch_expired`. The result is then no status and the
-    reason. Lines that are damaged or name no such request are left out, and logged; so are repeated names, of which a
-    completion comes first, and otherwise the first line.
+    A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`. A request that was not
+    processed has an error with a code instead of a response; the result is then no status and the reason. Damaged
+    lines, unknown names and repeated ones are left out and logged; of the latter a completion comes first, otherwise
+    the first line.
     """
     found: dict[str, tuple[int | None, Any]] = {}
     ignored = Counter[str]()
@@ -387,11 +378,8 @@ class BatchStore(Storage, Protocol):
 
 
 class Batched(JudgeWrapper):
-    """A judge that is asked by waves, and for small waves one by one.
-
-    Args:
-        waves: asks by batches.
-        direct: asks by single calls, with limits and retries of its own.
+    """A judge that is asked by `waves`, and for small waves one by one by `direct`, which has limits and retries of its
+    own.
     """
 
     def __init__(self, waves: Judge, direct: Judge) -> None:
@@ -451,10 +439,8 @@ class BatchScheduler(JudgeWrapper):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply from the batch of the prompt's wave.
 
-        Raises:
-            BatchTooSmall: if fewer prompts wait than a batch is worth.
-            PromptRejected, JudgeUnavailable: for this prompt.
-            JudgeRefused, BatchCancelled, ProviderDown: these concern every prompt, also the next ones.
+        Raises `BatchTooSmall` if fewer prompts wait than a batch is worth. Errors that end the command concern the next
+        prompts too.
         """
         if self._fault:
             raise self._fault

@@ -69,23 +69,19 @@ def connect(
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
-    A language model, or the judge of a plug-in, is wrapped, from the inside out, in `Interruptible`, next to the
-    provider; `Budgeted`, so that a call counts when it is sent; `Limited`, so that retries count towards the limits,
-    and a prompt that waits for its next attempt takes no slot; `Retried`; `SchemaProbed`, whose probe passes the cache
-    and the ledger; `Cached`, as only a prompt's final reply is cached; `Recording`, which includes cached replies; and
-    `Metered`, which sees every reply that is used.
-
-    With `batch`, `BatchScheduler` in a `Budgeted` of its own stands beneath the cache, so that a
-    batch reserves its cost at the price of batches before it is sent; `Batched` chooses between it and single calls.
+    A language model, or the judge of a plug-in, is wrapped in the order of `rubriclab.judges.stack`, so that retries
+    count towards the limits, and a prompt that waits for its next attempt takes no slot. `SchemaProbed` stands around
+    `Retried`, as its probe passes the cache and the ledger. With `batch`, `BatchScheduler` in a `Budgeted` of its own
+    stands beneath the cache, so that a batch reserves its cost at the price of batches; `Batched` chooses between it
+    and single calls.
 
     Args:
         answers: the cache; `None` for none.
-        budget: shared by several judges of one command; by default one with the caps in `options`.
-        limits: shared by several judges or processes; by default those in `options`, for this judge alone.
+        budget, limits, breaker: shared by several judges or processes; by default those in `options`, for this judge
+            alone.
         batches: open batches; needed, like `answers`, to ask by batches.
         notify: told of every batch.
         metrics: counts every request to the provider.
-        breaker: shared by several processes; by default one for this judge alone.
         key_from: the environment variable with a language model's key; by default the provider's.
 
     Raises:

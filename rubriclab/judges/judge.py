@@ -27,14 +27,12 @@ from rubriclab.prompts.render import Message, Turn, render_turns
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and cost of a reply.
+    """Tokens and cost of a reply, as the provider counts them.
 
     Attributes:
-        prompt_tokens, completion_tokens: as counted by the provider.
         cost_usd: US dollars; `None` if the price is unknown.
         cached_tokens: the prompt tokens that the provider read from its prompt cache.
-        saved_usd: US dollars that the provider's prompt cache saved; negative if writing to it cost more than reading
-            from it saved.
+        saved_usd: US dollars that this cache saved; negative if writing to it cost more.
     """
 
     prompt_tokens: int = 0
@@ -188,19 +186,14 @@ class Judge(Protocol):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the raw reply to `prompt`.
 
-        Raises:
-            JudgeUnavailable: no reply now; a retry can help.
-            PromptRejected: this prompt is never answered.
-            JudgeRefused: no prompt is ever answered.
+        Raises `JudgeUnavailable` if a retry can help, `PromptRejected` if this prompt is never answered, `JudgeRefused`
+        if none is.
         """
         ...
 
 
 class JudgeWrapper:
-    """Base of judges that add caching, limits and the like to another judge.
-
-    They share its name, its identity and the ledger that counts its replies, if any.
-    """
+    """Base of judges that add something to another one: they share its name, identity and ledger, if it has one."""
 
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
@@ -221,10 +214,7 @@ Script = Callable[[Prompt[Any]], "str | Mapping[str, Any] | Reply"]
 class FakeJudge:
     """Replies to every prompt with `script(prompt)`: a text, a mapping (as JSON) or a `Reply`; errors are raised.
 
-    Prompts are rendered as for a real model, so that tests find faulty templates.
-
-    Attributes:
-        prompts: the prompts received, in order.
+    Prompts are rendered as for a real model, so that tests find faulty templates, and collected in `prompts`.
     """
 
     name = "fake"
@@ -269,10 +259,7 @@ def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
 
 
 def turns_of(prompt: Prompt[Any]) -> tuple[Turn, ...]:
-    """Return the rendered prompt, divided into what many texts share and the rest.
-
-    Every judge of a stack gets the same turns, rendered once unless they are long.
-    """
+    """Return the rendered prompt, divided into what many texts share and the rest; short ones are rendered once."""
     return _rendered(_PromptKey(prompt))
 
 
@@ -299,11 +286,7 @@ def dump_reply(reply: Reply) -> dict[str, Any]:
 
 
 def load_reply(answer: Any) -> Reply:
-    """Return the reply that `dump_reply` made, marked as cached.
-
-    Raises:
-        pydantic.ValidationError: a ValueError, if `answer` is not such a reply.
-    """
+    """Return the reply that `dump_reply` made, marked as cached; anything else is a `ValueError`."""
     return _reply().validate_python({**answer, "cached": True} if isinstance(answer, Mapping) else answer)
 
 
@@ -352,8 +335,6 @@ class JudgeAnswer(Generic[R]):
     """A parsed answer, or the reason why it is missing.
 
     Attributes:
-        value: the parsed answer; `None` if it is missing.
-        missing: why it is missing; empty if it is not.
         replied: whether there was a reply, even if unusable; one that was withheld is none.
         reply: the reply that was parsed.
     """
@@ -371,10 +352,7 @@ async def ask(
 
     If the repair is unusable too, or `repair` is false, the usable entries of a reply with several are kept; the later
     reply is preferred. `salvage` is the reply model for that; it finds `SALVAGE` in the validation context. A
-    `KeyedReply` is its own.
-
-    Raises:
-        JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: these concern all prompts and end the command.
+    `KeyedReply` is its own. Errors that concern all prompts are raised.
     """
     try:
         reply = first = await judge.reply(prompt)
@@ -519,13 +497,7 @@ _COLLECTED: ContextVar[list[UnusableReply] | None] = ContextVar("collected", def
 
 @dataclass(frozen=True, slots=True)
 class UnusableReply:
-    """A raw reply that could not be used, also one whose repair could.
-
-    Attributes:
-        prompt: the name of the prompt.
-        text: the raw reply.
-        fault: why it could not be used.
-    """
+    """A raw reply that could not be used, also one whose repair could; `prompt` is the name of the prompt."""
 
     prompt: str
     text: str
@@ -689,10 +661,9 @@ _TAG = re.compile(
 def without_reasoning(text: str) -> str:
     """Return `text` without what stands between tags of reasoning, before a closing one alone or after an opening one.
 
-    A fence with such a name is one too, and ends with the next fence.
-
-    Tags in the strings of a complete JSON object are part of it. So is a closing one alone while a brace is open: it
-    may be quoted in a damaged verdict, which must not disappear.
+    A fence with such a name is one too, and ends with the next fence. Tags in the strings of a complete JSON object are
+    part of it. So is a closing one alone while a brace is open: it may be quoted in a damaged verdict, which must not
+    disappear.
     """
     if not _TAG.search(text):
         return text

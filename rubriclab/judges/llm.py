@@ -69,10 +69,8 @@ INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
 
 
 def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
-    """Return the `response_format` for `reply`; `None` if no strict schema can express it.
-
-    Args:
-        ranges: whether numbers have their limits.
+    """Return the `response_format` for `reply`, numbers with their limits if `ranges`; `None` if no strict schema
+    expresses it.
     """
     schema = strict_schema(reply)
     if schema is None:
@@ -252,21 +250,14 @@ def needs_marks(model: str, provider: str) -> bool:
 
 
 class CacheMarks:
-    """Marks the beginnings of prompts that a model has been sent before.
-
-    Args:
-        least_tokens: shorter beginnings are never cached by the provider.
-    """
+    """Marks the beginnings of prompts that a model has been sent before, of at least `least_tokens`."""
 
     def __init__(self, least_tokens: int) -> None:
         self._least_tokens = least_tokens
         self._sent: OrderedDict[str, None] = OrderedDict()
 
     def marked(self, turns: Sequence[Turn]) -> list[MarkedMessage]:
-        """Return the messages with a mark at the end of each part that was sent before with all that precedes it.
-
-        Only parts of the turn that is divided are marked; see `Turn`.
-        """
+        """Return the messages with a mark at the end of each part that was sent before with all that precedes it."""
         messages: list[MarkedMessage] = []
         for place, turn in enumerate(turns):
             *beginnings, last = turn.parts
@@ -295,10 +286,8 @@ class CacheMarks:
 
 
 def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
-    """Return how many prompt tokens the provider read from its cache and wrote to it; 0 for an impossible number.
-
-    Args:
-        most: no number can be larger.
+    """Return how many prompt tokens, at most `most`, were read from the provider's cache and written to it; 0 if
+    impossible.
     """
     details = getattr(usage, "prompt_tokens_details", None)
 
@@ -333,22 +322,21 @@ _log = logging.getLogger(__name__)
 
 
 class LanguageModel:
-    """A model that litellm reaches.
+    """A model that litellm reaches. Settings and replies are as `CallOptions` says.
 
     Attributes:
         model: a litellm model string, such as `gpt-4o-mini` or `ollama_chat/llama3.1`.
         timeout: seconds for a request, from connecting to the last byte of the reply.
-        structured: `schema` sends the reply's JSON schema with every request, `text` never, `auto` if litellm knows
-            that the model accepts one or the user's own server heeds it (see `schema_probe`), until it is refused.
+        structured: whether the reply's JSON schema is sent; `auto` sends it if litellm knows that the model accepts one
+            or the user's own server heeds it (see `SchemaProbed`), until it is refused.
         price: replaces litellm's price table.
         api_base: the server's address; replaces the provider's environment variable.
         key_from: the environment variable with the server's key; by default the provider's.
-        reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for
-            `REASONING_TOKENS` if litellm knows that the model reasons, and none for other models. They are raised once
-            if a reply ends at its limit without a text.
+        reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for `REASONING_TOKENS`
+            if litellm knows that the model reasons, and none for other models. They are raised once if a reply ends at
+            its limit without a text.
         max_reply_bytes: the largest reply that is received; less if the prompt's own token limit allows less.
-        other_judges: names of the judges that are not language models; one is proposed if it resembles a model string
-            that litellm does not know.
+        other_judges: names to propose if litellm does not know the model string.
 
     Raises:
         SettingsError: for an invalid address or one with credentials, given or in the environment.
@@ -435,12 +423,9 @@ class LanguageModel:
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the model's reply, by one request, and one more for each setting that is refused for the first time.
 
-        Its tokens are empty if the prompt asks for no alternatives or the provider does not report them.
-
         Raises:
             JudgeUnavailable: for a time-out, a lost connection, a rate limit, a server error or a damaged reply.
-            PromptRejected: for a prompt that is too long or refused for its content.
-            ReplyTooLarge: for a reply larger than the prompt allows.
+            PromptRejected: for a prompt that is too long or refused for its content, or a reply that is too large.
             JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
         load_litellm()  # before the time starts, since the import takes seconds
@@ -667,10 +652,7 @@ class LanguageModel:
 
 
 async def close_connections() -> None:
-    """Close the connections that language models have opened in this event loop; the next request opens new ones.
-
-    This is called once, before the event loop ends. Other threads go on with the connections of theirs.
-    """
+    """Close the connections of language models in this event loop, once, before it ends; other threads keep theirs."""
     if is_loaded():
         from rubriclab.judges.transport import close_transports
 
@@ -699,12 +681,8 @@ PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 class SchemaProbed(JudgeWrapper):
     """A judge that sends the probe before its first prompt, if it is unknown whether the model's server heeds schemas.
 
-    Args:
-        judge: answers all prompts but the probe.
-        probed: answers the probe, in fewer attempts, as a failure may be the server's answer to the schema.
-
-    Attributes:
-        send: sends the probe, through the cache and the ledger; they stand around this judge.
+    `probed` answers the probe, in fewer attempts, as a failure may be the server's answer to the schema; `send` sends
+    it through the cache and the ledger, which stand around this judge.
     """
 
     def __init__(self, judge: Judge, probed: Judge, model: LanguageModel) -> None:

@@ -32,11 +32,7 @@ class Price:
 
 
 def as_price(value: Any) -> Price:
-    """Return a price that is given as one, as two numbers, or as a text `IN:OUT`: US dollars per million tokens.
-
-    Raises:
-        SettingsError: if `value` is none of these.
-    """
+    """Return a price that is given as one, as two numbers, or as a text `IN:OUT`: US dollars per million tokens."""
     if isinstance(value, Price):
         return value
     try:

@@ -49,9 +49,7 @@ class PlugIn:
     def errors_named(self, what: str = "raised ") -> Iterator[None]:
         """Translate what the plug-in raises inside the block, and log its traceback; rubriclab's own errors pass.
 
-        Raises:
-            PlugInError: for any exception, `SystemExit` included, that does not come from a network or a server.
-            JudgeError: for one that does.
+        Errors of a network or a server become a `JudgeError`, all others, `SystemExit` included, a `PlugInError`.
         """
         try:
             yield
@@ -81,10 +79,7 @@ def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 def loaded(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tuple[PlugIn, Any]:
-    """Return the plug-in that an entry point offers, and the object that the entry point names.
-
-    Args:
-        points: all entry points of one name, at least one.
+    """Return the plug-in that the entry points of one name offer, and its object.
 
     Raises:
         PlugInError: if several packages offer the name, or the object cannot be imported.
@@ -112,12 +107,6 @@ class PlugInJudge(JudgeWrapper):
         return self._name
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply.
-
-        Raises:
-            PlugInError: for an exception, or anything else than a `Reply`.
-            JudgeUnavailable: for a failed connection, a time-out or a server error.
-        """
         with self._plug_in.errors_named():
             reply = await self.judge.reply(prompt)
         if not isinstance(reply, Reply):
@@ -126,11 +115,7 @@ class PlugInJudge(JudgeWrapper):
 
 
 def plug_in_judge(points: Sequence[EntryPoint], spec: str, options: JudgeOptions) -> PlugInJudge:
-    """Return the judge that `spec` names, as `NAME` or `NAME:REST`.
-
-    Raises:
-        PlugInError: if it cannot be made.
-    """
+    """Return the judge that `spec` names, as `NAME` or `NAME:REST`; a `PlugInError` if it cannot be made."""
     plug_in, make = loaded("judge", points)
     with plug_in.errors_named("cannot be loaded: "):
         judge = make(spec.partition(":")[2], options)

@@ -80,9 +80,7 @@ _USER = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return a message with all keys masked: keys from the environment, parts of them, and whatever looks like a key.
 
-    Args:
-        text: the message.
-        environment: variables with keys; by default those of this process.
+    `environment` has variables with keys; by default those of this process.
     """
     text = without_keys(text, environment)
     for key in _keys(environment):
@@ -218,11 +216,7 @@ def check_address(address: str, source: str) -> str:
 
 
 def check_environment(provider: str) -> None:
-    """Check the variables from which litellm may take a provider's address.
-
-    Raises:
-        SettingsError: if one has credentials or is invalid.
-    """
+    """Check the variables from which litellm may take a provider's address, as `check_address` does."""
     prefix = provider.removesuffix("_chat").upper()
     names = [f"{prefix}_{ending}" for ending in _VARIABLES]
     if prefix == "HUGGINGFACE":
@@ -247,10 +241,7 @@ def is_loopback(host: str) -> bool:
 
 
 def bypass_proxies(host: str) -> None:
-    """Have no request to `host` sent to a proxy that the environment names.
-
-    litellm has several HTTP clients, all of which heed `NO_PROXY`, though not each of them ranges of addresses in it.
-    """
+    """Have no request to `host` sent to a proxy of the environment: all of litellm's clients heed `NO_PROXY`."""
     from urllib.request import proxy_bypass
 
     if not proxy_bypass(host):
@@ -322,9 +313,8 @@ def is_loaded() -> bool:
 
 @functools.cache
 def provider_of(model: str) -> str:
-    """Return the provider that litellm asks for `model`; a bare name that it does not know is returned itself.
-
-    litellm refuses such a name when it is asked, so that no provider's variables apply to it.
+    """Return the provider that litellm asks for `model`; a bare name that it does not know, and will refuse, is
+    returned itself.
     """
     if "/" in model:
         return model.split("/", 1)[0]
@@ -407,10 +397,8 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
 
 
 def most_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
-    """Return a number that no tokenizer exceeds for these messages, since every token covers at least one byte.
-
-    Args:
-        schema: what the request says of the reply's form; providers add it to the prompt.
+    """Return a number that no tokenizer exceeds, since every token covers at least one byte; providers add `schema`
+    too.
     """
     sizes = _bytes_of(messages)
     added = MAX_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
@@ -476,8 +464,7 @@ _ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 def translated(error: Exception, model: str, variable: str | None = None) -> JudgeError:
     """Return this package's error for an error of litellm in a call of `model`.
 
-    Args:
-        variable: the environment variable with the key, if it is not the provider's.
+    `variable` is the environment variable with the key, if it is not the provider's.
     """
     variable = variable or key_variable(model)
     status = getattr(error, "status_code", None) or 500
@@ -517,15 +504,10 @@ def is_too_long(error: Exception) -> bool:
 
 
 def provider_fault(error: Exception, who: str) -> JudgeError | None:
-    """Return this package's error for a failed connection, a time-out or an HTTP status of an error in a plug-in.
+    """Return this package's error for a failed connection, a time-out or an HTTP status of an error in a plug-in, else
+    `None`.
 
-    The common HTTP clients are told by class name, since none of them need be installed.
-
-    Args:
-        who: begins the message.
-
-    Returns:
-        `None` if the error has another cause.
+    The common HTTP clients are told by class name, since none of them need be installed. `who` begins the message.
     """
     response = getattr(error, "response", None)
     reported = (
@@ -634,10 +616,8 @@ _RESET = re.compile(r"ratelimit-(?:.*-)?reset(?:-.*)?")
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     """Return the seconds that the provider asks to wait, in its headers or its message; `None` if it does not say.
 
-    Where it only says when its limits are reset, those count that are used up, or may be: then the first one.
-
-    Args:
-        headers: with names in lower case.
+    Where it only says when its limits are reset, those count that are used up, or may be: then the first one. Names of
+    headers are in lower case.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     fields = ((match["number"], 1000 if match["milli"] else 1) for match in _FIELD.finditer(message))

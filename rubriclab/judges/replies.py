@@ -81,9 +81,8 @@ _COUNTS = ("tokens", "Tokens", "TokenCount")
 
 
 def stated_status(body: Any) -> int | None:
-    """Return the HTTP status of the error that a body with the status 200 states; `None` if it states none.
-
-    OpenRouter and other gateways pass on a provider's error in this way, with its status, a word or nothing as `code`.
+    """Return the HTTP status of the error that a body with the status 200 states, as gateways pass on a provider's
+    error.
     """
     error = body.get("error") if isinstance(body, Mapping) else None
     if isinstance(error, Mapping) and not error.get("message") and error.get("code") is None:
@@ -228,8 +227,7 @@ class _Report(BaseModel):
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
 
-    The result is empty if nothing or anything damaged was reported, if alternatives are missing, or if no run of tokens
-    joins to `text`.
+    None are returned if anything is damaged or missing, or if no run of tokens joins to `text`.
     """
     try:
         positions = _Report.model_validate(report).content
@@ -246,13 +244,13 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
-    Probabilities come from the alternatives to the one token that holds the number (the last value of `field` at the
-    top level of the reply's JSON object). Those of tokens that read as the same score are added, and normalized over
-    the legal scores. Other tokens are ignored, as are those that could begin a longer legal score (a "1" if 10 is
-    legal), unless the alternatives show that such scores are written in one token.
+    They come from the alternatives to the one token that holds the number (the last value of `field` at the top level
+    of the reply's JSON object). Those of tokens that read as the same score are added, and normalized over the legal
+    scores. Other tokens are ignored, as are those that could begin a longer legal score (a "1" if 10 is legal), unless
+    the alternatives show that such scores are written in one token.
 
-    The result is `None` if the reply has no tokens or they do not join to its text, if the number is missing, ambiguous
-    or spread over several tokens, or if less than `MIN_SHARE` of the probability is on legal scores.
+    The result is `None` without tokens that join to the reply's text, without one token that holds the number, or if
+    less than `MIN_SHARE` of the probability is on legal scores.
     """
     if "".join(token.text for token in reply.tokens) != reply.text:
         return None

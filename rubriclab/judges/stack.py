@@ -70,14 +70,12 @@ class ReplyAfterCancellation(asyncio.CancelledError):
 
 
 class Interruptible(JudgeWrapper):
-    """A judge whose requests, when they are cancelled, wait `GRACE` seconds for their replies."""
+    """A judge whose requests, when they are cancelled, wait `GRACE` seconds for their replies.
+
+    A reply that arrives in time is in the `ReplyAfterCancellation` that is raised then.
+    """
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply.
-
-        Raises:
-            ReplyAfterCancellation: instead of `CancelledError`, with a reply that arrived in time.
-        """
         request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
         try:
             return await asyncio.shield(request)
@@ -108,23 +106,18 @@ class Budget(Protocol):
     async def reserve(self, cost: float, /) -> None:
         """Reserve one call and `cost` US dollars, waiting for other requests to settle if that may make room.
 
-        Raises:
-            BudgetReached: if a cap is reached and nothing is in flight.
+        Raises `BudgetReached` if a cap is reached and nothing is in flight.
         """
 
     def settle(self, reserved: float, cost: float | None, /) -> None:
-        """Replace a reservation by the actual `cost` in US dollars; `None` if the request is certainly not billed.
-
-        Returns without waiting.
+        """Replace a reservation by the actual `cost` in US dollars, `None` if the request is certainly not billed, at
+        once.
         """
 
 
 class LocalBudget:
-    """The `Budget` of one process, for judges in any of its threads and event loops.
-
-    Attributes:
-        max_calls, max_cost: caps on the requests and US dollars that the provider may bill; `None` for no cap.
-        calls, cost: settled so far.
+    """The `Budget` of one process, for judges in any of its threads and event loops; `calls` and `cost` are settled
+    ones.
     """
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
@@ -184,17 +177,15 @@ class BatchTooSmall(Exception):
 
 
 class Budgeted(JudgeWrapper):
-    """A judge whose calls count towards a budget.
+    """A judge whose calls count towards a budget. `reply` raises `BudgetReached` before a request that might exceed a
+    cap.
 
     A reply counts as the cost that it reports. A request without one, or whose reply reports no cost, counts as its
     reservation, unless it certainly was not sent or is not billed.
 
     Args:
-        price: the highest price in force; needed for a cap on cost only.
+        price: the highest price in force; without one a cap on cost is a `SettingsError`.
         tokens: returns upper bounds of the prompt and completion tokens of a request.
-
-    Raises:
-        SettingsError: if the cost is capped and the price is unknown.
     """
 
     def __init__(
@@ -219,11 +210,6 @@ class Budgeted(JudgeWrapper):
         self._tokens = tokens
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, if the budget allows the call.
-
-        Raises:
-            BudgetReached: before a request that might exceed a cap.
-        """
         capped = self._budget.max_cost is not None
         reserved = self._price.cost(*self._tokens(prompt)) if self._price and capped else 0.0
         await self._budget.reserve(reserved)
@@ -294,7 +280,7 @@ class Limits(Protocol):
         """
 
     def release(self, expected: int, used: int | None, pause: float, /) -> None:
-        """Give the slot back. Returns without waiting.
+        """Give the slot back, at once.
 
         Args:
             expected: the estimate given to `acquire`.
@@ -304,12 +290,7 @@ class Limits(Protocol):
 
 
 class LocalLimits:
-    """The `Limits` of one process.
-
-    Attributes:
-        concurrency: requests in flight.
-        requests_per_minute, tokens_per_minute: limits of the provider's plan; `None` for no limit.
-    """
+    """The `Limits` of one process; rates are those of the provider's plan, `None` for no limit."""
 
     def __init__(
         self,
@@ -354,7 +335,8 @@ class Limited(JudgeWrapper):
     """A judge that is called no faster than its limits allow.
 
     The tokens of a prompt are estimated before the request. The reply's usage then corrects the estimate and adds the
-    completion tokens, which delays later requests.
+    completion tokens, which delays later requests. A prompt that waits when another one is refused raises that
+    `JudgeRefused` too.
     """
 
     def __init__(self, judge: Judge, limits: Limits) -> None:
@@ -363,11 +345,6 @@ class Limited(JudgeWrapper):
         self._refusal: JudgeRefused | None = None
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, requested as soon as the limits allow.
-
-        Raises:
-            JudgeRefused: also if the judge has refused another prompt while this one waited for the limits.
-        """
         earlier = self._refusal
         expected = estimated_tokens(messages_of(prompt)) if self._limits.counts_tokens else 0
         await self._limits.acquire(expected)
@@ -393,22 +370,14 @@ class Breaker(Protocol):
     """Counts the prompts in a row that failed after all attempts, also across processes."""
 
     async def record_failure(self, judge: str, reason: str, /) -> None:
-        """Count a prompt that failed; `judge` and `reason` are for the message.
-
-        Raises:
-            ProviderDown: if too many in a row have failed.
-        """
+        """Count a prompt that failed, and raise `ProviderDown` if too many in a row have."""
 
     def record_success(self) -> None:
         """Count a sign of life: a success, or a refusal of one prompt. Returns without waiting."""
 
 
 class LocalBreaker:
-    """The `Breaker` of one process.
-
-    Attributes:
-        most: prompts in a row that may fail before the provider counts as down.
-    """
+    """The `Breaker` of one process: `most` prompts in a row may fail before the provider counts as down."""
 
     def __init__(self, most: int = 20) -> None:
         self.most = most
@@ -431,12 +400,9 @@ class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
     The pause after attempt n is uniform between half and all of `base * 2**(n - 1)` seconds, at most `longest`, and
-    never shorter than the provider asked for. If the provider asks for more than `MAX_PAUSE`, the command ends.
-
-    Attributes:
-        attempts: requests per prompt, the first one included.
-        breaker: ends the command if too many prompts in a row fail after all attempts.
-        on_retry: called before each further attempt at a prompt.
+    never shorter than the provider asked for. If the provider asks for more than `MAX_PAUSE`, or too many prompts in a
+    row have failed after `attempts` requests each, `ProviderDown` ends the command. A `ReplyTooLarge` is not retried.
+    `on_retry` is called before each further attempt at a prompt.
     """
 
     def __init__(
@@ -461,13 +427,6 @@ class Retried(JudgeWrapper):
         self._on_retry = on_retry
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply of the first attempt that succeeds.
-
-        Raises:
-            JudgeUnavailable: after the last attempt.
-            ReplyTooLarge: after the first one.
-            ProviderDown: if too many prompts in a row failed, or the provider asks for a pause longer than `MAX_PAUSE`.
-        """
         attempt = 1
         while True:
             try:
@@ -516,21 +475,15 @@ class AnswerCache(Storage, Protocol):
     """Replies by the digest of their request."""
 
     def get(self, digest: str, /) -> dict[str, Any] | None:
-        """Return the answer cached under `digest`, or `None`.
-
-        Raises:
-            DamagedAnswer: if it is not as it was written.
+        """Return the answer cached under `digest`, or `None`; a `DamagedAnswer` is raised if it is not as it was
+        written.
         """
 
     def put(self, digest: str, answer: dict[str, Any], /) -> bool:
         """Return whether `answer` (JSON types only) was cached; an answer that is there already stays."""
 
     def check_writable(self) -> None:
-        """Check that an answer could be cached.
-
-        Raises:
-            StoreError: otherwise.
-        """
+        """Raise a `StoreError` if no answer could be cached."""
 
 
 class Cached(JudgeWrapper):
@@ -676,9 +629,7 @@ class RecordingContent:
 
 
 def read_recording(path: Path) -> RecordingContent:
-    """Return the content of the recording at `path`.
-
-    An incomplete last line, as a killed run leaves it, is skipped with a warning.
+    """Return the content of the recording at `path`. An incomplete last line, as a killed run leaves it, is skipped.
 
     Raises:
         DataError: if the file cannot be read, is no regular file, is no recording, or is damaged elsewhere.
@@ -751,7 +702,6 @@ class Recording(JudgeWrapper):
         self._recorded = set(content.replies)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, once it is recorded."""
         reply = await self.judge.reply(prompt)
         digest = request_digest(self.identity, prompt)
         if digest not in self._recorded:
@@ -773,7 +723,8 @@ class Recording(JudgeWrapper):
 
 
 class Replay:
-    """A judge that returns the recorded replies of another judge.
+    """A judge that returns the recorded replies of another judge, marked as cached; a request that is not there is a
+    `ReplayMiss`.
 
     Args:
         spec: `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded.
@@ -805,11 +756,6 @@ class Replay:
         self._path = path
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the recorded reply, marked as cached.
-
-        Raises:
-            ReplayMiss: if the recording does not hold the request.
-        """
         digest = request_digest(self.identity, prompt)
         if digest not in self._replies:
             raise ReplayMiss(
@@ -871,11 +817,6 @@ class RedactingJudge(JudgeWrapper):
     """A judge for callers who do not run it: what the provider says of a failed request goes to the log only."""
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply.
-
-        Raises:
-            JudgeUnavailable, PromptRejected: as the judge does, in words of ours.
-        """
         try:
             return await self.judge.reply(prompt)
         except ReplyTooLarge:

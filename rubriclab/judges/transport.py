@@ -43,10 +43,8 @@ class BoundedTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the decompressed response. An error's body is cut at the limit.
 
-        A reply that states an error has its status, and usage consists of usable numbers.
-
-        Raises:
-            httpx.HTTPError: for a response beyond the limit, a redirect to another server, or damaged compression.
+        A reply that states an error has its status, and usage consists of usable numbers. An `httpx.HTTPError` is
+        raised for a response beyond the limit, a redirect to another server, or damaged compression.
         """
         if self._closed:  # litellm's transport would open a session that is never closed
             raise httpx.ConnectError("the connections are closed")
@@ -94,11 +92,7 @@ _open: set[BoundedTransport] = set()
 
 
 def bound_responses(handler: Any) -> None:
-    """Make every new client of litellm use a `BoundedTransport`.
-
-    Args:
-        handler: litellm's class `AsyncHTTPHandler`.
-    """
+    """Make every new client of litellm use a `BoundedTransport`; `handler` is litellm's class `AsyncHTTPHandler`."""
     # Newer releases have further settings, for HTTP/2, which aiohttp does not speak.
     taken = inspect.signature(handler.create_aiohttp_transport).parameters
 
@@ -112,10 +106,8 @@ def bound_responses(handler: Any) -> None:
 def bound_sdk_responses(handler: Any, module: Any, name: str) -> None:
     """Make every new client of the OpenAI package, which litellm uses for files and batches, a bounded one too.
 
-    Args:
-        handler: litellm's class `AsyncHTTPHandler`, whose transport heeds the proxies of the environment.
-        module: what makes clients.
-        name: the name there of the class of clients.
+    `handler` is litellm's class `AsyncHTTPHandler`, whose transport heeds the proxies of the environment; `module`
+    makes clients of the class `name`.
     """
 
     class BoundedClient(httpx.AsyncClient):
@@ -126,10 +118,7 @@ def bound_sdk_responses(handler: Any, module: Any, name: str) -> None:
 
 
 async def close_transports() -> bool:
-    """Close the connections of this event loop and of those that have ended, and return whether none are left open.
-
-    They include those of transports that litellm has forgotten.
-    """
+    """Close the connections of this event loop and of those that have ended, and return whether none are left open."""
     for transport in list(_open):
         if not transport.in_use_elsewhere:
             await transport.aclose()

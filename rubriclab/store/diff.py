@@ -22,8 +22,7 @@ HELD_OUT_VERDICTS, FITTED_VERDICTS = ("heldout_auroc", "heldout_brier"), ("auroc
 class WeightPair:
     """A criterion's id and its learned weight, as a share, in both versions; `None` where it has none.
 
-    Attributes:
-        statement: in the second version, or in the first if the second does not have the criterion.
+    `statement` is that of the second version, or of the first if the second does not have the criterion.
     """
 
     id_before: str | None
@@ -54,10 +53,8 @@ class VersionDiff(Displayed):
     """Two versions side by side.
 
     Attributes:
-        before, after: as `NAME@NUMBER`.
         same: whether the rubrics have the same digest.
         fields: changes in task, settings and training data.
-        added, removed, changed: criteria.
         unchanged: number of criteria with the same wording and weight.
         examples_added, examples_removed: ids learned from.
         agreement: the statistics that either version records.

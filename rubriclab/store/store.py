@@ -113,13 +113,9 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class KindSize:
-    """The rows of one kind.
+    """The rows of one kind, such as `versions`, and the bytes of their content, without indexes and free space.
 
-    Attributes:
-        kind: such as `versions`.
-        model: for cached answers, the model that the provider reported; `None` if it reported none.
-        rows: how many there are.
-        bytes: of their content, without indexes and free space.
+    `model` is that of cached answers, as the provider reported it.
     """
 
     kind: str
@@ -130,11 +126,8 @@ class KindSize:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The space that a database takes, in bytes.
-
-    Attributes:
-        total: all of it, with indexes and free space; `None` if the database does not say.
-        free: what `vacuum` would give back; `None` if the database does not say.
+    """The bytes that a database takes, with indexes and free space, and those that `vacuum` would give back; `None` if
+    unknown.
     """
 
     total: int | None
@@ -198,11 +191,7 @@ class Store:
         return show_url(self._engine.url)
 
     def check_file(self) -> None:
-        """Check that the SQLite file is still the one that was opened: what is written to a removed one is lost.
-
-        Raises:
-            StoreUnavailable: if it was removed or replaced.
-        """
+        """Check that the SQLite file is still the one that was opened: what is written to a removed one is lost."""
         if _inode(sqlite_file(self._engine.url)) != self._inode:
             raise StoreUnavailable(
                 f"The store {self.place} was removed or replaced while it was open.", "Put it back, and open it again."
@@ -219,11 +208,7 @@ class Store:
         return BatchTable(self._engine)
 
     def check_writable(self) -> None:
-        """Check that something can be stored.
-
-        Raises:
-            StoreError: if the store is read-only.
-        """
+        """Check that something can be stored."""
         if self._read_only:
             raise _read_only(self.place)
 
@@ -241,15 +226,10 @@ class Store:
         """Return the version with `rubric` under `name`: the newest one if it has the same rubric, or else a new one.
 
         The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), by default the newest of `name`.
-        An imported version keeps its number under its own name if no version has it or a higher one.
-        Several processes may save at once; each gets a number of its own. `training` is stored with the version unless
-        it has a training record already. `origin` is the pack of an imported version. A new version is
-        also made if the newest one is less trusted: imported instead of learned here, or with a judge that an imported
-        version named.
-
-        Raises:
-            NotInStore: if there is no such parent.
-            StoreError: if the name is invalid, a part has no stored form, or the database fails.
+        An imported version, whose pack is `origin`, keeps its number under its own name if no version has it or a
+        higher one. Several processes may save at once; each gets a number of its own. `training` is stored with the
+        version unless it has a training record already. A new version is also made if the newest one is less trusted:
+        imported instead of learned here, or with a judge that an imported version named.
         """
         check_name(name)
         content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
@@ -346,12 +326,7 @@ class Store:
             return session.exec(select(TrainingRow.digest).where(*is_of_version)).first()
 
     def tag(self, ref: str, tag: str) -> Version:
-        """Point `tag` to the version of `ref`, and return that version.
-
-        Raises:
-            NotInStore: if there is no such version.
-            StoreError: if `tag` is invalid.
-        """
+        """Point `tag` to the version of `ref`, and return that version."""
         check_tag(tag)
         return self._mark(ref, lambda session, row: session.merge(TagRow(name=row.name, tag=tag, number=row.number)))
 
@@ -390,12 +365,7 @@ class Store:
         return self._write(work)
 
     def add_judgment(self, judgment: HumanJudgment) -> HumanJudgment:
-        """Store a person's judgment of texts, and return the stored one; one with the same id is stored once.
-
-        Raises:
-            StoreError: if it has no stored form, or another judgment has its id.
-            StoreUnavailable: if the database fails.
-        """
+        """Store a person's judgment of texts, and return the stored one; one with the same id is stored once."""
         content = _content_of(judgment)
 
         def add(session: Session) -> HumanJudgment:
@@ -414,10 +384,8 @@ class Store:
         return self._write(add)
 
     def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return people's judgments about a question, given its digest, each with its number in the store, in order.
-
-        Args:
-            after: only judgments with higher numbers.
+        """Return people's judgments about a question, given its digest, each with its number in the store, above
+        `after`, in order.
         """
         number = col(HumanJudgmentRow.number)
         rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
@@ -436,14 +404,8 @@ class Store:
             return _measure_space(session.connection())
 
     def prune(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
-        """Remove cached answers, and return how many, and the bytes of their replies.
-
-        Args:
-            before: only answers that were cached earlier.
-            dry_run: whether they are only counted.
-
-        Raises:
-            StoreError: if the store is read-only and this is no dry run, or the database fails.
+        """Remove cached answers from `before` this time, unless it is a `dry_run`; return how many, and the bytes of
+        their replies.
         """
         is_older = col(AnswerRow.created) < format_time(before)
 
@@ -462,11 +424,8 @@ class Store:
     def vacuum(self) -> None:
         """Give the space of removed rows back to the file system. Other processes wait meanwhile.
 
-        SQLite writes a copy of the file, so that the disk needs as much free space as the store takes.
-
-        Raises:
-            StoreError: if the store is read-only, or neither SQLite nor PostgreSQL.
-            StoreUnavailable: if another process uses the store, or the disk is full.
+        SQLite writes a copy of the file, so that the disk needs as much free space as the store takes. Other databases
+        than SQLite and PostgreSQL are a `StoreError`.
         """
         self.check_writable()
         with translate_errors(self._engine.url), autocommit_connection(self._engine) as connection:
@@ -567,12 +526,7 @@ def _inode(file: Path | None) -> tuple[int, int] | None:
 
 
 def _content_of(model: BaseModel) -> str:
-    """Return the canonical JSON of a model.
-
-    Raises:
-        StoreError: if it would not read back as the same, for example because it was created without validation, or
-            exceeds the limits of `rubriclab.models.base`.
-    """
+    """Return the canonical JSON of a model that reads back as the same; one created without validation may not."""
     kind = type(model).__name__
     try:
         plain = model.model_dump(mode="json", warnings="error")
@@ -590,9 +544,6 @@ def _packed(record: TrainingRecord) -> tuple[str, bytes]:
     """Return the digest of a training record's canonical JSON, and the JSON compressed by zlib.
 
     The JSON, which may have hundreds of megabytes, is never held as a whole.
-
-    Raises:
-        StoreError: if it has no JSON form.
     """
     hashed, compressor = hashlib.sha256(), zlib.compressobj()
     parts = []
@@ -690,12 +641,7 @@ def _judge_sources(row: VersionRow) -> frozenset[str]:
 
 
 def _find_row(session: Session, reference: str) -> VersionRow:
-    """Return the row that a reference means.
-
-    Raises:
-        NotInStore: if there is none; the message says what there is.
-        StoreError: if it is no reference.
-    """
+    """Return the row that a reference means, or raise `NotInStore`, which says what there is."""
     ref = parse_ref(reference)
     newest = _newest_row(session, ref.name)
     if newest is None:

@@ -61,11 +61,7 @@ TIMEOUT = 30
 
 
 def database_url(where: str | Path | None) -> URL:
-    """Return the database URL of `where`: a URL, a path to an SQLite file, or `None` for the user's own store.
-
-    Raises:
-        StoreError: if a URL is not of the form that SQLAlchemy reads, or has options for SQLite.
-    """
+    """Return the database URL of `where`: a URL, a path to an SQLite file, or `None` for the user's own store."""
     if where is None:
         where = platformdirs.user_data_path("rubriclab", appauthor=False) / "store.db"
     if isinstance(where, Path) or "://" not in where:
@@ -82,11 +78,7 @@ def database_url(where: str | Path | None) -> URL:
 
 
 def resolve_store(where: str, folder: Path) -> str:
-    """Return `where` with the relative path of an SQLite file, alone or in a URL, resolved against `folder`.
-
-    Raises:
-        StoreError: if a URL is not of the form that SQLAlchemy reads, or has options for SQLite.
-    """
+    """Return `where` with the relative path of an SQLite file, alone or in a URL, resolved against `folder`."""
     if "://" not in where:
         return str(folder / Path(where).expanduser())
     url = database_url(where)
@@ -101,11 +93,7 @@ def show_url(url: URL) -> str:
 
 
 def is_remote(where: str | Path | None) -> bool:
-    """Return whether calls to the store at `where` wait for a network; an SQLite file answers faster than that.
-
-    Raises:
-        StoreError: as `database_url` does.
-    """
+    """Return whether calls to the store at `where` wait for a network; an SQLite file answers faster than that."""
     return not is_sqlite(database_url(where))
 
 
@@ -136,11 +124,7 @@ def may_write(url: URL) -> bool:
 
 
 def make_engine(url: URL, *, read_only: bool = False) -> Engine:
-    """Return an engine for `url`, creating an SQLite file and the folders above it unless it is `read_only`.
-
-    Raises:
-        StoreError: if the folders cannot be made, or the database's driver is not installed.
-    """
+    """Return an engine for `url`, creating an SQLite file and the folders above it unless it is `read_only`."""
     file = sqlite_file(url)
     try:
         if file and read_only:
@@ -182,11 +166,6 @@ def with_write_lock(engine: Engine) -> Engine:
 
 
 def fetch_rows(engine: Engine, statement: Select[Any], values: Mapping[str, str] | None = None) -> Sequence[Row[Any]]:
-    """Return the rows of a query.
-
-    Raises:
-        StoreUnavailable: if the database fails.
-    """
     with translate_errors(engine.url), autocommit_connection(engine) as connection:
         return connection.execute(statement, values).all()
 
@@ -454,11 +433,7 @@ _COUNT = select(func.count()).select_from(_ANSWERS)
 
 
 class AnswerTable:
-    """Replies by the digest of their request.
-
-    Attributes:
-        remote: whether calls wait for a network; an SQLite file answers faster than a thread starts.
-    """
+    """Replies by the digest of their request; if `remote`, calls wait for a network, unlike those of SQLite."""
 
     def __init__(self, engine: Engine, *, read_only: bool = False) -> None:
         self.remote = not is_sqlite(engine.url)
@@ -466,22 +441,14 @@ class AnswerTable:
         self._read_only = read_only
 
     def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the reply cached under `digest`, or `None`.
-
-        Raises:
-            DamagedAnswer: if the reply is not as it was written.
-            StoreError: if the database fails.
+        """Return the reply cached under `digest`, or `None`; a `DamagedAnswer` is raised if it is not as it was
+        written.
         """
         rows = fetch_rows(self._engine, _REPLY, {"wanted": digest})
         return read_reply(digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
     def put(self, digest: str, reply: dict[str, Any]) -> bool:
-        """Return whether `reply` (JSON types only) was cached under `digest`; the first reply stays.
-
-        Raises:
-            ValueError: if `reply` holds NaN or an infinity.
-            StoreError: if the database fails.
-        """
+        """Return whether `reply` (JSON types only) was cached under `digest`; the first reply stays."""
         text = canonical(reply)
         row = {
             "digest": digest,
@@ -498,11 +465,7 @@ class AnswerTable:
             return False
 
     def check_writable(self) -> None:
-        """Check that an answer could be cached.
-
-        Raises:
-            StoreError: if the store is read-only.
-        """
+        """Check that an answer could be cached."""
         if not self._may_insert:
             raise StoreError(
                 f"The store {show_url(self._engine.url)} is read-only and lacks an answer that is needed; no request "
@@ -527,11 +490,7 @@ def answer_digest(digest: str, text: str) -> str:
 
 
 def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
-    """Return the reply in `text`.
-
-    Raises:
-        DamagedAnswer: if it does not match its digest, or is not a JSON object.
-    """
+    """Return the reply in `text`, a `DamagedAnswer` if it does not match its digest or is not a JSON object."""
     hint = "See: rubriclab verify --repair"
     if answer_digest(digest, text) != reply_digest:
         raise DamagedAnswer(f"The answer {digest} does not match its digest: it was changed after it was stored.", hint)
@@ -545,11 +504,7 @@ def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
 
 
 class BatchTable:
-    """Open batches. Every method raises `StoreError` if the database fails.
-
-    Attributes:
-        remote: whether calls wait for a network.
-    """
+    """Open batches."""
 
     def __init__(self, engine: Engine) -> None:
         self.remote = not is_sqlite(engine.url)
@@ -593,11 +548,7 @@ LOCK = 0x72_75_62_72_69_63
 def prepare_schema(engine: Engine, *, read_only: bool = False) -> None:
     """Create the schema in the database of `engine` if it has none. Several processes may do so at once.
 
-    The file of a `read_only` engine gets it too if it is writable.
-
-    Raises:
-        StoreError: if the database cannot be opened, is no database, was written by another version of rubriclab, or
-            has no schema and is not writable.
+    The file of a `read_only` engine gets it too if it is writable. A database with another schema is a `StoreError`.
     """
     with translate_errors(engine.url):
         with engine.connect() as connection:
@@ -618,11 +569,7 @@ def prepare_schema(engine: Engine, *, read_only: bool = False) -> None:
 
 
 def is_current(connection: Connection) -> bool:
-    """Return whether the database has the schema; `False` if it has none.
-
-    Raises:
-        StoreError: if it has another one.
-    """
+    """Return whether the database has the schema; `False` if it has none. Another one is a `StoreError`."""
     if not inspect(connection).has_table(SCHEMA_TABLE.name):
         return False
     number = connection.execute(select(SCHEMA_TABLE.c.number)).scalar()
