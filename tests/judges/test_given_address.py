@@ -22,11 +22,17 @@ ADDRESS = "http://127.0.0.1:9/v1"
 ASPECT = ("--task", "summarization", "--aspect", "coherence")
 
 
+@pytest.fixture(scope="module")
+def running() -> Iterator[tuple[RunningServer, RunningServer]]:
+    with RunningServer() as theirs, RunningServer() as default:
+        yield theirs, default
+
+
 @pytest.fixture
-def theirs() -> Iterator[RunningServer]:
+def theirs(running: tuple[RunningServer, RunningServer]) -> RunningServer:
     """The server of the provider that no address is given for."""
-    with RunningServer() as server:
-        yield server
+    running[0].reset()
+    return running[0]
 
 
 @pytest.fixture
@@ -126,27 +132,30 @@ class Pair:
     ids=lambda pair: f"{pair.judge} {pair.generator} {pair.at} {pair.keys[1]}",
 )
 async def test_a_key_goes_to_the_address_of_one_model_only(
-    server: RunningServer, theirs: RunningServer, pair: Pair, monkeypatch: pytest.MonkeyPatch
+    server: RunningServer,
+    theirs: RunningServer,
+    running: tuple[RunningServer, RunningServer],
+    pair: Pair,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, key in {"OPENAI": OPENAI, "HOSTED_VLLM": VLLM, "RUBRICLAB_GENERATOR": OWN}.items():
         if key != OWN or pair.has_own_key:
             monkeypatch.setenv(f"{name}_API_KEY", key)
-    with RunningServer() as default:
-        monkeypatch.setenv("OPENAI_API_BASE", default.url)
-        servers = {"A": server, "B": theirs, "-": default}
-        address, own_address = (None if each == "-" else servers[each].url for each in pair.at)
-        with Workspace(":memory:", JudgeOptions(api_base=address, attempts=1)) as workspace:
-            workspace.open_store(create=True)
-            choice = JudgeChoice(pair.judge)
-            judge = workspace.judge(choice)
-            generator_choice = JudgeChoice(pair.generator, own_address, is_apart=own_address is not None)
-            generator = workspace.generator(generator_choice, choice, judge)
-            received = []
-            for number, model in enumerate((judge, generator)):
-                await model.reply(replace(rate(), sample=number))
-                received.append({letter: each.keys for letter, each in servers.items() if each.keys})
-                for each in servers.values():
-                    each.reset()
+    servers = {"A": server, "B": theirs, "-": running[1]}
+    monkeypatch.setenv("OPENAI_API_BASE", running[1].url)
+    address, own_address = (None if each == "-" else servers[each].url for each in pair.at)
+    with Workspace(":memory:", JudgeOptions(api_base=address, attempts=1)) as workspace:
+        workspace.open_store(create=True)
+        choice = JudgeChoice(pair.judge)
+        judge = workspace.judge(choice)
+        generator_choice = JudgeChoice(pair.generator, own_address, is_apart=own_address is not None)
+        generator = workspace.generator(generator_choice, choice, judge)
+        received = []
+        for number, model in enumerate((judge, generator)):
+            await model.reply(replace(rate(), sample=number))
+            received.append({letter: each.keys for letter, each in servers.items() if each.keys})
+            for each in servers.values():
+                each.reset()
     is_shared = pair.at[1] == "-" and account(pair.judge) == account(pair.generator)
     assert received == [
         {pair.at[0]: {pair.keys[0]}},
@@ -172,19 +181,14 @@ COMMANDS = [
 ]
 
 
-@pytest.fixture
-def asking(rubriclab: Commands, keys: dict[str, str]) -> Commands:
-    """The command line of that user, with a rubric in the store."""
+def test_no_command_sends_the_key_of_one_provider_to_the_server_of_another(
+    rubriclab: Commands, keys: dict[str, str], server: RunningServer, theirs: RunningServer
+) -> None:
     learn = ("learn", LABELLED, *ASPECT, "--method", "hypoeval", "--name", "news", "--judge", "embedded")
     assert rubriclab(*learn).code == 0
-    (rubriclab.folder / "paper.txt").write_text("A Study of Raters. Ann Author, 2020. Raters reward order.")
-    return Commands(rubriclab.folder, **{**rubriclab.environment, **keys})
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command[0]} {command[-2]}")
-def test_no_command_sends_the_key_of_one_provider_to_the_server_of_another(
-    asking: Commands, server: RunningServer, theirs: RunningServer, command: tuple[object, ...]
-) -> None:
-    asking(*command, "--api-base", server.url)
-    assert server.keys <= {OPENAI}
-    assert theirs.keys == {ANTHROPIC}
+    user = Commands(rubriclab.folder, **{**rubriclab.environment, **keys})
+    for command in COMMANDS:
+        server.keys, theirs.keys = set(), set()
+        user(*command, "--api-base", server.url)
+        assert server.keys <= {OPENAI}
+        assert theirs.keys == {ANTHROPIC}, command

@@ -766,9 +766,9 @@ async def test_repairs_and_missing_answers_are_counted(replies: tuple[str, ...],
 
 
 async def test_every_fault_is_survived_and_counted(server: RunningServer) -> None:
-    server.faults, server.seed, server.hang = 0.2, 3, 2.5
+    server.faults, server.seed, server.hang = 0.2, 3, 1.5
     ledger = Ledger()
-    options = JudgeOptions(timeout=2, concurrency=16)
+    options = JudgeOptions(timeout=1.2, concurrency=16)
     judge = connect("openai/fake", options=options, ledger=ledger, answers=MemoryAnswers())
     answers = await asyncio.gather(*(ask(judge, rate(f"text {n}")) for n in range(120)))
     missing = sum(answer.value is None for answer in answers)
