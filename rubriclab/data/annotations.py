@@ -76,16 +76,12 @@ class Export:
 
     name: str
     tasks: list[Task | RowError] = field(default_factory=list)
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def leave_out(self, what: str, number: int = 1) -> None:
-        if number:
-            self.left_out[what] = self.left_out.get(what, 0) + number
-
     def details(self) -> tuple[str, ...]:
-        return (*(f"{what} left out: {count}" for what, count in self.left_out.items()), *self.notes)
+        return (*(f"{what} left out: {count}" for what, count in self.left_out.items() if count), *self.notes)
 
 
 def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = False) -> list[tuple[int, Any]]:
@@ -94,15 +90,18 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
     With `words_are_scores`, words to choose without known scores are annotations too, for a reader that knows them.
     """
     tasks = [task for task in export.tasks if isinstance(task, Task)]
-    questions = classify_questions((answer for task in tasks for answer in task.answers), rules)
+    by_question: dict[str, list[Answer]] = {}
+    for answer in (answer for task in tasks for answer in task.answers):
+        by_question.setdefault(answer.question, []).append(answer)
+    questions = {name: _question(given, rules) for name, given in by_question.items()}
     if words_are_scores:
         questions = {
             name: replace(each, kind="score") if each.kind == "choice" else each for name, each in questions.items()
         }
     left = [(task, answer) for task in tasks for answer in task.answers if not _fields(answer, task, questions)]
     for name in (name for name, question in questions.items() if question.kind == "choice"):
-        answers = (answer.value for task in tasks for answer in task.answers if answer.question == name)
-        export.choices[name] = tuple(dict.fromkeys(value.strip() for value in answers if isinstance(value, str)))
+        words = (answer.value.strip() for answer in by_question[name] if isinstance(answer.value, str))
+        export.choices[name] = tuple(dict.fromkeys(words))
     export.notes += _notes(left, questions, export.choices)
     return [
         (task.line, task if isinstance(task, RowError) else _row(task, questions, bool(left))) for task in export.tasks
@@ -167,9 +166,11 @@ def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat])
         return []
     if question.kind == "score":
         return [("annotations", answer.question)]
+    # A comment is about the aspect that its question names, else about those that its rater scored.
     aspects = [name for name, each in questions.items() if each.kind == "score"]
-    scored = {each.question for each in task.answers if each.rater == answer.rater and is_single(each.value)}
-    about = aspects_about(answer.question, aspects, [aspect for aspect in aspects if aspect in scored])
+    named = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
+    scored = {each.question for each in task.answers if each.rater == answer.rater and _is_single(each.value)}
+    about = [max(named, key=len)] if named else [aspect for aspect in aspects if aspect in scored]
     return [("reasons", aspect) for aspect in about]
 
 
@@ -202,35 +203,21 @@ class QuestionFormat:
 
     def accepts(self, value: Any) -> bool:
         """Return whether an answer is of this kind: one number or text, and no remark."""
-        return is_single(value) and not (isinstance(value, str) and _word(value) in self.remarks)
+        return _is_single(value) and not (isinstance(value, str) and _word(value) in self.remarks)
 
 
-def classify_questions(answers: Iterable[Answer], rules: CellRules) -> dict[str, QuestionFormat]:
-    """Return how the answers to each question are read.
-
-    Numbers are scores. Texts are words to choose if each of a few is given twice on average, or all are usual ones for
-    levels; among these, long texts that are given once are remarks. Other texts are comments.
-    """
-    by_question: dict[str, list[Answer]] = {}
-    for answer in answers:
-        by_question.setdefault(answer.question, []).append(answer)
-    return {name: _question(given, rules) for name, given in by_question.items()}
-
-
-def aspects_about(question: str, aspects: Iterable[str], rated: Sequence[str]) -> list[str]:
-    """Return the aspects that a comment is about: the one that its question names, else those that its rater scored."""
-    named = [aspect for aspect in aspects if aspect.casefold() in question.casefold()]
-    return [max(named, key=len)] if named else list(rated)
-
-
-def is_single(value: Any) -> bool:
-    """Return whether an answer is one number or text."""
+def _is_single(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def _question(answers: Sequence[Answer], rules: CellRules) -> QuestionFormat:
+    """Return how the answers to a question are read.
+
+    Numbers are scores. Texts are words to choose if each of a few is given twice on average, or all are usual ones for
+    levels; among these, long texts that are given once are remarks. Other texts are comments.
+    """
     # Answers that are not one number or word say nothing about the others.
-    usable = [answer for answer in answers if answer.kind != "other" and is_single(answer.value)]
+    usable = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
     given = {answer.kind for answer in usable}
     if not usable or "comment" in given:
         return QuestionFormat("comment" if usable else "other")
@@ -254,6 +241,7 @@ def _word(text: str) -> str:
 
 
 Rows = Iterable[tuple[int, Any]]
+ReadTask = Callable[[Export, int, Any], Task]
 _NUMBERS = ("rating", "number")
 # Names by which a value says that it is about a region: a part of a text, an image, audio or video.
 _REGION = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
@@ -261,8 +249,8 @@ _RESPONSES, _RATERS, _STATUS, _SUGGESTION = ".responses", ".responses.users", ".
 _COLUMNS = (_RESPONSES, _RATERS, _STATUS, _SUGGESTION, f"{_SUGGESTION}.score", f"{_SUGGESTION}.agent")
 
 
-def find_converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] | None:
-    """Return what converts the rows of a source that begins with `row`; `None` unless an annotation tool exported it.
+def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
+    """Return the name of the export that begins with `row`, and what reads its rows; `None` unless it is one.
 
     `format_name` is that of `SourceFormat`. An export that leaves out what is needed is a `DataError`.
     """
@@ -274,19 +262,30 @@ def find_converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] 
             "Export JSON.",
         )
     if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
-        return _from_data_set
+        return "Argilla data set", _data_set_task
     if format_name in ("CSV", "TSV", "Excel workbook"):
         return None
     if any(_is_question(row, name) for name in row):
-        return lambda where, rows: _from_data_set(where, ((line, _with_columns(each)) for line, each in rows))
+        return "Argilla data set", lambda export, line, row: _data_set_task(export, line, _with_columns(row))
     if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
         raise DataError(
             "These records of Argilla do not say which responses are drafts or discarded.",
             "Export the data set: dataset.records.to_datasets().to_json(FILE).",
         )
     if isinstance(row.get("label"), list) and {"text", "Comments"} <= row.keys():
-        return _from_doccano
-    return _from_tasks if _is_task(row) else None
+        return "doccano export", _doccano_task
+    return ("Label Studio JSON export", _label_studio_task) if _is_task(row) else None
+
+
+def read_export(where: str, rows: Rows, name: str, read: ReadTask) -> Export:
+    """Return the tasks in rows, as `find_converter` says how to read them."""
+    export = Export(name)
+    for line, row in rows:
+        try:
+            export.tasks.append(row if isinstance(row, RowError) else read(export, line, row))
+        except _Malformed as fault:
+            export.tasks.append(RowError(where, line, *fault.args))
+    return export
 
 
 def _is_task(row: Any) -> bool:
@@ -301,28 +300,13 @@ class _Malformed(Exception):
     """A part of an export that is not as the tool writes it: its field, what it is, and what was expected."""
 
 
-def _read(export: Export, where: str, rows: Rows, task: Callable[[int, Any], Task]) -> Export:
-    for line, row in rows:
-        try:
-            export.tasks.append(row if isinstance(row, RowError) else task(line, row))
-        except _Malformed as fault:
-            export.tasks.append(RowError(where, line, *fault.args))
-    return export
-
-
-def _from_tasks(where: str, rows: Rows) -> Export:
-    """Return the tasks of Label Studio's JSON; skipped annotations, drafts and predictions are left out."""
-    export = Export("Label Studio JSON export")
-
-    def task(line: int, row: Any) -> Task:
-        if not _is_task(row):
-            raise _Malformed(None, describe(row), "a task like the first one")
-        answers = tuple(_latest_answers(export, _annotations(row)))
-        drafts = row.get("drafts")
-        export.leave_out("drafts", len(drafts) if isinstance(drafts, list) else 0)
-        return Task(line, {**({} if "id" in row["data"] else {"id": row.get("id")}), **row["data"]}, answers)
-
-    return _read(export, where, rows, task)
+def _label_studio_task(export: Export, line: int, row: Any) -> Task:
+    if not _is_task(row):
+        raise _Malformed(None, describe(row), "a task like the first one")
+    answers = tuple(_latest_answers(export, _annotations(row)))
+    drafts = row.get("drafts")
+    export.left_out["drafts"] += len(drafts) if isinstance(drafts, list) else 0
+    return Task(line, {**({} if "id" in row["data"] else {"id": row.get("id")}), **row["data"]}, answers)
 
 
 def _latest_answers(export: Export, annotations: list[Any]) -> Iterator[Answer]:
@@ -332,12 +316,12 @@ def _latest_answers(export: Export, annotations: list[Any]) -> Iterator[Answer]:
         raise _Malformed("annotations", describe(wrong[0]), expected)
     for annotation in sorted(annotations, key=lambda each: str(each.get("updated_at") or each.get("created_at") or "")):
         if annotation.get("was_cancelled") or annotation.get("skipped"):
-            export.leave_out("skipped annotations")
+            export.left_out["skipped annotations"] += 1
             continue
         by = annotation.get("completed_by")
         name = (by.get("email") or by.get("id")) if isinstance(by, Mapping) else by
         rater = str(name) if name not in (None, "") else f"annotation-{annotation.get('id')}"
-        export.leave_out("earlier annotations by the same rater", int(rater in by_rater))
+        export.left_out["earlier annotations by the same rater"] += rater in by_rater
         results = annotation.get("result") or []
         results = results if isinstance(results, list) else [results]
         if wrong := [each for each in results if not isinstance(each, Mapping)]:
@@ -376,36 +360,27 @@ def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
     return dict(cell), "other"
 
 
-def _from_data_set(where: str, rows: Rows) -> Export:
-    """Return the tasks of Argilla's data sets; drafts, discarded responses and suggestions are left out."""
-    export = Export("Argilla data set")
-
-    def task(line: int, row: Any) -> Task:
-        if not isinstance(row, Mapping):
-            raise _Malformed(None, describe(row), "a record like the first")
-        questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
-        lists = {name: [row.get(f"{name}{end}") for end in (_RESPONSES, _RATERS, _STATUS)] for name in questions}
-        if text := next((cell for cells in lists.values() for cell in cells if isinstance(cell, str)), None):
-            raise DataError(
-                f"{where}: an Argilla data set whose responses are {describe(text)}, expected lists.",
-                "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE).",
-            )
-        given = []
-        for name, cells in lists.items():
-            present = [cell for cell in cells if cell is not None]
-            if not all(isinstance(cell, list | tuple) for cell in present) or len(set(map(len, present))) > 1:
-                expected = "lists of one length: the responses, their raters and their status"
-                raise _Malformed("responses", describe(row), expected)
-            filled = ([None] * len(present[0]) if cell is None else cell for cell in cells)
-            given += [(name, *each) for each in zip(*filled, strict=True)] if present else []
-        columns = {
-            name: cell
-            for name, cell in row.items()
-            if not str(name).endswith(_COLUMNS) and name not in ("status", "_server_id")
-        }
-        return Task(line, columns, _submitted_answers(export, given))
-
-    return _read(export, where, rows, task)
+def _data_set_task(export: Export, line: int, row: Any) -> Task:
+    if not isinstance(row, Mapping):
+        raise _Malformed(None, describe(row), "a record like the first")
+    questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
+    lists = {name: [row.get(f"{name}{end}") for end in (_RESPONSES, _RATERS, _STATUS)] for name in questions}
+    if text := next((cell for cells in lists.values() for cell in cells if isinstance(cell, str)), None):
+        raise DataError(
+            f"In this Argilla data set responses are {describe(text)}, expected lists.",
+            "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE).",
+        )
+    given = []
+    for name, cells in lists.items():
+        present = [cell for cell in cells if cell is not None]
+        if not all(isinstance(cell, list | tuple) for cell in present) or len(set(map(len, present))) > 1:
+            expected = "lists of one length: the responses, their raters and their status"
+            raise _Malformed("responses", describe(row), expected)
+        filled = ([None] * len(present[0]) if cell is None else cell for cell in cells)
+        given += [(name, *each) for each in zip(*filled, strict=True)] if present else []
+    others = {name: cell for name, cell in row.items() if not str(name).endswith(_COLUMNS)}
+    columns = {name: cell for name, cell in others.items() if name not in ("status", "_server_id")}
+    return Task(line, columns, _submitted_answers(export, given))
 
 
 def _is_question(row: Mapping[str, Any], name: Any) -> bool:
@@ -426,17 +401,11 @@ def _with_columns(row: Any) -> Any:
     return columns
 
 
-def _from_doccano(where: str, rows: Rows) -> Export:
-    """Return the texts of doccano's JSON Lines, of which each has its labels in one column."""
-    export = Export("doccano export")
-
-    def task(line: int, row: Any) -> Task:
-        labels = row.get("label") if isinstance(row, Mapping) else None
-        if not isinstance(labels, list):
-            raise _Malformed(None, describe(row), "a text with a list of labels")
-        return Task(line, {**row, "label": None if not labels else labels[0] if len(labels) == 1 else labels})
-
-    return _read(export, where, rows, task)
+def _doccano_task(_export: Export, line: int, row: Any) -> Task:
+    labels = row.get("label") if isinstance(row, Mapping) else None
+    if not isinstance(labels, list):
+        raise _Malformed(None, describe(row), "a text with a list of labels")
+    return Task(line, {**row, "label": None if not labels else labels[0] if len(labels) == 1 else labels})
 
 
 def _submitted_answers(export: Export, given: Iterable[tuple[str, Any, Any, Any]]) -> tuple[Answer, ...]:
@@ -444,10 +413,10 @@ def _submitted_answers(export: Export, given: Iterable[tuple[str, Any, Any, Any]
     answers: dict[tuple[str, str], Answer] = {}
     for number, (question, value, rater, status) in enumerate(given, start=1):
         if status not in (None, "submitted"):
-            export.leave_out(f"{status} responses")
+            export.left_out[f"{status} responses"] += 1
         elif value != "":
             answer = Answer(question, str(rater or f"response-{number}"), value)
-            export.leave_out("earlier responses by the same rater", int((question, answer.rater) in answers))
+            export.left_out["earlier responses by the same rater"] += (question, answer.rater) in answers
             answers[question, answer.rater] = answer
     return tuple(answers.values())
 

@@ -30,6 +30,7 @@ from rubriclab.data.annotations import (
     find_converter,
     is_rating,
     join_ratings,
+    read_export,
 )
 from rubriclab.data.binary_files import parquet_rows, read_sheet
 from rubriclab.data.mapping import DEFAULTS, NATIVE, UTF_8, CellRules, FieldMap, Mark, ReadingOptions, SourceFormat
@@ -253,11 +254,11 @@ def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
         joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
         source = replace(raw.source, tool=NAME, details=details, cells=_filled_cells(ratings, raw.rules))
         return replace(raw, source=source, numbered=iter(joined))
-    convert = find_converter(first[1], raw.source.format)
-    if convert is None:
+    converter = find_converter(first[1], raw.source.format)
+    if converter is None:
         return replace(raw, numbered=numbered)
     rules = options.rules(typed=False)
-    export = convert(raw.source.where, numbered)
+    export = read_export(raw.source.where, numbered, *converter)
     rows = export_rows(export, rules)
     source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
     return RawRows(source, iter(rows), rules, table=True)
