@@ -1,8 +1,5 @@
 """Rows of Parquet files and Excel workbooks (.xlsx), of limited size, so that a small file cannot fill the memory.
 
-Parquet compresses well: a text that a million rows share is stored once. pyarrow unpacks a page at once, and the format
-allows 2 GB, so a column that is packed more tightly than texts can be is refused.
-
 Cells of a workbook have the values that the sheet shows: formulas are not evaluated, their stored results are used; one
 without a result, such as `#DIV/0!` or one that was never calculated, is a `CellError`, which is a fault where a score
 or text is read. Every cell of a merged range has the value of the range.
@@ -31,19 +28,13 @@ from rubriclab.data.text_files import (
 from rubriclab.errors import DataError, SettingsError
 
 MAX_BATCH_ROWS = 1024
-# How many times as large as in the file a column of a row group may be, once it has more bytes than a row may have.
-# Texts are packed to a third or a fifth.
-MAX_UNPACKED_RATIO = 100
-# The encoding that stores of a text only how it differs from the one before. pyarrow cannot read it as a dictionary.
-DELTA_ENCODING = "DELTA_BYTE_ARRAY"
 
 
 def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
-    """Yield the rows of a Parquet file, counted from 1. A text that many rows share stays packed until its row is read.
+    """Yield the rows of a Parquet file, counted from 1.
 
     Raises:
-        DataError: if pyarrow is not installed, the file is not Parquet, a column unpacks to too many bytes, or a row
-            takes more than `longest` bytes.
+        DataError: if pyarrow is not installed, the file is not Parquet, or a row takes more than `longest` bytes.
     """
     try:
         from pyarrow import ArrowException
@@ -53,38 +44,18 @@ def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
         raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
     number = 0
     try:
-        with ParquetFile(path) as file:
-            texts, size = _check_columns(path, file.metadata, longest)
         # With `pre_buffer`, pyarrow's default, what was read of the file stays in memory until the file is closed.
-        with ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
-            for batch in file.iter_batches(batch_size=size):
-                step = max(1, longest // max(batch.nbytes, 1))
-                for start in range(0, len(batch), step):
-                    for row in _batch_rows(str(path), number, batch.slice(start, step)):
-                        number += 1
-                        if len(repr(row)) > longest:
-                            raise row_limit_error(str(path), f"row {number}", longest)
-                        yield number, row
+        with ParquetFile(path, pre_buffer=False) as file:
+            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+            largest = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=1)
+            for batch in file.iter_batches(batch_size=max(1, min(MAX_BATCH_ROWS, int(longest / max(largest, 1))))):
+                for row in _batch_rows(str(path), number, batch):
+                    number += 1
+                    if len(repr(row)) > longest:
+                        raise row_limit_error(str(path), f"row {number}", longest)
+                    yield number, row
     except (ArrowException, OSError) as error:
         yield number + 1, damage_fault(str(path), number, error)
-
-
-def _check_columns(path: Path, metadata: Any, longest: int) -> tuple[list[str], int]:
-    """Return the columns that can be read as dictionaries of distinct texts, and the number of rows to read at once."""
-    texts, others, size = set[str](), set[str](), MAX_BATCH_ROWS
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        size = min(size, int(longest / max(group.total_byte_size / max(group.num_rows, 1), 1)))
-        for column in map(group.column, range(group.num_columns)):
-            unpacked, packed = column.total_uncompressed_size, column.total_compressed_size
-            if unpacked > max(longest, MAX_UNPACKED_RATIO * packed):
-                raise DataError(
-                    f"{path}: the column {column.path_in_schema!r} unpacks from {packed:,} to {unpacked:,} bytes, more "
-                    f"than {longest:,} and than {MAX_UNPACKED_RATIO} times as many.",
-                    f"Write smaller row groups, or raise the limit: `max_line_bytes={unpacked}`.",
-                )
-            is_text = column.physical_type == "BYTE_ARRAY" and DELTA_ENCODING not in column.encodings
-            (texts if is_text else others).add(column.path_in_schema)
-    return sorted(texts - others), max(1, size)
 
 
 def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:

@@ -520,8 +520,6 @@ UTF_8: Final = "utf-8"
 _ENCODING_NAMES = {
     UTF_8: "UTF-8",
     "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16",
-    "utf-16-be": "UTF-16",
     "cp1252": "Windows-1252",
 }
 DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}

@@ -51,8 +51,6 @@ LINE_OVERHEAD = 200
 SAMPLE_BYTES = 2**24
 BLOCK_BYTES = 2**16
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-# Shares of zero bytes among every other byte, and among the others, by which a text is UTF-16.
-_MIN_ZEROS, _MAX_ZEROS = 0.4, 0.05
 # Western European languages use few letters outside ASCII; other alphabets use mostly such letters.
 _MAX_ACCENTED = 0.4
 
@@ -183,18 +181,13 @@ def parse_infinite_numbers(content: bytes) -> Any:
 def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
     """Return Python's name of the encoding of a file that begins with `sample`, which is all of it if `complete`.
 
-    A byte order mark decides; then zero bytes (UTF-16); then whether the bytes are UTF-8, with damaged places if there
+    A byte order mark decides; then whether the bytes are UTF-8, with damaged places if there
     are as many valid characters beyond ASCII, or the format is `only_unicode` (JSON). Else it is Windows-1252, which
     agrees with Latin-1 on all letters that both have, or a `DataError` if it is unlikely to be Western European text.
     """
     for mark, name in _BYTE_ORDER_MARKS.items():
         if sample.startswith(mark):
             return name
-    # In text of mostly ASCII characters in UTF-16, every other byte is zero.
-    if (pairs := len(sample) // 2) and b"\0" in sample:
-        first, second = (sample[start : 2 * pairs : 2].count(0) / pairs for start in (0, 1))
-        if max(first, second) >= _MIN_ZEROS and min(first, second) <= _MAX_ZEROS:
-            return "utf-16-le" if second > first else "utf-16-be"
     text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=complete)
     damaged = sum("\udc80" <= character <= "\udcff" for character in text)
     # In other encodings, a few byte sequences are valid by chance.

@@ -615,8 +615,6 @@ async def call_storage(storage: Storage, function: Callable[..., T], *arguments:
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
 PREFIX = "recorded:"
-# Bytes; far above the largest reply that is received, with its log-probabilities.
-MAX_LINE_BYTES = 64_000_000
 
 
 @dataclass(slots=True)
@@ -639,10 +637,7 @@ def read_recording(path: Path) -> RecordingContent:
     try:
         check_regular(path)
         with path.open("rb") as file:
-            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1):
-                if len(line) > MAX_LINE_BYTES:
-                    fault = f"has more than {MAX_LINE_BYTES:,} bytes, which no recorded reply has."
-                    raise DataError(f"{path}, line {number} {fault}", hint)
+            for number, line in enumerate(file, start=1):
                 try:
                     if line.endswith(b"\n"):
                         _add(content, orjson.loads(line), first=number == 1)

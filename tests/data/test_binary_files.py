@@ -62,23 +62,6 @@ def test_a_long_row_of_a_table_is_named_by_its_number(tmp_path: Path) -> None:
     assert [row.output for row in read(path) if isinstance(row, Example)] == texts
 
 
-def test_a_text_that_all_rows_share_is_unpacked_row_by_row(tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    shared = pa.DictionaryArray.from_arrays(pa.array([0] * 50, pa.int32()), pa.array(["x" * 8_000_000]))
-    parquet.write_table(pa.table({"output": shared}), path, compression="brotli")
-    before = pa.total_allocated_bytes()
-    for _, row in parquet_rows(path):
-        assert len(row["output"]) == 8_000_000
-        assert pa.total_allocated_bytes() - before < 100_000_000
-
-
-def test_a_column_that_is_packed_more_tightly_than_texts_can_be_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    parquet.write_table(pa.table({"output": ["x" * 2_000_000]}), path, compression="brotli")
-    with pytest.raises(DataError, match="the column 'output' unpacks from"):
-        list(parquet_rows(path, longest=1_000_000))
-
-
 def test_rows_with_nested_values_have_the_sizes_of_their_texts(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     rows = [
@@ -125,15 +108,6 @@ def test_parquet_reads_back_nested_and_flat(tmp_path):
     assert (first.id, first.scores, first.annotations) == ("1", {"x": 4.0, "z": 1.0}, {"x": (3.0, 5.0)})
     assert (second.scores, second.annotations) == ({}, {})
     assert (fault.line, fault.field, fault.id) == (3, "output", "3")
-
-
-def test_parquet_is_read_in_batches_with_the_row_as_line(tmp_path):
-    table = pa.table({"id": [str(i) for i in range(5000)], "output": ["A"] * 4999 + [" "]})
-    parquet.write_table(table, tmp_path / "t.parquet", row_group_size=700)
-    rows = read(tmp_path / "t.parquet")
-    *found, fault = [(rows.line, row) for row in rows]
-    assert [(line, row.id) for line, row in found] == [(i + 1, str(i)) for i in range(4999)]
-    assert fault[1].line == 5000
 
 
 def test_what_was_read_of_a_parquet_file_does_not_stay_in_memory(tmp_path):
