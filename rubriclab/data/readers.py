@@ -22,6 +22,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any
 
+from rubriclab.data import text_files
 from rubriclab.data.annotations import (
     NAME,
     PairwiseComparison,
@@ -35,22 +36,6 @@ from rubriclab.data.annotations import (
 from rubriclab.data.binary_files import parquet_rows, read_sheet
 from rubriclab.data.mapping import DEFAULTS, NATIVE, UTF_8, CellRules, FieldMap, Mark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, example_of
-from rubriclab.data.text_files import (
-    Dialect,
-    Lines,
-    RowStream,
-    bounded_lines,
-    check_header,
-    check_text,
-    delimited_rows,
-    detect_encoding,
-    document_rows,
-    first_records,
-    json_lines,
-    read_lines,
-    read_sample,
-    sniff,
-)
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
@@ -200,12 +185,12 @@ class RawRows:
     """
 
     source: SourceFormat
-    numbered: RowStream
+    numbered: text_files.RowStream
     rules: CellRules
     table: bool = False
 
 
-def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
+def raw_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
     """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines."""
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
@@ -274,35 +259,41 @@ def _filled_cells(numbered: Sequence[tuple[int, Any]], rules: CellRules) -> dict
     return {str(column): (len(given), str(given[0]) if given else "") for column, given in cells.items()}
 
 
-def _stream(where: str, lines: Lines, options: ReadingOptions) -> RawRows:
-    return _json_lines(where, bounded_lines(where, lines, options.longest), options, UTF_8)
+def _stream(where: str, lines: text_files.Lines, options: ReadingOptions) -> RawRows:
+    return _json_lines(where, text_files.bounded_lines(where, lines, options.longest), options, UTF_8)
 
 
-def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str) -> RawRows:
-    return RawRows(SourceFormat(where, "JSON Lines", encoding), json_lines(where, lines), options.rules(typed=True))
+def _json_lines(where: str, lines: text_files.Lines, options: ReadingOptions, encoding: str) -> RawRows:
+    return RawRows(
+        SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), options.rules(typed=True)
+    )
 
 
 def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     """Return the rows of a text file, after detecting its encoding, delimiter and decimal mark."""
     where, longest = str(path), options.longest
-    sample, complete = read_sample(path)
-    check_text(where, sample)
-    encoding = options.encoding or detect_encoding(where, sample, complete=complete, only_unicode=kind in JSON_LINES)
+    sample, complete = text_files.read_sample(path)
+    text_files.check_text(where, sample)
+    encoding = options.encoding or text_files.detect_encoding(
+        where, sample, complete=complete, only_unicode=kind in JSON_LINES
+    )
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     newline = "\r" if "\r" in text and "\n" not in text else "\n"
     if kind in JSON_LINES:
-        if (rows := document_rows(path, text, longest, encoding)) is not None:
+        if (rows := text_files.document_rows(path, text, longest, encoding)) is not None:
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), options.rules(typed=True))
-        return _json_lines(where, read_lines(path, longest, encoding, newline), options, encoding)
+        return _json_lines(where, text_files.read_lines(path, longest, encoding, newline), options, encoding)
     if options.delimiter:
-        dialect = Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
+        dialect = text_files.Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
     else:
         usual, header_rows = DELIMITED[kind], options.header_rows
-        dialect = sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
-    check_header(where, first_records(text.splitlines(keepends=True), dialect), options)
+        dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
+    text_files.check_header(where, text_files.first_records(text.splitlines(keepends=True), dialect), options)
 
-    def numbered() -> RowStream:
-        return delimited_rows(where, read_lines(path, longest, encoding, newline), longest, dialect)
+    def numbered() -> text_files.RowStream:
+        return text_files.delimited_rows(
+            where, text_files.read_lines(path, longest, encoding, newline), longest, dialect
+        )
 
     def readable() -> Iterator[tuple[int, Mapping[str, Any]]]:
         with suppress(DataError):
@@ -464,7 +455,7 @@ class Rows(Iterator[Example | RowError]):
         return self._parsed
 
 
-def read(source: str | Path | Lines, options: ReadingOptions | None = None, **values: Any) -> Rows:
+def read(source: str | Path | text_files.Lines, options: ReadingOptions | None = None, **values: Any) -> Rows:
     """Return the examples and faults of a file, of `-` (standard input), or of a stream or iterable of lines.
 
     The format follows from the file's name; standard input and streams are JSON Lines. Rows are read lazily, except

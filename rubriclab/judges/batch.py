@@ -28,18 +28,10 @@ from rubriclab.errors import (
     RubriclabError,
     SettingsError,
 )
+from rubriclab.judges import providers
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, request_digest
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
-from rubriclab.judges.providers import (
-    load_litellm,
-    masked,
-    may_be_billed,
-    model_info,
-    price_of,
-    provider_message,
-    provider_of,
-)
 from rubriclab.judges.replies import FRAME_BYTES, Reception, readable, stated_status, text_limit
 from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall, Storage, call_storage
 from rubriclab.models.base import PREFIX, digest
@@ -102,7 +94,7 @@ class BatchModel(LanguageModel):
     def __init__(self, model: str, **settings: Any) -> None:
         super().__init__(model, **settings)
         self._sent_with = self._mended
-        if provider_of(model) not in PROVIDERS:
+        if providers.provider_of(model) not in PROVIDERS:
             raise SettingsError(
                 f"`batch`: {model} cannot be asked by batches; that is possible with the providers "
                 f"{', '.join(PROVIDERS)}.",
@@ -121,7 +113,7 @@ class BatchModel(LanguageModel):
         messages, settings = self._messages(prompt), self._settings(prompt)
         body = {"model": model, "messages": messages, **settings}
         if provider in OPENAI_FORM:  # litellm translates the file for others
-            litellm = load_litellm()
+            litellm = providers.load_litellm()
             mapped = litellm.utils.get_optional_params(model=model, custom_llm_provider=provider, **settings)
             chat = litellm.utils.ProviderConfigManager.get_provider_chat_config(model, litellm.LlmProviders(provider))
             body = chat.transform_request(
@@ -134,13 +126,15 @@ class BatchModel(LanguageModel):
 
     def reply_in(self, body: Mapping[str, Any], prompt: Prompt[Any] | None) -> Reply:
         """Return the reply in the body of a response; without its prompt only the overall limit of size applies."""
-        litellm = load_litellm()
+        litellm = providers.load_litellm()
         try:
             response = litellm.utils.convert_to_model_response_object(
                 response_object=readable(body), model_response_object=litellm.ModelResponse()
             )
         except Exception as error:  # litellm raises various errors for what is no completion
-            raise JudgeUnavailable(f"{self.model}: damaged reply in a batch: {provider_message(error)}") from error
+            raise JudgeUnavailable(
+                f"{self.model}: damaged reply in a batch: {providers.provider_message(error)}"
+            ) from error
         reply = self._read(response, self.batch_price)
         most = self._max_reply_bytes
         limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), most) if prompt else most
@@ -154,10 +148,12 @@ class BatchModel(LanguageModel):
         mended = self._sent_with
         sent = {*self._settings(prompt), *self._mended.dropped} - mended.dropped
         if self._mend(mended, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
-            fault: JudgeError = JudgeUnavailable(f"{self.model} does not accept a setting: {provider_message(error)}")
+            fault: JudgeError = JudgeUnavailable(
+                f"{self.model} does not accept a setting: {providers.provider_message(error)}"
+            )
         else:
             fault = self._translated(error)
-        fault.may_be_billed = may_be_billed(status)
+        fault.may_be_billed = providers.may_be_billed(status)
         return fault
 
     async def upload(self, lines: bytes) -> str:
@@ -215,7 +211,7 @@ class BatchModel(LanguageModel):
         from litellm.llms.openai.common_utils import OpenAIError as ResponseError
         from openai import OpenAIError
 
-        litellm, (model, provider) = load_litellm(), self._place
+        litellm, (model, provider) = providers.load_litellm(), self._place
         inner = body.get("error") if isinstance(body, Mapping) else None
         response = ResponseError(
             status, f"Error code: {status} - {body}", body=inner if isinstance(inner, dict) else None
@@ -229,7 +225,7 @@ class BatchModel(LanguageModel):
     async def _call(
         self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **given: Any
     ) -> Any:
-        call, seconds = getattr(load_litellm(), function), seconds or self._timeout
+        call, seconds = getattr(providers.load_litellm(), function), seconds or self._timeout
         request = call(
             custom_llm_provider=self._place[1], timeout=seconds, max_retries=0, **self._place_and_key, **given
         )
@@ -240,17 +236,17 @@ class BatchModel(LanguageModel):
             async with self._receiving(most_bytes, seconds):
                 return await request
         except (ValidationError, json.JSONDecodeError) as error:
-            raise JudgeUnavailable(f"{self.model}: damaged response: {provider_message(error)}") from error
+            raise JudgeUnavailable(f"{self.model}: damaged response: {providers.provider_message(error)}") from error
         except (ValueError, TypeError) as error:  # what litellm needs in the environment is missing
-            raise JudgeRefused(f"{self.model}: {provider_message(error)}") from error
+            raise JudgeRefused(f"{self.model}: {providers.provider_message(error)}") from error
 
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
     """Return the price of `model` in a batch, and whether it is listed; if it is not, half of the usual price."""
-    usual = price_of(model)
+    usual = providers.price_of(model)
     if usual is None:
         return None, False
-    info = model_info(model)
+    info = providers.model_info(model)
     prompt, completion = info.get("input_cost_per_token_batches"), info.get("output_cost_per_token_batches")
     if prompt is None or completion is None:
         return usual.times(ASSUMED_SHARE), False
@@ -265,7 +261,7 @@ def _status(batch: Any) -> BatchStatus:
         files=tuple(str(file) for file in (batch.output_file_id, batch.error_file_id) if file),
         done=getattr(counts, "completed", 0) or 0,
         total=getattr(counts, "total", 0) or 0,
-        fault=masked(" ".join(str(fault.message) for fault in faults[:3]))[:1000],
+        fault=providers.masked(" ".join(str(fault.message) for fault in faults[:3]))[:1000],
         queue_full=any(fault.code == QUEUE_FULL for fault in faults),
     )
 

@@ -22,42 +22,9 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected
+from rubriclab.judges import providers, replies
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, read, turns_of, without_reasoning
 from rubriclab.judges.options import DEFAULT_BYTES, Price, Structured
-from rubriclab.judges.providers import (
-    check_address,
-    check_environment,
-    environment_address,
-    estimated_tokens,
-    falls_back_to_openai,
-    highest_price_of,
-    is_bad_request,
-    is_loaded,
-    is_too_long,
-    key_variable,
-    load_litellm,
-    model_info,
-    most_tokens,
-    price_of,
-    provider_message,
-    provider_of,
-    searched_message,
-    shown_address,
-    translated,
-    without_keys,
-)
-from rubriclab.judges.replies import (
-    RECEPTION,
-    Reception,
-    body_limit,
-    clean,
-    reported_name,
-    reported_tokens,
-    text_limit,
-    token_count,
-    tokens_without_keys,
-    why_empty,
-)
 from rubriclab.models.base import digest_text
 from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import Prompt, UntoldReply
@@ -191,11 +158,11 @@ class MendedSettings:
             limit: the limit on the reply's tokens in it.
             needed: the limit without tokens for hidden reasoning.
         """
-        message = searched_message(error)
-        if not (is_bad_request(error) or _UNSUPPORTED.search(message)):
+        message = providers.searched_message(error)
+        if not (providers.is_bad_request(error) or _UNSUPPORTED.search(message)):
             return None
         names_limit = self.limit_name in sent and _names(message, self.limit_name)
-        if is_too_long(error) and not (names_limit and not _PROMPT_SIZE.search(message)):
+        if providers.is_too_long(error) and not (names_limit and not _PROMPT_SIZE.search(message)):
             has_spare = names_limit and limit is not None and limit > needed
             return replace(self, has_no_room=True) if has_spare and not self.has_no_room else None
         if names_limit:
@@ -245,7 +212,7 @@ class CachePrices:
 
 def needs_marks(model: str, provider: str) -> bool:
     """Return whether litellm knows that the model caches prompts, but only up to a mark."""
-    info = {} if provider in AUTOMATIC else model_info(model, provider)
+    info = {} if provider in AUTOMATIC else providers.model_info(model, provider)
     return bool(info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost"))
 
 
@@ -274,7 +241,7 @@ class CacheMarks:
     def _is_marked(self, beginning: str) -> bool:
         """Return whether `beginning` was sent before, and remember it."""
         # An upper estimate: what is too short by it is too short; a mark on something shorter is ignored.
-        if estimated_tokens([Message(role="user", content=beginning)]) < self._least_tokens:
+        if providers.estimated_tokens([Message(role="user", content=beginning)]) < self._least_tokens:
             return False
         key = digest_text(beginning)
         known = key in self._sent
@@ -359,9 +326,9 @@ class LanguageModel:
         self._timeout = timeout
         self._structured = structured
         self._price = price
-        self.api_base = check_address(api_base, "The API base") if api_base else None
+        self.api_base = providers.check_address(api_base, "The API base") if api_base else None
         if self.api_base is None:
-            check_environment(provider_of(model))
+            providers.check_environment(providers.provider_of(model))
         self.key_from = key_from
         self._reasoning_tokens = reasoning_tokens
         self._raised_tokens: int | None = None
@@ -386,19 +353,19 @@ class LanguageModel:
     @functools.cached_property
     def price(self) -> Price | None:
         """The price in force; `None` if neither the user nor litellm knows one."""
-        return self._price or price_of(self.model)
+        return self._price or providers.price_of(self.model)
 
     @functools.cached_property
     def highest_price(self) -> Price | None:
         """The highest price that a token may have; `None` if no price is known."""
-        return self._price or highest_price_of(self.model)
+        return self._price or providers.highest_price_of(self.model)
 
     def most_tokens(self, prompt: Prompt[Any]) -> tuple[int, int]:
         """Return upper bounds of the prompt and completion tokens of a request."""
         schema = self._settings(prompt).get("response_format")
         spare = self.spare_tokens
         _RESERVED.set(spare)
-        return most_tokens(messages_of(prompt), schema), prompt.max_tokens + spare
+        return providers.most_tokens(messages_of(prompt), schema), prompt.max_tokens + spare
 
     @property
     def spare_tokens(self) -> int:
@@ -413,7 +380,7 @@ class LanguageModel:
     def _spare_tokens(self) -> int:
         if self._reasoning_tokens is not None:
             return self._reasoning_tokens
-        return REASONING_TOKENS if load_litellm().supports_reasoning(self.model) else 0
+        return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.model) else 0
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -428,9 +395,13 @@ class LanguageModel:
             PromptRejected: for a prompt that is too long or refused for its content, or a reply that is too large.
             JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
-        load_litellm()  # before the time starts, since the import takes seconds
+        providers.load_litellm()  # before the time starts, since the import takes seconds
         # litellm's own client would send the request without a key.
-        if self.key_from is None and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
+        if (
+            self.key_from is None
+            and providers.provider_of(self.model) == "openai"
+            and not os.environ.get("OPENAI_API_KEY")
+        ):
             hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
             raise MissingKey(f"{self.model}: the API key is missing.", hint)
         started = time.monotonic()
@@ -438,10 +409,10 @@ class LanguageModel:
         spare = min(self.spare_tokens, _RESERVED.get())
         # A server may send hidden reasoning that nobody has made room for.
         largest = max(spare, REASONING_TOKENS)
-        limit = body_limit(prompt, largest, self._max_reply_bytes)
+        limit = replies.body_limit(prompt, largest, self._max_reply_bytes)
         async with self._receiving(limit, self._timeout) as reception:
             reply = self._read(await self._respond(prompt, reception, spare), self._price)
-            if len(reply.text.encode()) > text_limit(prompt, largest, self._max_reply_bytes):
+            if len(reply.text.encode()) > replies.text_limit(prompt, largest, self._max_reply_bytes):
                 raise reception.too_large()
         can_raise = self._raised_tokens is None and not self._mended.has_no_room
         if can_raise and reply.truncated and not without_reasoning(reply.text).strip():
@@ -456,12 +427,12 @@ class LanguageModel:
         return reply
 
     @asynccontextmanager
-    async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[Reception]:
+    async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[replies.Reception]:
         """Limit the bytes and seconds of responses, and translate errors."""
         from openai import OpenAIError
 
-        reception = Reception(self.model, limit)
-        outer = RECEPTION.set(reception)
+        reception = replies.Reception(self.model, limit)
+        outer = replies.RECEPTION.set(reception)
         try:
             async with asyncio.timeout(seconds):
                 yield reception
@@ -474,20 +445,20 @@ class LanguageModel:
             reception.billed(failed)
             raise
         finally:
-            RECEPTION.reset(outer)
+            replies.RECEPTION.reset(outer)
 
     def _translated(self, error: Exception) -> JudgeError:
-        return translated(error, self.model, self.key_from)
+        return providers.translated(error, self.model, self.key_from)
 
     @property
     def _place_and_key(self) -> dict[str, str]:
         """The server's address and key, as litellm takes them, where they are not those of the provider."""
         place = {"api_base": self.api_base} if self.api_base else {}
-        if self.key_from is None and not falls_back_to_openai(self.model):
+        if self.key_from is None and not providers.falls_back_to_openai(self.model):
             return place
-        return {**place, "api_key": os.environ.get(self.key_from or key_variable(self.model)) or NO_KEY}
+        return {**place, "api_key": os.environ.get(self.key_from or providers.key_variable(self.model)) or NO_KEY}
 
-    async def _respond(self, prompt: Prompt[Any], reception: Reception, spare: int) -> Any:
+    async def _respond(self, prompt: Prompt[Any], reception: replies.Reception, spare: int) -> Any:
         from openai import OpenAIError
 
         while True:
@@ -495,7 +466,7 @@ class LanguageModel:
             mended = self._mended
             try:
                 # litellm would retry refusals too, in two layers.
-                return await load_litellm().acompletion(
+                return await providers.load_litellm().acompletion(
                     model=self.model,
                     messages=self._messages(prompt),
                     timeout=self._timeout + GRACE_SECONDS,
@@ -516,7 +487,7 @@ class LanguageModel:
                 if reception.may_be_billed is None:  # nothing was sent
                     raise
                 # litellm raises various errors for a body that is no completion.
-                raise JudgeUnavailable(f"{self.model}: damaged reply: {provider_message(error)}") from error
+                raise JudgeUnavailable(f"{self.model}: damaged reply: {providers.provider_message(error)}") from error
 
     def _mend(
         self, mended: MendedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
@@ -530,17 +501,17 @@ class LanguageModel:
         change = mended.after(error, sent, limit, prompt.max_tokens)
         if change is not None and self._mended is mended:
             self._mended = change
-            _log.info("%s does not accept a setting: %s", self.model, provider_message(error))
+            _log.info("%s does not accept a setting: %s", self.model, providers.provider_message(error))
         return change is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; these are part of no request digest."""
         if self._mended.without_system:
-            contents = [clean(turn["content"]) for turn in messages_of(prompt)]
+            contents = [replies.clean(turn["content"]) for turn in messages_of(prompt)]
             return [{"role": "user", "content": "\n\n".join(contents)}]
         if self._marks is None:
-            return [{"role": turn["role"], "content": clean(turn["content"])} for turn in messages_of(prompt)]
-        turns = [replace(turn, parts=tuple(map(clean, turn.parts))) for turn in turns_of(prompt)]
+            return [{"role": turn["role"], "content": replies.clean(turn["content"])} for turn in messages_of(prompt)]
+        turns = [replace(turn, parts=tuple(map(replies.clean, turn.parts))) for turn in turns_of(prompt)]
         return self._marks.marked(turns)
 
     def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
@@ -564,21 +535,21 @@ class LanguageModel:
     def _read(self, response: Any, price: Price | None) -> Reply:
         choice = response.choices[0] if response.choices else None
         reason = getattr(choice, "finish_reason", None)
-        text = without_keys(clean(choice.message.content or "")) if choice else ""
+        text = providers.without_keys(replies.clean(choice.message.content or "")) if choice else ""
         return Reply(
             text=text,
-            model=without_keys(reported_name(response.model) or self.model),
+            model=providers.without_keys(replies.reported_name(response.model) or self.model),
             usage=self._usage(response, text, price),
             truncated=reason == "length",
             filtered=reason == "content_filter",
-            fault="" if text.strip() else without_keys(why_empty(choice)),
-            tokens=tokens_without_keys(reported_tokens(getattr(choice, "logprobs", None), text)),
+            fault="" if text.strip() else providers.without_keys(replies.why_empty(choice)),
+            tokens=replies.tokens_without_keys(replies.reported_tokens(getattr(choice, "logprobs", None), text)),
         )
 
     def _usage(self, response: Any, text: str, price: Price | None) -> Usage:
         usage = getattr(response, "usage", None)
-        read = token_count(getattr(usage, "prompt_tokens", None))
-        wrote = token_count(getattr(usage, "completion_tokens", None))
+        read = replies.token_count(getattr(usage, "prompt_tokens", None))
+        wrote = replies.token_count(getattr(usage, "completion_tokens", None))
         from_cache, to_cache = tokens_read_and_written(usage, read)
         # A given price has none for the cache.
         saved = 0.0 if price else self._cache_prices.saved(from_cache, to_cache)
@@ -591,7 +562,7 @@ class LanguageModel:
 
     @functools.cached_property
     def _cache_prices(self) -> CachePrices:
-        info = model_info(self.model)
+        info = providers.model_info(self.model)
         prompt = info.get("input_cost_per_token") or 0.0
         read, write = info.get("cache_read_input_token_cost"), info.get("cache_creation_input_token_cost")
         return CachePrices(prompt, prompt if read is None else read, prompt if write is None else write)
@@ -604,11 +575,11 @@ class LanguageModel:
     def _cache_marks(self) -> CacheMarks | None:
         if not needs_marks(*self._place):
             return None
-        return CacheMarks(int(load_litellm().utils.get_prompt_cache_min_tokens(self.model)))
+        return CacheMarks(int(providers.load_litellm().utils.get_prompt_cache_min_tokens(self.model)))
 
     @functools.cached_property
     def _place(self) -> tuple[str, str]:
-        litellm = load_litellm()
+        litellm = providers.load_litellm()
         try:
             model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self.api_base)
         except litellm.BadRequestError:
@@ -621,12 +592,12 @@ class LanguageModel:
                 "openai/MODEL for a server of your own.",
             ) from None
         if self.api_base is None:
-            check_environment(provider)  # only litellm knows the provider of a bare name
+            providers.check_environment(provider)  # only litellm knows the provider of a bare name
         return model, provider
 
     @functools.cached_property
     def _unsupported(self) -> frozenset[str]:
-        litellm = load_litellm()
+        litellm = providers.load_litellm()
         model, provider = self._place
         supported = litellm.get_supported_openai_params(model, custom_llm_provider=provider)
         if supported is None:  # no list for this provider, which will refuse what it does not accept
@@ -645,7 +616,7 @@ class LanguageModel:
         if self._structured != "auto":
             return self._structured == "schema"
         model, provider = self._place
-        if load_litellm().supports_response_schema(model, custom_llm_provider=provider):
+        if providers.load_litellm().supports_response_schema(model, custom_llm_provider=provider):
             return True
         is_own = provider in OWN_SERVERS or server_address(self.model, self.api_base) is not None
         return None if is_own else False
@@ -653,10 +624,10 @@ class LanguageModel:
 
 async def close_connections() -> None:
     """Close the connections of language models in this event loop, once, before it ends; other threads keep theirs."""
-    if is_loaded():
+    if providers.is_loaded():
         from rubriclab.judges.transport import close_transports
 
-        litellm = load_litellm()
+        litellm = providers.load_litellm()
         if await close_transports():
             await litellm.close_litellm_async_clients()
         # Closed clients would be used again.
@@ -665,8 +636,8 @@ async def close_connections() -> None:
 
 def server_address(model: str, api_base: str | None) -> str | None:
     """Return the server's address, unless it is the provider's own."""
-    address = api_base or environment_address(provider_of(model))
-    return shown_address(address) if address else None
+    address = api_base or providers.environment_address(providers.provider_of(model))
+    return providers.shown_address(address) if address else None
 
 
 class OddWord(UntoldReply):

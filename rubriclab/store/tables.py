@@ -20,31 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 import platformdirs
-from sqlalchemy import (
-    URL,
-    CheckConstraint,
-    Column,
-    Connection,
-    Engine,
-    ForeignKeyConstraint,
-    LargeBinary,
-    MetaData,
-    Row,
-    Select,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    bindparam,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    make_url,
-    select,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlmodel import Field, Session, SQLModel, col, delete
 
@@ -60,14 +36,14 @@ _log = logging.getLogger(__name__)
 TIMEOUT = 30
 
 
-def database_url(where: str | Path | None) -> URL:
+def database_url(where: str | Path | None) -> sa.URL:
     """Return the database URL of `where`: a URL, a path to an SQLite file, or `None` for the user's own store."""
     if where is None:
         where = platformdirs.user_data_path("rubriclab", appauthor=False) / "store.db"
     if isinstance(where, Path) or "://" not in where:
-        return URL.create("sqlite", database=str(Path(where).expanduser()))
+        return sa.URL.create("sqlite", database=str(Path(where).expanduser()))
     try:
-        url = make_url(where)
+        url = sa.make_url(where)
     except (ArgumentError, ValueError):
         raise _address_error() from None
     if is_sqlite(url) and (url.query or (url.database or "").startswith("file:")):
@@ -87,7 +63,7 @@ def resolve_store(where: str, folder: Path) -> str:
     return url.set(database=str(folder / str(url.database))).render_as_string(hide_password=False)
 
 
-def show_url(url: URL) -> str:
+def show_url(url: sa.URL) -> str:
     """Return `url` for messages: a path for SQLite, otherwise without password and options."""
     return url.database or ":memory:" if is_sqlite(url) else str(url.set(query={}))
 
@@ -97,22 +73,22 @@ def is_remote(where: str | Path | None) -> bool:
     return not is_sqlite(database_url(where))
 
 
-def is_sqlite(url: URL) -> bool:
+def is_sqlite(url: sa.URL) -> bool:
     """Return whether `url` names an SQLite database."""
     return url.get_backend_name() == "sqlite"
 
 
-def in_memory(url: URL) -> bool:
+def in_memory(url: sa.URL) -> bool:
     """Return whether `url` names an in-memory database."""
     return is_sqlite(url) and url.database in (None, "", ":memory:")
 
 
-def sqlite_file(url: URL) -> Path | None:
+def sqlite_file(url: sa.URL) -> Path | None:
     """Return the SQLite file that `url` names; `None` for other databases."""
     return Path(str(url.database)) if is_sqlite(url) and not in_memory(url) else None
 
 
-def may_write(url: URL) -> bool:
+def may_write(url: sa.URL) -> bool:
     """Return whether an SQLite file can be written or created; `True` for other databases.
 
     SQLite needs write access to the folder too, for its write-ahead log.
@@ -123,13 +99,13 @@ def may_write(url: URL) -> bool:
     return os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK)
 
 
-def make_engine(url: URL, *, read_only: bool = False) -> Engine:
+def make_engine(url: sa.URL, *, read_only: bool = False) -> sa.Engine:
     """Return an engine for `url`, creating an SQLite file and the folders above it unless it is `read_only`."""
     file = sqlite_file(url)
     try:
         if file and read_only:
             return _sqlite_reading(url, file)
-        return _sqlite(url, file) if is_sqlite(url) else create_engine(url, pool_pre_ping=True)
+        return _sqlite(url, file) if is_sqlite(url) else sa.create_engine(url, pool_pre_ping=True)
     except ArgumentError as error:
         if not isinstance(error, NoSuchModuleError):
             raise _address_error() from None
@@ -139,7 +115,7 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
 
 
 @contextmanager
-def translate_errors(url: URL) -> Iterator[None]:
+def translate_errors(url: sa.URL) -> Iterator[None]:
     """Turn database errors into StoreUnavailable, except for key conflicts, which the caller resolves."""
     try:
         yield
@@ -157,7 +133,7 @@ def reason(error: DBAPIError) -> str:
     return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0].removesuffix(".")
 
 
-def with_write_lock(engine: Engine) -> Engine:
+def with_write_lock(engine: sa.Engine) -> sa.Engine:
     """Return `engine` with transactions that take SQLite's write lock at the start.
 
     A transaction that reads first and takes the lock later fails if another process has written in between.
@@ -165,12 +141,14 @@ def with_write_lock(engine: Engine) -> Engine:
     return engine.execution_options(writes=True)
 
 
-def fetch_rows(engine: Engine, statement: Select[Any], values: Mapping[str, str] | None = None) -> Sequence[Row[Any]]:
+def fetch_rows(
+    engine: sa.Engine, statement: sa.Select[Any], values: Mapping[str, str] | None = None
+) -> Sequence[sa.Row[Any]]:
     with translate_errors(engine.url), autocommit_connection(engine) as connection:
         return connection.execute(statement, values).all()
 
 
-def autocommit_connection(engine: Engine) -> Connection:
+def autocommit_connection(engine: sa.Engine) -> sa.Connection:
     """Return a connection of `engine` on which every statement commits."""
     if is_sqlite(engine.url):
         return engine.connect().execution_options(autocommit=True)
@@ -182,13 +160,13 @@ def _address_error() -> StoreError:
     return StoreError("The store's address is not understood.", "Write a path, or a URL: postgresql://user@host/name.")
 
 
-def _driver_error(url: URL, error: Exception) -> StoreError:
+def _driver_error(url: sa.URL, error: Exception) -> StoreError:
     is_postgresql = url.drivername == "postgresql+psycopg"
     hint = "pip install 'rubriclab[postgresql]'" if is_postgresql else "the driver that such an address needs."
     return StoreError(f"No driver for {show_url(url)} is installed ({error}).", f"Install it: {hint}")
 
 
-def _sqlite(url: URL, file: Path | None) -> Engine:
+def _sqlite(url: sa.URL, file: Path | None) -> sa.Engine:
     try:
         # Answers contain users' texts, so a new store is readable by its owner only, like the log that SQLite adds.
         for folder in reversed([folder for folder in (file.parents if file else ()) if not folder.exists()]):
@@ -206,13 +184,13 @@ def _sqlite(url: URL, file: Path | None) -> Engine:
                 "Give a place that you may write to: `store=PATH`.",
             ) from None
     # Python's sqlite3 begins transactions only before writes; SQLAlchemy's events begin all of them.
-    engine = create_engine(url, connect_args={"timeout": TIMEOUT, "isolation_level": None})
-    event.listen(engine, "connect", _set_pragmas)
-    event.listen(engine, "begin", _begin)
+    engine = sa.create_engine(url, connect_args={"timeout": TIMEOUT, "isolation_level": None})
+    sa.event.listen(engine, "connect", _set_pragmas)
+    sa.event.listen(engine, "begin", _begin)
     return engine
 
 
-def _sqlite_reading(url: URL, file: Path) -> Engine:
+def _sqlite_reading(url: sa.URL, file: Path) -> sa.Engine:
     """Return an engine that reads `file` and leaves no files beside it.
 
     With `mode=ro` SQLite leaves a log and its index behind if it can create them, and fails if it cannot and there are
@@ -226,9 +204,9 @@ def _sqlite_reading(url: URL, file: Path) -> Engine:
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(uri, uri=True, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
 
-    engine = create_engine(url, creator=connect)
-    event.listen(engine, "connect", lambda connection, _record: connection.execute("PRAGMA query_only = ON"))
-    event.listen(engine, "begin", _begin)
+    engine = sa.create_engine(url, creator=connect)
+    sa.event.listen(engine, "connect", lambda connection, _record: connection.execute("PRAGMA query_only = ON"))
+    sa.event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -237,7 +215,7 @@ def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin(connection: Connection) -> None:
+def _begin(connection: sa.Connection) -> None:
     """Begin a transaction; a wait for another process that writes is logged once it takes `LONG_WAIT` seconds."""
     options = connection.get_execution_options()
     if not options.get("writes"):
@@ -261,7 +239,7 @@ NAME = 100
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32
 
-METADATA = MetaData(
+METADATA = sa.MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
         "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -294,7 +272,7 @@ class RubricRow(StoredTable, table=True):
     __tablename__ = "rubrics"
 
     digest: str = Field(primary_key=True, max_length=DIGEST)
-    content: str = Field(sa_type=Text)
+    content: str = Field(sa_type=sa.Text)
 
 
 class VersionRow(StoredTable, table=True):
@@ -306,16 +284,16 @@ class VersionRow(StoredTable, table=True):
 
     __tablename__ = "versions"
     __table_args__ = (
-        ForeignKeyConstraint(["parent_name", "parent_number"], ["versions.name", "versions.number"]),
-        CheckConstraint("number >= 1", name="number_from_one"),
+        sa.ForeignKeyConstraint(["parent_name", "parent_number"], ["versions.name", "versions.number"]),
+        sa.CheckConstraint("number >= 1", name="number_from_one"),
     )
 
     name: str = Field(primary_key=True, max_length=NAME)
     number: int = Field(primary_key=True)
     rubric_digest: str = Field(foreign_key="rubrics.digest", max_length=DIGEST)
-    provenance: str = Field(sa_type=Text)
+    provenance: str = Field(sa_type=sa.Text)
     provenance_digest: str = Field(max_length=DIGEST)
-    effort: str = Field(sa_type=Text)
+    effort: str = Field(sa_type=sa.Text)
     parent_name: str | None = Field(default=None, max_length=NAME)
     parent_number: int | None = None
     created: str = Field(max_length=TIME)
@@ -333,8 +311,8 @@ class VersionRow(StoredTable, table=True):
         return f"{self.parent_name}@{self.parent_number}" if self.parent_name else None
 
 
-def _of_version() -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"])
+def _of_version() -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"])
 
 
 class VersionTable(StoredTable):
@@ -359,7 +337,7 @@ class TrainingRow(VersionTable, table=True):
     __table_args__ = (_of_version(),)
 
     digest: str = Field(max_length=DIGEST)
-    packed: bytes = Field(sa_type=LargeBinary)
+    packed: bytes = Field(sa_type=sa.LargeBinary)
 
 
 class ConfirmationRow(VersionTable, table=True):
@@ -379,12 +357,12 @@ class HumanJudgmentRow(StoredTable, table=True):
     """
 
     __tablename__ = "human_judgments"
-    __table_args__ = (UniqueConstraint("id"),)
+    __table_args__ = (sa.UniqueConstraint("id"),)
 
     number: int | None = Field(default=None, primary_key=True)
     id: str = Field(max_length=NAME)
     question: str = Field(max_length=DIGEST, index=True)
-    content: str = Field(sa_type=Text)
+    content: str = Field(sa_type=sa.Text)
     digest: str = Field(max_length=DIGEST)
 
 
@@ -408,7 +386,7 @@ class AnswerRow(StoredTable, table=True):
     __tablename__ = "answers"
 
     digest: str = Field(primary_key=True, max_length=DIGEST)
-    reply: str = Field(sa_type=Text)
+    reply: str = Field(sa_type=sa.Text)
     created: str = Field(max_length=TIME)
     reply_digest: str = Field(max_length=DIGEST)
     model: str | None = Field(default=None, max_length=NAME)
@@ -422,20 +400,20 @@ class BatchRow(StoredTable, table=True):
     key: str = Field(primary_key=True, max_length=NAME)
     judge: str = Field(max_length=DIGEST, index=True)
     created: str = Field(max_length=TIME)
-    content: str = Field(sa_type=Text)
+    content: str = Field(sa_type=sa.Text)
 
 
 _ANSWERS = METADATA.tables[AnswerRow.__tablename__]
-_INSERT = insert(_ANSWERS)
-_REPLY = select(_ANSWERS.c.reply, _ANSWERS.c.reply_digest).where(_ANSWERS.c.digest == bindparam("wanted"))
-_PRIVILEGE = select(func.has_table_privilege(_ANSWERS.name, "INSERT"))
-_COUNT = select(func.count()).select_from(_ANSWERS)
+_INSERT = sa.insert(_ANSWERS)
+_REPLY = sa.select(_ANSWERS.c.reply, _ANSWERS.c.reply_digest).where(_ANSWERS.c.digest == sa.bindparam("wanted"))
+_PRIVILEGE = sa.select(sa.func.has_table_privilege(_ANSWERS.name, "INSERT"))
+_COUNT = sa.select(sa.func.count()).select_from(_ANSWERS)
 
 
 class AnswerTable:
     """Replies by the digest of their request; if `remote`, calls wait for a network, unlike those of SQLite."""
 
-    def __init__(self, engine: Engine, *, read_only: bool = False) -> None:
+    def __init__(self, engine: sa.Engine, *, read_only: bool = False) -> None:
         self.remote = not is_sqlite(engine.url)
         self._engine = engine
         self._read_only = read_only
@@ -506,7 +484,7 @@ def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
 class BatchTable:
     """Open batches."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: sa.Engine) -> None:
         self.remote = not is_sqlite(engine.url)
         self._engine = with_write_lock(engine)
 
@@ -526,7 +504,7 @@ class BatchTable:
     def open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
         """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first."""
         batches = METADATA.tables[BatchRow.__tablename__].c
-        query = select(batches.content).order_by(batches.created, batches.key)
+        query = sa.select(batches.content).order_by(batches.created, batches.key)
         rows = fetch_rows(self._engine, query if judge is None else query.where(batches.judge == judge))
         found = (json.loads(row.content) for row in rows)
         return tuple(OpenBatch(**{**each, "requests": tuple(each["requests"])}) for each in found)
@@ -534,7 +512,7 @@ class BatchTable:
 
 # The number of the schema. A release that changes the tables increases it and says how older stores are upgraded.
 SCHEMA = "1"
-SCHEMA_TABLE = Table("rubriclab_schema", MetaData(), Column("number", String(32), primary_key=True))
+SCHEMA_TABLE = sa.Table("rubriclab_schema", sa.MetaData(), sa.Column("number", sa.String(32), primary_key=True))
 # Tables whose rows never change, each with the condition under which a new row would replace an old one.
 IMMUTABLE = {
     "versions": "name = NEW.name AND number = NEW.number",
@@ -545,7 +523,7 @@ IMMUTABLE = {
 LOCK = 0x72_75_62_72_69_63
 
 
-def prepare_schema(engine: Engine, *, read_only: bool = False) -> None:
+def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
     """Create the schema in the database of `engine` if it has none. Several processes may do so at once.
 
     The file of a `read_only` engine gets it too if it is writable. A database with another schema is a `StoreError`.
@@ -568,11 +546,11 @@ def prepare_schema(engine: Engine, *, read_only: bool = False) -> None:
             )
 
 
-def is_current(connection: Connection) -> bool:
+def is_current(connection: sa.Connection) -> bool:
     """Return whether the database has the schema; `False` if it has none. Another one is a `StoreError`."""
-    if not inspect(connection).has_table(SCHEMA_TABLE.name):
+    if not sa.inspect(connection).has_table(SCHEMA_TABLE.name):
         return False
-    number = connection.execute(select(SCHEMA_TABLE.c.number)).scalar()
+    number = connection.execute(sa.select(SCHEMA_TABLE.c.number)).scalar()
     if number != SCHEMA:
         raise StoreError(
             f"The store {show_url(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}.",
@@ -581,19 +559,19 @@ def is_current(connection: Connection) -> bool:
     return True
 
 
-def _create_tables(engine: Engine) -> None:
+def _create_tables(engine: sa.Engine) -> None:
     with with_write_lock(engine).begin() as connection:
         dialect = connection.dialect.name
         if dialect == "postgresql":
             # Other processes wait until the transaction ends; on SQLite the write lock does that.
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
         if is_current(connection):
             return
         METADATA.create_all(connection)
         for statement in _triggers(dialect):
             connection.exec_driver_sql(statement)
         SCHEMA_TABLE.create(connection)
-        connection.execute(insert(SCHEMA_TABLE).values(number=SCHEMA))
+        connection.execute(sa.insert(SCHEMA_TABLE).values(number=SCHEMA))
 
 
 def _triggers(dialect: str) -> Iterator[str]:
