@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError
 
 from rubriclab.display import Displayed
@@ -121,32 +121,37 @@ def compare_outputs(
     ]
     first, second = before.scored, after.scored
     if places:
-        first, second = (
-            [(old, score.score or 0.0) for old, score, _, _ in both],
-            [(new, score.score or 0.0) for _, _, new, score in both],
-        )
+        first = [(old, score.score or 0.0) for old, score, _, _ in both]
+        second = [(new, score.score or 0.0) for _, _, new, score in both]
     elif rule:
         shared = {each.group for each, _ in first} & {each.group for each, _ in second}
         first, second = ([each for each in side if each[0].group in shared] for side in (first, second))
-    sets = scored_sets(rubric.aspect.name, first, second, paired=bool(places), learned_from=learned_from)
-    changed = [not places or old.output != new.output for (old, _), (new, _) in zip(first, second, strict=bool(places))]
+    scale, paired = rubric.scores_on, bool(places)
+    sets = scored_sets(rubric.aspect.name, first, second, paired=paired, learned_from=learned_from)
+    sides = []
+    for outputs, labelled_set in zip((before, after), (each.labelled for each in sets), strict=True):
+        unit = [str(unit) for unit in labelled_set.unit]
+        errors = score_errors(labelled_set.scores, labelled_set.labels, unit, scale.width)
+        update = {"labelled": len(labelled_set.labels), "errors": errors}
+        sides.append(summary(outputs, scale).model_copy(update=update))
+    changed = np.mean([old.output != new.output for old, _, new, _ in both]) if both else 1.0
     rubrics = RubricPair(rubric, rubric, tuple(CriterionPair(each, each, "kept") for each in rubric.criteria))
     pairs = [rubrics.pair(old.group, first, second) for old, first, _, second in both]
-    differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
+    differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
     lowest = [place for place in np.argsort(differences, kind="stable")[:LISTED].tolist() if differences[place] < 0]
     comparison = Comparison(
         rubric=name,
-        judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
-        before=_with_errors(summary(before, rubric.scores_on), sets[0], rubric.scores_on),
-        after=_with_errors(summary(after, rubric.scores_on), sets[1], rubric.scores_on),
+        judge=_judges(before, after),
+        before=sides[0],
+        after=sides[1],
         pairing=rule,
         unpaired_before=len(before.examples) - len(places),
         unpaired_after=len(after.examples) - len(places),
         other_sources=sum(_of_other_sources(old, new) for old, _, new, _ in both),
         max_drop=max_drop,
-        human=human_difference(rubric.scores_on, *sets, np.array(changed), learned),
+        human=human_difference(scale, *sets, float(changed), learned),
         fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
-        **_differences(rubrics, pairs, None if places else _by_groups(*sets)),
+        **_differences(rubrics, pairs, None if paired else _by_groups(*sets)),
     )
     return comparison.model_copy(update={"checks": (drop_check(comparison),)})
 
@@ -191,13 +196,6 @@ def summary(outputs: Outputs, scale: Scale) -> SideSummary:
     return _side(outputs.name, [example.group for example in outputs.examples], scores, scale)
 
 
-def _with_errors(side: SideSummary, texts: ScoredSet, scale: Scale) -> SideSummary:
-    """Return the side with the errors of its labelled texts."""
-    found = texts.labelled
-    errors = score_errors(found.scores, found.labels, [str(unit) for unit in found.unit], scale.width)
-    return side.model_copy(update={"labelled": len(found.labels), "errors": errors})
-
-
 def _side(
     name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
 ) -> SideSummary:
@@ -222,6 +220,11 @@ def _differences(
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
     difference = independent or paired_mean(differences, units(groups))
     visible = VISIBLE * scale.width
+    shares = {
+        "better": differences >= visible,
+        "worse": differences <= -visible,
+        "unchanged": np.abs(differences) < visible,
+    }
     return {
         "scale": (scale.low, scale.high),
         "pairs": len(pairs),
@@ -230,10 +233,8 @@ def _differences(
         "p": difference.p,
         "mean_absolute": rounded_number(np.abs(differences).mean()) if len(pairs) else None,
         "visible": visible,
-        "better": _share(differences >= visible),
-        "worse": _share(differences <= -visible),
-        "unchanged": _share(np.abs(differences) < visible),
         "criteria": _criteria(rubrics.criteria, pairs),
+        **{name: rounded_number(chosen.mean()) if len(pairs) else None for name, chosen in shares.items()},
     }
 
 
@@ -268,35 +269,33 @@ def _of_other_sources(before: Example, after: Example) -> bool:
     return any(first is not None and second is not None and first != second for first, second in about)
 
 
-def _share(chosen: np.ndarray) -> float | None:
-    return rounded_number(chosen.mean()) if len(chosen) else None
-
-
 def _criteria(criteria: Sequence[CriterionPair], pairs: Sequence[PairedScore]) -> tuple[CriterionScoreChange, ...]:
+    """Return the change of each criterion, the largest drop first."""
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
-    groups = [pair.group for pair in pairs]
-    found = [_criterion(criterion, all_changes[:, row], groups) for row, criterion in enumerate(criteria)]
-    p_values = adjust_p_values([change.p for change in found])
-    tested = [change.model_copy(update={"adjusted_p": p}) for change, p in zip(found, p_values, strict=True)]
+    groups, rows = np.array([pair.group for pair in pairs], dtype=str), []
+    for column, pair in enumerate(criteria):
+        shares, points = all_changes[:, column].T
+        rated, weighted = ~np.isnan(shares), points[~np.isnan(points)]
+        change, criterion = paired_mean(shares[rated], units(groups[rated].tolist())), pair.after or pair.before
+        assert criterion
+        rows.append(
+            (pair, criterion, int(rated.sum()), change, rounded_number(weighted.mean()) if len(weighted) else None)
+        )
+    p_values = adjust_p_values([change.p for *_, change, _ in rows])
+    tested = [
+        CriterionScoreChange(
+            id=pair.name,
+            state=pair.state,
+            title=criterion.statement if criterion.question else criterion.trait,
+            pairs=number,
+            difference=change.interval.within(-1.0, 1.0).rounded(),
+            p=change.p,
+            adjusted_p=adjusted,
+            contribution=contribution,
+        )
+        for (pair, criterion, number, change, contribution), adjusted in zip(rows, p_values, strict=True)
+    ]
     return tuple(sorted(tested, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
-
-
-def _criterion(pair: CriterionPair, changes: FloatArray, groups: Sequence[str]) -> CriterionScoreChange:
-    rated = ~np.isnan(changes[:, 0])
-    change = paired_mean(changes[rated, 0], units([group for group, both in zip(groups, rated, strict=True) if both]))
-    contributions = changes[~np.isnan(changes[:, 1]), 1]
-    criterion = pair.after or pair.before
-    assert criterion
-    return CriterionScoreChange(
-        id=pair.name,
-        state=pair.state,
-        title=criterion.statement if criterion.question else criterion.trait,
-        pairs=int(rated.sum()),
-        difference=change.interval.within(-1.0, 1.0).rounded(),
-        p=change.p,
-        adjusted_p=None,
-        contribution=rounded_number(contributions.mean()) if len(contributions) else None,
-    )
 
 
 def _text_change(pair: PairedScore, before: Example, first: Score, after: Example, second: Score) -> TextChange:
@@ -348,42 +347,37 @@ def _flips(pairs: Sequence[PairedScore], threshold: float) -> FlipSummary:
     )
 
 
-LABELS_OF: tuple[LabelSource, ...] = ("both", "before", "after")
 ScoredOutput = tuple[Example, float]
 
 
 def human_difference(
-    scale: Scale,
-    before: ScoredSet,
-    after: ScoredSet,
-    changed: npt.NDArray[np.bool_],
-    learned: LabelledScores | None,
+    scale: Scale, before: ScoredSet, after: ScoredSet, changed: float, learned: LabelledScores | None
 ) -> HumanDifference | None:
     """Return the difference of the mean human scores of two sets.
 
     By labels of both sets; else of the set that has more of them; else of learning. `None` if there are too few.
 
     Args:
-        changed: whether the outputs of a pair differ, shape (pairs,); of sets without pairs, all true.
+        changed: the share of pairs whose outputs differ; 1 for sets without pairs.
         learned: the labels of learning, with held-out scores by the same judge.
     """
     if not len(before.scores) or not len(after.scores):
         return None
-    sets = before, after
-    own = [each.labelled for each in sets]
-    found, labels, labels_of = difference_by_own_labels(*sets), sum(len(each.labels) for each in own), LABELS_OF[0]
-    if found.interval.value is None:
-        place = int(own[1].groups > own[0].groups)
-        pool, labels_of = own[place], LABELS_OF[1 + place]
+    pools: list[tuple[LabelledScores, LabelSource]] = [(before.labelled, "before"), (after.labelled, "after")]
+    difference = difference_by_own_labels(before, after)
+    labels_of: LabelSource = "both"
+    labels = sum(len(pool.labels) for pool, _ in pools)
+    if difference.interval.value is None:
+        pool, labels_of = max(pools, key=lambda each: each[0].groups)
         if pool.groups < MIN_GROUPS:
             if learned is None:
                 return None
             pool, labels_of = learned, "learning"
-        found, labels = difference_by_other_labels(*sets, pool, changed=float(changed.mean())), len(pool.labels)
-        if found.interval.value is None:
+        difference, labels = difference_by_other_labels(before, after, pool, changed=changed), len(pool.labels)
+        if difference.interval.value is None:
             return None
-    interval = found.interval.within(-scale.width, scale.width).rounded()
-    return HumanDifference(difference=interval, p=found.p, labels=labels, labels_of=labels_of)
+    interval = difference.interval.within(-scale.width, scale.width).rounded()
+    return HumanDifference(difference=interval, p=difference.p, labels=labels, labels_of=labels_of)
 
 
 def scored_sets(
@@ -401,27 +395,15 @@ def scored_sets(
     """
     groups = [[example.group for example, _ in side] for side in (before, after)]
     unit = [units(groups[0])] * 2 if paired else np.split(units([*groups[0], *groups[1]]), [len(before)])
-    first, second = (
-        ScoredSet(
-            np.array([score for _, score in side]),
-            np.array([_label(example, aspect, learned_from) for example, _ in side]),
-            of_side,
-            np.full(len(side), 1 / max(len(side), 1)) if paired else _weights(of_side),
-        )
-        for side, of_side in zip((before, after), unit, strict=True)
-    )
-    return first, second
-
-
-def _label(example: Example, aspect: str, learned_from: Collection[str]) -> float:
-    found = () if example.group in learned_from else labelled([example], aspect)
-    return found[0].scores[aspect] if found else np.nan
-
-
-def _weights(unit: np.ndarray) -> FloatArray:
-    """Return weights with which the mean over texts is that of the groups' means."""
-    weights = 1 / np.bincount(unit)[unit]
-    return np.asarray(weights / weights.sum())
+    sets = []
+    for side, of_side in zip((before, after), unit, strict=True):
+        rated = [() if each.group in learned_from else labelled([each], aspect) for each, _ in side]
+        labels = [found[0].scores[aspect] if found else np.nan for found in rated]
+        # Without pairs, so that the mean over texts is that of the groups' means.
+        weights = np.ones(len(side)) if paired else 1 / np.bincount(of_side)[of_side]
+        scores = np.array([score for _, score in side])
+        sets.append(ScoredSet(scores, np.array(labels), of_side, weights / max(weights.sum(), 1.0)))
+    return sets[0], sets[1]
 
 
 # False discovery rate of differences between systems.
@@ -474,12 +456,28 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> Syste
     Args:
         rubric: that all were scored with; `name` is its reference.
     """
-    sides = [(summary(system, rubric.scores_on), system) for system in systems]
+    sides = [(summary(system, rubric.scores_on), _group_means(system)) for system in systems]
     # Systems without a score come last.
     sides.sort(key=lambda side: math.inf if side[0].mean.value is None else -side[0].mean.value)
-    differences = [_difference(first, second) for (_, first), (_, second) in combinations(sides, 2)]
-    p_values = adjust_p_values([difference.p for difference in differences])
-    tested = [each.model_copy(update={"adjusted_p": p}) for each, p in zip(differences, p_values, strict=True)]
+    found = []
+    for (first, means), (second, others) in combinations(sides, 2):
+        shared = [group for group in means if group in others]
+        change = paired_mean(np.array([means[group] - others[group] for group in shared]), units(shared))
+        found.append((first.name, second.name, len(shared), change))
+    p_values = adjust_p_values([change.p for *_, change in found])
+    differences = [
+        SystemDifference(
+            first=first,
+            second=second,
+            pairs=number,
+            groups=number,
+            difference=change.interval.rounded(),
+            p=change.p,
+            adjusted_p=adjusted,
+        )
+        for (first, second, number, change), adjusted in zip(found, p_values, strict=True)
+    ]
+    tied = [{each.first, each.second} for each in differences if each.adjusted_p is None or each.adjusted_p >= RATE]
     ranked = [
         RankedSystem(
             system=side.name,
@@ -488,55 +486,32 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> Syste
             scored=side.scored,
             groups=side.groups,
             mean=side.mean,
-            ties=tuple(
-                each.second if each.first == side.name else each.first
-                for each in tested
-                if side.name in (each.first, each.second) and (each.adjusted_p is None or each.adjusted_p >= RATE)
-            ),
+            ties=tuple(name for pair in tied if side.name in pair for name in pair - {side.name}),
         )
         for rank, (side, _) in enumerate(sides, start=1)
     ]
     return SystemRanking(
         rubric=name,
-        judge=", ".join(sorted({score.judge for system in systems for score in system.scores})),
+        judge=_judges(*systems),
         scale=(rubric.scores_on.low, rubric.scores_on.high),
         systems=tuple(ranked),
-        differences=tuple(tested),
+        differences=tuple(differences),
     )
 
 
-def _difference(first: Outputs, second: Outputs) -> SystemDifference:
-    """Return the difference of two systems, paired by group: the mean of a group's outputs of each."""
-    means = [_means(system) for system in (first, second)]
-    shared = [group for group in means[0] if group in means[1]]
-    differences = np.array([means[0][group] - means[1][group] for group in shared])
-    change = paired_mean(differences, units(shared))
-    return SystemDifference(
-        first=first.name,
-        second=second.name,
-        pairs=len(shared),
-        groups=len(shared),
-        difference=change.interval.rounded(),
-        p=change.p,
-        adjusted_p=None,
-    )
-
-
-def _means(system: Outputs) -> dict[str, float]:
+def _group_means(outputs: Outputs) -> dict[str, float]:
     by_group: dict[str, list[float]] = defaultdict(list)
-    for example, value in system.scored:
+    for example, value in outputs.scored:
         by_group[example.group].append(value)
     return {group: sum(values) / len(values) for group, values in by_group.items()}
 
 
-BEFORE, AFTER = "before", "after"
+def _judges(*outputs: Outputs) -> str:
+    return ", ".join(sorted({score.judge for each in outputs for score in each.scores}))
 
 
-class OutputRow(NamedTuple):
-    """An output with the score that its row carries, if any."""
-
-    example: Example
-    score: Score | None
+# An output with the score that its row carries, if any.
+OutputRow = tuple[Example, Score | None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -583,7 +558,7 @@ def compare(
 
     def estimate() -> DryRun:
         rows = [row for rows in _read(scoring, before, after).values() for row in rows]
-        return scoring.estimate(("judge",), [row.example for row in rows if row.score is None])
+        return scoring.estimate(("judge",), [example for example, score in rows if score is None])
 
     async def run() -> CompareResult:
         sides = await workspace.off_event_loop(_read, scoring, before, after)
@@ -614,12 +589,12 @@ def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str,
     data = [before] if after is None else [before, after]
     names = [describe(each) for each in data]
     if len(set(names)) < len(names):
-        names = [BEFORE, AFTER]
+        names = ["before", "after"]
     sides = {name: _rows(scoring, name, each) for name, each in zip(names, data, strict=True)}
     aggregation = scoring.scorers[0].version.rubric.aggregation
     new = "together" if aggregation and aggregation.rivals else None
-    rows = [row for side in sides.values() for row in side]
-    together = sum((row.score.rivals if row.score else new) == "together" for row in rows)
+    rows = [score.rivals if score else new for side in sides.values() for _, score in side]
+    together = rows.count("together")
     if 0 < together < len(rows):
         raise DataError(
             f"{together:,} of {len(rows):,} texts are rated together with their rivals and the others apart; such "
@@ -632,27 +607,25 @@ def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str,
 def _rows(scoring: ColumnScoring, name: str, data: Data) -> list[OutputRow]:
     (version, judge), notify, options = scoring.scorers[0], scoring.workspace.notify, scoring.options
     rows = rows_of(data, options, notify)
-    found = [
-        OutputRow(example, carried_score(rows.row, example, version, judge.spec))
-        for example in usable_examples(rows, notify, name)
-    ]
+    found = [(each, carried_score(rows.row, each, version, judge.spec)) for each in usable_examples(rows, notify, name)]
     # Scores that rows carry were made from the fields that the texts had then.
-    examples = [row.example for row in found if row.score is None]
+    examples = [example for example, score in found if score is None]
     check_text_fields(version, examples, data, options, name)
     for note in without_fields(version, missing_fields(version, examples), name, len(examples)):
         notify(note)
-    if carried := sum(row.score is not None for row in found):
+    if carried := len(found) - len(examples):
         notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
     return found
 
 
 async def _scored(scoring: ColumnScoring, name: str, rows: Sequence[OutputRow]) -> Outputs:
     """Return the outputs with their scores; those whose rows carry none are scored now."""
-    left = [row.example for row in rows if row.score is None]
+    left = [example for example, score in rows if score is None]
     new = iter([scores[0] async for _, scores in scoring.stream(left)] if left else ())
     if scoring.unanswered:
         raise JudgeError(scoring.unanswered)
-    return Outputs(name, tuple(row.example for row in rows), tuple(row.score or next(new) for row in rows))
+    examples, scores = zip(*((example, score or next(new)) for example, score in rows), strict=True)
+    return Outputs(name, examples, scores)
 
 
 def _by_system(outputs: Outputs) -> list[Outputs]:
@@ -687,15 +660,13 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
         score = score_of(row)
     except ValidationError:
         return None
-    return score if score.id == example.id and _by_rubric(score, version.rubric) else None
-
-
-def _by_rubric(score: Score, rubric: Rubric) -> bool:
-    if score.score is None or score.aspect != rubric.aspect.name:
-        return False
+    rubric = version.rubric
+    if score.id != example.id or score.score is None or score.aspect != rubric.aspect.name:
+        return None
     numbers = [number for part in score.criteria for number in (part.score, part.contribution) if number is not None]
     same_criteria = {part.id for part in score.criteria} == {criterion.id for criterion in rubric.criteria}
-    return same_criteria and rubric.scores_on.contains(score.score) and all(map(math.isfinite, numbers))
+    usable = same_criteria and rubric.scores_on.contains(score.score) and all(map(math.isfinite, numbers))
+    return score if usable else None
 
 
 def drift(
@@ -763,9 +734,9 @@ def _sides_of_drift(
     if len(judges) > 2:
         raise SettingsError(f"Drift is between two sides, and {len(judges)} judges are named.", "Give one or two.")
     if after is None and len(judges) < 2:
-        two = "`judges=JUDGE` and `judges=OTHER`"
         raise SettingsError(
-            f"{ref} is one version, and drift is between two sides;", f"name a second version, or two judges: {two}."
+            f"{ref} is one version, and drift is between two sides;",
+            "name a second version, or two judges: `judges=JUDGE` and `judges=OTHER`.",
         )
     if after is None and judges[0] == judges[1]:
         raise SettingsError(f"The judge {judges[0]} is named twice;", "one judge cannot be compared with itself.")
@@ -784,25 +755,20 @@ def _sides_of_drift(
             f"`flip_at={format_score(threshold)}` is not on the scale of {first.ref}, {rubrics.scale.describe()};",
             "no text could cross it.",
         )
-    _notify_scorers(workspace, rubrics, scorers)
-    if options.flip_at is None:
-        at = f"{format_score(middle)}, the middle of the scale"
-        workspace.notify(f"texts flip at {at} (`flip_at` sets another score)")
-    return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
-
-
-def _notify_scorers(workspace: Workspace, rubrics: RubricPair, scorers: list[ColumnScorer]) -> None:
-    (before, judge), (after, other) = scorers
-    if before.digest == after.digest and judge.spec == other.spec:
-        workspace.notify(f"both sides are the rubric of {after.ref} by {other.spec}: nothing can change")
-    if before.rubric.aspect.name != after.rubric.aspect.name:
-        aspects = f"{before.rubric.aspect.name} and {after.rubric.aspect.name}"
-        workspace.notify(
-            f"{before.ref} and {after.ref} judge different aspects, {aspects}: their scores mean different things"
+    notify, aspects = workspace.notify, [version.rubric.aspect.name for version in (first, second)]
+    if first.digest == second.digest and scorers[0].judge.spec == scorers[1].judge.spec:
+        notify(f"both sides are the rubric of {second.ref} by {scorers[1].judge.spec}: nothing can change")
+    if aspects[0] != aspects[1]:
+        notify(
+            f"{first.ref} and {second.ref} judge different aspects, {' and '.join(aspects)}: their scores mean "
+            "different things"
         )
     if rubrics.rescaled:
-        scales = f"{after.rubric.scores_on.describe()} to {rubrics.scale.describe()}"
-        workspace.notify(f"scores of {after.ref} are mapped linearly from {scales}")
+        scales = f"{second.rubric.scores_on.describe()} to {rubrics.scale.describe()}"
+        notify(f"scores of {second.ref} are mapped linearly from {scales}")
+    if options.flip_at is None:
+        notify(f"texts flip at {format_score(middle)}, the middle of the scale (`flip_at` sets another score)")
+    return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
 
 
 ERROR_RATE = 0.05
@@ -829,32 +795,31 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     Cached answers are not used. A look with too many texts without a score is not counted.
 
     Raises:
-        DataError: for too few labelled texts, or if the looks so far are of another rubric or judge.
+        DataError: for too few labelled texts, or if the looks so far cannot be read or are of another rubric or judge.
     """
     workspace, (version, choice) = scoring.workspace, scoring.scorers[0]
-    earlier = _read_of_drift(place, _Looks(rubric=version.digest, judge=choice.spec))
+    earlier = _earlier_looks(place, _Looks(rubric=version.digest, judge=choice.spec))
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
-    examples = tuple(texts.values())
-    if (groups := len({example.group for example in examples})) < MIN_ANCHORS:
+    unit = renumber(np.array([text.group for text in texts.values()]))
+    if (groups := int(unit.max(initial=-1)) + 1) < MIN_ANCHORS:
         raise DataError(
             f"{place}: got texts with labels of {aspect} in {groups} groups, expected at least {MIN_ANCHORS} groups.",
             "Label more texts.",
         )
     judge = workspace.judge(choice, fresh=True)
-    scored = score_columns([(version, judge)], examples, workspace.under_way)
+    scored = score_columns([(version, judge)], tuple(texts.values()), workspace.under_way)
     scores = [score.score async for _, (score,) in scored]
     errors = {
         key: score - each.scores[aspect]
         for (key, each), score in zip(texts.items(), scores, strict=True)
         if score is not None
     }
-    counted = len(errors) >= (1 - MAX_UNSCORED) * len(texts)
-    looks = (*earlier.looks, errors) if counted else earlier.looks
+    counted, looks = len(errors) >= (1 - MAX_UNSCORED) * len(texts), earlier.looks
     if counted:
+        looks = (*looks, errors)
         _looks_of(place).write_text(earlier.model_copy(update={"looks": looks}).model_dump_json(), "utf-8")
     table = np.array([[each.get(key, np.nan) for key in texts] for each in looks]).reshape(len(looks), len(texts))
-    unit = renumber(np.array([each.group for each in examples]))
     bias, error = (
         confidence_sequence(_changes(values, unit), error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups)
         for values in (table, np.abs(table))
@@ -879,25 +844,19 @@ def _looks_of(place: str) -> Path:
     return Path(f"{place}.looks.json")
 
 
-def _read_of_drift(place: str, first: _Looks) -> _Looks:
-    """Return the looks at a file of texts, `first` if there are none.
-
-    Raises:
-        DataError: if they cannot be read, or are of another rubric or judge.
-    """
-    kept = _looks_of(place)
-    if not kept.exists():
-        return first
-    try:
-        found = _Looks.model_validate_json(kept.read_bytes())
-    except ValidationError:
-        found = first.model_copy(update={"judge": ""})
-    if (found.rubric, found.judge) != (first.rubric, first.judge):
-        raise DataError(
-            f"{kept} holds looks by another rubric or judge than {first.judge}, or cannot be read.",
-            "Use another copy of the texts for them, or delete this file to begin again.",
-        )
-    return found
+def _earlier_looks(place: str, none: _Looks) -> _Looks:
+    """Return the looks at a file of texts, `none` if there are none."""
+    file = _looks_of(place)
+    if not file.exists():
+        return none
+    with suppress(ValidationError):
+        found = _Looks.model_validate_json(file.read_bytes())
+        if (found.rubric, found.judge) == (none.rubric, none.judge):
+            return found
+    raise DataError(
+        f"{file} holds looks by another rubric or judge than {none.judge}, or cannot be read.",
+        "Use another copy of the texts for them, or delete this file to begin again.",
+    )
 
 
 def _changes(values: FloatArray, unit: IntArray) -> list[FloatArray]:
