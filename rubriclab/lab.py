@@ -25,75 +25,25 @@ from rubriclab.ops import (
     evaluate as evaluating,
     explain as explaining,
     improve as improving,
-    label as planning,
+    label as labelling,
     learn as learning,
-    literature as literature_adding,
+    literature,
+    options as models,
     score as scoring,
     transfer as transferring,
-    versions,
+    versions as managing,
+    workspace as work,
 )
-from rubriclab.ops.check import CheckResult, LintResult, SampleFiles, SplitResult, write_sample
-from rubriclab.ops.compare import CompareResult
-from rubriclab.ops.edit import EditResult
-from rubriclab.ops.evaluate import Evaluation
-from rubriclab.ops.explain import ScoreExplanation
-from rubriclab.ops.improve import ImproveResult
 from rubriclab.ops.inputs import Data
-from rubriclab.ops.label import LabelResult, PlanResult
-from rubriclab.ops.literature import FindingList, LiteratureAdded
-from rubriclab.ops.options import (
-    AgreeOptions,
-    BatchesOptions,
-    CheckOptions,
-    CompareOptions,
-    DisagreementsOptions,
-    DriftOptions,
-    EditOptions,
-    EvaluateOptions,
-    ExplainOptions,
-    ImproveOptions,
-    LabelOptions,
-    LearnOptions,
-    LiteratureAddOptions,
-    LiteratureOptions,
-    LiteratureShowOptions,
-    PlanOptions,
-    PruneOptions,
-    ScoreOptions,
-    ServeOptions,
-    SettingsTables,
-    SplitOptions,
-    TransferOptions,
-)
-from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.transfer import TransferResult
-from rubriclab.ops.versions import Batches, Disagreements, PruneResult, StoreSize, VacuumResult
-from rubriclab.ops.workspace import (
-    Job,
-    Notify,
-    ProgressDisplay,
-    RubricLike,
-    Workspace,
-    finish,
-    in_notebook,
-    iterate,
-    judge_options,
-    no_progress,
-    notebook_bar,
-    ref_of,
-    terminal_bar,
-)
+from rubriclab.ops.workspace import Job, RubricLike, Workspace, finish, ref_of
 
 if TYPE_CHECKING:
     from rubriclab.learning.estimate import DryRun
     from rubriclab.learning.scoring import Score
     from rubriclab.methods.sources import Checklist
     from rubriclab.models.version import TrainingRecord, Version
-    from rubriclab.ops.versions import GateResult, VerifyResult
     from rubriclab.store import VersionDiff
-
-logger = logging.getLogger("rubriclab.lab")
 
 L = TypeVar("L")
 P = ParamSpec("P")
@@ -161,18 +111,18 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
 
 
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
-    "learn": (LearnOptions, learning.learn),
-    "score": (ScoreOptions, scoring.prepare_scoring),
-    "evaluate": (EvaluateOptions, evaluating.evaluate),
-    "explain": (ExplainOptions, explaining.explain),
-    "agree": (AgreeOptions, evaluating.agree),
-    "transfer": (TransferOptions, transferring.transfer),
-    "drift": (DriftOptions, comparing.drift),
-    "compare": (CompareOptions, comparing.compare),
-    "plan": (PlanOptions, planning.plan),
-    "improve": (ImproveOptions, improving.prepare_improvement),
-    "edit": (EditOptions, editing.edit),
-    "literature_add": (LiteratureAddOptions, literature_adding.literature_add),
+    "learn": (models.LearnOptions, learning.learn),
+    "score": (models.ScoreOptions, scoring.prepare_scoring),
+    "evaluate": (models.EvaluateOptions, evaluating.evaluate),
+    "explain": (models.ExplainOptions, explaining.explain),
+    "agree": (models.AgreeOptions, evaluating.agree),
+    "transfer": (models.TransferOptions, transferring.transfer),
+    "drift": (models.DriftOptions, comparing.drift),
+    "compare": (models.CompareOptions, comparing.compare),
+    "plan": (models.PlanOptions, labelling.plan),
+    "improve": (models.ImproveOptions, improving.prepare_improvement),
+    "edit": (models.EditOptions, editing.edit),
+    "literature_add": (models.LiteratureAddOptions, literature.literature_add),
 }
 
 
@@ -186,7 +136,7 @@ class Lab:
     data set or examples, and `rubric` a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method raises
     `NoStore` and `NotInStore` for what the store does not hold, `DataError` for rows that it cannot use,
     `SettingsError` for options that do not go together, `NotConfirmed` if only an imported version names the judge,
-    `JudgeError` if the provider fails, and `BudgetReached` at a cap; its documentation lists what it raises beyond.
+    `JudgeError` if the provider fails, and `BudgetReached` at a cap; its documentation names what it raises beyond.
 
     Args:
         store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
@@ -212,11 +162,11 @@ class Lab:
         judge: str | None = None,
         *,
         generator: str | None = None,
-        settings: SettingsTables | None = None,
+        settings: models.SettingsTables | None = None,
         mapping: str | Mapping[str, str] | None = None,
         record: str | Path | None = None,
         progress: Progress | Literal["auto"] | None = "auto",
-        notify: Notify | None = None,
+        notify: work.Notify | None = None,
         **options: Any,
     ) -> None:
         from rubriclab.judges.stack import LocalBudget
@@ -233,7 +183,7 @@ class Lab:
         self._record = Path(record) if record else None
         self._progress = progress
         self._notify = notify
-        self._judge_options = judge_options(options)
+        self._judge_options = work.judge_options(options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._open = ExitStack()
 
@@ -282,36 +232,28 @@ class Lab:
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of one, the newest first."""
-        return self._do(versions.log, name) if name else self._do(versions.list_versions)
+        return self._do(managing.log, name) if name else self._do(managing.list_versions)
 
     def load(self, ref: str) -> Version:
         """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means."""
-        return self._do(versions.load, ref)
+        return self._do(managing.load, ref)
 
     def training_record(self, rubric: str | Version) -> TrainingRecord:
-        """Return what each candidate criterion said of each labelled text when a version was learned.
+        """Return what each candidate criterion said of each labelled text when a version was learned."""
+        return self._do(managing.training_record, ref_of(rubric))
 
-        Raises:
-            NotInStore: if the store does not hold it.
-        """
-        return self._do(versions.training_record, ref_of(rubric))
+    @with_options(models.DisagreementsOptions)
+    def disagreements(self, /, rubric: str | Version, **options: Any) -> managing.Disagreements:
+        """Return the labelled texts whose held-out scores lie furthest from their labels."""
+        return self._do(managing.disagreements, rubric, self._options(models.DisagreementsOptions, options))
 
-    @with_options(DisagreementsOptions)
-    def disagreements(self, /, rubric: str | Version, **options: Any) -> Disagreements:
-        """Return the labelled texts whose held-out scores lie furthest from their labels.
-
-        Raises:
-            NotInStore: if there is no such rubric, or no record of its training.
-        """
-        return self._do(versions.disagreements, rubric, self._options(DisagreementsOptions, options))
-
-    def gate(self, rubric: str | Version) -> GateResult:
+    def gate(self, rubric: str | Version) -> managing.GateResult:
         """Return whether a version agrees better with people than the same judge asked directly.
 
         Raises:
             UserError: if it was made by one method and never compared.
         """
-        return self._do(versions.gate, ref_of(rubric))
+        return self._do(managing.gate, ref_of(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
         """Return a page on how a version was trained, as one HTML document, and write it to `path` if given."""
@@ -328,30 +270,22 @@ class Lab:
         Raises:
             BelowThreshold: for `production`, if the gate did not find the version better, unless forced.
         """
-        return self._do(versions.tag, ref_of(rubric), tag, force=force)
+        return self._do(managing.tag, ref_of(rubric), tag, force=force)
 
     def untag(self, name: str, tag: str) -> None:
-        """Remove a tag.
-
-        Raises:
-            NotInStore: if there is no such tag.
-        """
-        self._do(versions.untag, name, tag)
+        """Remove a tag."""
+        self._do(managing.untag, name, tag)
 
     def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
         """Return what changed from one version to another."""
-        return self._do(versions.diff, ref_of(before), ref_of(after))
+        return self._do(managing.diff, ref_of(before), ref_of(after))
 
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack, JSON to review and share, and write it to `path` if given.
 
         Args:
-            anonymous: whether to leave the names of raters and editors out.
-
-        Raises:
-            SettingsError: if `path` cannot be written.
-        """
-        pack = Document(self._do(versions.export, ref_of(rubric), anonymous=anonymous))
+            anonymous: whether to leave the names of raters and editors out."""
+        pack = Document(self._do(managing.export, ref_of(rubric), anonymous=anonymous))
         if path is not None:
             _write(pack, path)
         return pack
@@ -362,50 +296,40 @@ class Lab:
         Raises:
             PackError: if the file is no pack, or does not match its digests.
         """
-        return self._do(versions.import_, str(path), name)
+        return self._do(managing.import_, str(path), name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Return an imported version, which from now on may choose the judge and its address; or no longer."""
-        return self._do(versions.trust, ref_of(rubric), revoke=revoke)
+        return self._do(managing.trust, ref_of(rubric), revoke=revoke)
 
-    def verify(self, *, repair: bool = False) -> VerifyResult:
+    def verify(self, *, repair: bool = False) -> managing.VerifyResult:
         """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""
-        return self._do(versions.verify, repair=repair)
+        return self._do(managing.verify, repair=repair)
 
-    @with_options(BatchesOptions)
-    async def batches_async(self, /, **options: Any) -> Batches:
-        """Return the batches that are under way at a provider, of which one may be cancelled first.
-
-        Raises:
-            SettingsError: if no batch has the id to cancel.
-            JudgeError: if the provider does not cancel it.
-        """
+    @with_options(models.BatchesOptions)
+    async def batches_async(self, /, **options: Any) -> managing.Batches:
+        """Return the batches that are under way at a provider, of which one may be cancelled first."""
         with self._workspace() as workspace:
-            return await versions.batches(workspace, self._options(BatchesOptions, options))
+            return await managing.batches(workspace, self._options(models.BatchesOptions, options))
 
     batches = synchronous(batches_async)
 
-    def store_size(self) -> StoreSize:
+    def store_size(self) -> managing.StoreSize:
         """Return the rows and bytes of the store by kind, cached answers by model. Every row is read."""
-        return self._do(versions.store_size)
+        return self._do(managing.store_size)
 
-    @with_options(PruneOptions)
-    def prune(self, /, **options: Any) -> PruneResult:
-        """Remove cached answers, and nothing else; they are asked again, and paid for again, where they are needed.
+    @with_options(models.PruneOptions)
+    def prune(self, /, **options: Any) -> managing.PruneResult:
+        """Remove cached answers, and nothing else; they are asked again, and paid for again, where they are needed."""
+        return self._do(managing.prune, self._options(models.PruneOptions, options))
 
-        Raises:
-            NotInStore: if there is no such version, or it is not known which answers making it used.
-            SettingsError: if no condition is given.
-        """
-        return self._do(versions.prune, self._options(PruneOptions, options))
-
-    def vacuum(self) -> VacuumResult:
+    def vacuum(self) -> managing.VacuumResult:
         """Give the space of removed answers back to the file system; other processes wait meanwhile.
 
         Raises:
             StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
         """
-        return self._do(versions.vacuum)
+        return self._do(managing.vacuum)
 
     versions_async = asynchronous(versions)
     load_async = asynchronous(load)
@@ -424,96 +348,68 @@ class Lab:
     prune_async = asynchronous(prune)
     vacuum_async = asynchronous(vacuum)
 
-    @with_options(CheckOptions)
-    def check(self, /, data: Data, **options: Any) -> CheckResult:
-        """Return what data is taken for and every problem that keeps it from being used; no judge is asked.
+    @with_options(models.CheckOptions)
+    def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
+        """Return what data is taken for and every problem that keeps it from being used; no judge is asked."""
+        return checking.check(data, self._options(models.CheckOptions, options))
 
-        Raises:
-            DataError: if nothing can be read of a file: it is missing, damaged, or of an unknown format.
-        """
-        return checking.check(data, self._options(CheckOptions, options))
-
-    @with_options(SplitOptions)
-    def split(self, /, data: Data, **options: Any) -> SplitResult:
-        """Return the rows of data in two parts that share no group; `rl.write_rows` writes them to files.
-
-        Raises:
-            DataError: if rows are faulty, or there are fewer than two groups.
-        """
+    @with_options(models.SplitOptions)
+    def split(self, /, data: Data, **options: Any) -> checking.SplitResult:
+        """Return the rows of data in two parts that share no group; `rl.write_rows` writes them to files."""
         with self._workspace() as workspace:
-            return checking.split(data, self._options(SplitOptions, options), workspace.notify)
+            return checking.split(data, self._options(models.SplitOptions, options), workspace.notify)
 
-    def sample(self, folder: str | Path = "demo") -> SampleFiles:
-        """Write the shipped sample, texts with constructed labels, to a folder and return its files.
-
-        Args:
-            folder: a new or empty folder, or one that has the sample.
-
-        Raises:
-            SettingsError: if `folder` is a file, or has other files but not the sample.
-        """
-        return write_sample(folder)
+    def sample(self, folder: str | Path = "demo") -> checking.SampleFiles:
+        """Write the shipped sample, texts with constructed labels, to a folder that is new, empty or has it already."""
+        return checking.write_sample(folder)
 
     check_async = asynchronous(check)
     split_async = asynchronous(split)
     sample_async = asynchronous(sample)
 
-    @with_options(LearnOptions)
+    @with_options(models.LearnOptions)
     async def learn_async(self, /, data: Data, **options: Any) -> Version:
         """Return the rubric that is learned from labelled texts, saved as a version.
 
         Several methods find criteria; the labels choose, weigh and calibrate them. Stopped by an interruption or a cap,
-        the same call continues where it was: every answer is cached when it arrives.
-
-        """
-        return (await self._run(learning.learn, LearnOptions, options, data)).version
+        the same call continues where it was: every answer is cached when it arrives."""
+        return (await self._run(learning.learn, models.LearnOptions, options, data)).version
 
     learn = synchronous(learn_async)
 
-    @with_options(PlanOptions)
-    async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> PlanResult:
-        """Return which texts to label next so that a rubric improves most.
-
-        Raises:
-            NotInStore: if there is no such rubric, or no record of its training.
-        """
-        return await self._run(planning.plan, PlanOptions, options, data, rubric)
+    @with_options(models.PlanOptions)
+    async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> labelling.PlanResult:
+        """Return which texts to label next so that a rubric improves most."""
+        return await self._run(labelling.plan, models.PlanOptions, options, data, rubric)
 
     plan = synchronous(plan_async)
 
-    @with_options(EditOptions)
-    async def edit_async(self, /, rubric: str | Version, **options: Any) -> EditResult:
-        """Return the effect of changing a rubric by hand, and the child version that is saved unless it is a preview.
-
-        Raises:
-            SettingsError: for changes that are not possible, or without who makes them and why.
-        """
-        return await self._run(editing.edit, EditOptions, options, rubric)
+    @with_options(models.EditOptions)
+    async def edit_async(self, /, rubric: str | Version, **options: Any) -> editing.EditResult:
+        """Return the effect of changing a rubric by hand, and the child version unless it is a preview."""
+        return await self._run(editing.edit, models.EditOptions, options, rubric)
 
     edit = synchronous(edit_async)
 
-    @with_options(LabelOptions)
-    async def label_async(self, /, data: Data, output: str | Path | None = None, **options: Any) -> LabelResult:
+    @with_options(models.LabelOptions)
+    async def label_async(
+        self, /, data: Data, output: str | Path | None = None, **options: Any
+    ) -> labelling.LabelResult:
         """Return the labels that people give to texts on a page, which is served until Ctrl-C or until it is ended.
 
         Every answer is in the store as soon as it is given; the same call again continues.
 
         Args:
             data: as for `learn`; labels are not needed.
-            output: the file that the labelled rows are written to, in the format that its name says.
-
-        Raises:
-            DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
-            SettingsError: for options that do not go together, or a port in use.
-        """
+            output: the file that the labelled rows are written to, in the format that its name says."""
         from rubriclab.web.label import label
 
         with self._workspace() as workspace:
-            return await label(workspace, data, output, self._options(LabelOptions, options))
+            return await label(workspace, data, output, self._options(models.LabelOptions, options))
 
     label = synchronous(label_async)
 
-    def lint(self, checklist: str | Path | Checklist) -> LintResult:
+    def lint(self, checklist: str | Path | Checklist) -> checking.LintResult:
         """Return the duplicate questions of a checklist, or of a checklist file.
 
         Raises:
@@ -521,42 +417,39 @@ class Lab:
         """
         return checking.lint(checklist)
 
-    @with_options(LiteratureAddOptions)
-    async def literature_add_async(self, /, paper: str | Path, **options: Any) -> LiteratureAdded:
+    @with_options(models.LiteratureAddOptions)
+    async def literature_add_async(self, /, paper: str | Path, **options: Any) -> literature.LiteratureAdded:
         """Return the findings about raters that a language model takes from a PDF or text file; they are kept.
 
         Raises:
-            LiteratureError: if a file cannot be used.
-            UserError: for the offline judge, or an aspect without a definition.
-            JudgeError: if the provider fails, or no part of the paper had a usable reply.
-        """
-        return await self._run(literature_adding.literature_add, LiteratureAddOptions, options, paper)
+            LiteratureError: if a file cannot be used."""
+        return await self._run(literature.literature_add, models.LiteratureAddOptions, options, paper)
 
     literature_add = synchronous(literature_add_async)
 
-    @with_options(LiteratureShowOptions)
-    def literature_list(self, /, *findings: str, **options: Any) -> FindingList:
+    @with_options(models.LiteratureShowOptions)
+    def literature_list(self, /, *findings: str, **options: Any) -> literature.FindingList:
         """Return the findings that are kept, or those that ship; in detail if ids of some are given.
 
         Raises:
             LiteratureError: if a file cannot be used, or there is no finding with an id.
         """
-        return literature_adding.list_findings(self._options(LiteratureShowOptions, options), findings)
+        return literature.list_findings(self._options(models.LiteratureShowOptions, options), findings)
 
-    @with_options(LiteratureOptions)
-    def literature_remove(self, /, *findings: str, **options: Any) -> FindingList:
+    @with_options(models.LiteratureOptions)
+    def literature_remove(self, /, *findings: str, **options: Any) -> literature.FindingList:
         """Return the findings that were removed, given their ids, from all files or from the file of a task.
 
         Raises:
             LiteratureError: if there is none.
         """
-        return literature_adding.remove(self._options(LiteratureOptions, options), findings)
+        return literature.remove(self._options(models.LiteratureOptions, options), findings)
 
     literature_list_async = asynchronous(literature_list)
     literature_remove_async = asynchronous(literature_remove)
     lint_async = asynchronous(lint)
 
-    @with_options(ScoreOptions)
+    @with_options(models.ScoreOptions)
     async def score_async(self, /, data: Data, rubric: RubricLike | None = None, **options: Any) -> Scores:
         """Return the scores of texts by a rubric.
 
@@ -565,7 +458,7 @@ class Lab:
             rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`; without one, `task` and `aspect`.
         """
         with self._workspace() as workspace:
-            return await scoring.score(workspace, data, rubric, self._options(ScoreOptions, options))
+            return await scoring.score(workspace, data, rubric, self._options(models.ScoreOptions, options))
 
     @overload
     def score(
@@ -575,7 +468,7 @@ class Lab:
     def score(
         self, data: Data, rubric: RubricLike | None = None, *, stream: Literal[True], **options: Any
     ) -> Iterator[Score]: ...
-    @with_options(ScoreOptions)
+    @with_options(models.ScoreOptions)
     def score(
         self, data: Data, rubric: RubricLike | None = None, *, stream: bool = False, **options: Any
     ) -> Scores | Iterator[Score]:
@@ -592,35 +485,35 @@ class Lab:
     ) -> AsyncGenerator[Score]:
         """Yield the score of each text as soon as it and those before it are known; memory does not grow with them."""
         with self._workspace() as workspace:
-            chosen = self._options(ScoreOptions, options)
+            chosen = self._options(models.ScoreOptions, options)
             scores = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen)
             async for scored in scores.stream():
                 yield scored.score
             scores.check_answered()
 
-    @with_options(ScoreOptions)
-    def scorer(self, /, rubric: RubricLike, **options: Any) -> TextScorer:
+    @with_options(models.ScoreOptions)
+    def scorer(self, /, rubric: RubricLike, **options: Any) -> scoring.TextScorer:
         """Return an open rubric that scores texts one at a time, from any thread or event loop; close it at the end."""
-        return TextScorer(self._workspace(), rubric, self._options(ScoreOptions, options))
+        return scoring.TextScorer(self._workspace(), rubric, self._options(models.ScoreOptions, options))
 
-    @with_options(EvaluateOptions)
+    @with_options(models.EvaluateOptions)
     async def evaluate_async(
         self, /, data: Data, rubrics: str | Version | Sequence[str | Version], **options: Any
-    ) -> Evaluation:
+    ) -> evaluating.Evaluation:
         """Return how well rubrics agree with the human scores of held-out texts, beside baselines.
 
         Groups of texts that any of the rubrics has learned from are left out.
         """
-        evaluation = await self._run(evaluating.evaluate, EvaluateOptions, options, data, rubrics)
+        evaluation = await self._run(evaluating.evaluate, models.EvaluateOptions, options, data, rubrics)
         evaluation.check_answered()
         return evaluation
 
     evaluate = synchronous(evaluate_async)
 
-    @with_options(ExplainOptions)
+    @with_options(models.ExplainOptions)
     async def explain_async(
         self, /, data: Data | None = None, rubric: str | Version | None = None, **options: Any
-    ) -> ScoreExplanation:
+    ) -> explaining.ScoreExplanation:
         """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
 
         Args:
@@ -631,86 +524,69 @@ class Lab:
             NotInStore: if there is no such rubric or labelled text.
             SettingsError: if no rubric is named, or it is not clear which text is meant.
         """
-        return await self._run(explaining.explain, ExplainOptions, options, data, rubric)
+        return await self._run(explaining.explain, models.ExplainOptions, options, data, rubric)
 
     explain = synchronous(explain_async)
 
-    @with_options(AgreeOptions)
+    @with_options(models.AgreeOptions)
     async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> evaluating.AgreeResult:
-        """Return how far judges agree when each scores the texts by one rubric; the texts need no human scores.
-
-        Raises:
-            SettingsError: unless two different judges are named.
-        """
-        result = await self._run(evaluating.agree, AgreeOptions, options, data, rubric)
+        """Return how far judges agree when each of at least two scores the texts by one rubric."""
+        result = await self._run(evaluating.agree, models.AgreeOptions, options, data, rubric)
         result.check_answered()
         return result
 
     agree = synchronous(agree_async)
 
-    @with_options(TransferOptions)
-    async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> TransferResult:
+    @with_options(models.TransferOptions)
+    async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> transferring.TransferResult:
         """Return a rubric's agreement on the texts of `to`, the evaluation of each action, and the version saved.
 
-        Without labels the texts are compared with those that the rubric was learned from.
-
-        Raises:
-            SettingsError: for options that do not go together, or an action to save that could not be tried.
-        """
-        result = await self._run(transferring.transfer, TransferOptions, options, rubric, to)
+        Without labels the texts are compared with those that the rubric was learned from."""
+        result = await self._run(transferring.transfer, models.TransferOptions, options, rubric, to)
         result.check_saved()
         return result
 
     transfer = synchronous(transfer_async)
 
-    @with_options(DriftOptions)
+    @with_options(models.DriftOptions)
     async def drift_async(
         self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
-    ) -> CompareResult:
+    ) -> comparing.CompareResult:
         """Return how the scores of texts, which need no labels, change from one version to another.
 
-        Args:
-            before, after: the versions; without `after`, two `judges` of one version.
-
-        Raises:
-            SettingsError: unless there are two sides to compare.
-        """
-        result = await self._run(comparing.drift, DriftOptions, options, data, before, after)
+        Without `after`, two `judges` of one version are compared."""
+        result = await self._run(comparing.drift, models.DriftOptions, options, data, before, after)
         result.check_answered()
         return result
 
     drift = synchronous(drift_async)
 
-    @with_options(CompareOptions)
+    @with_options(models.CompareOptions)
     async def compare_async(
         self, /, before: Data, after: Data | None = None, rubric: str | Version | None = None, **options: Any
-    ) -> CompareResult:
+    ) -> comparing.CompareResult:
         """Return how the scores of one set of outputs differ from those of another, or rank the systems in one set.
 
         Args:
             before, after: as for `score`; without `after`, the systems that `before` names are ranked.
             rubric: the version that both are scored with.
         """
-        return await self._run(comparing.compare, CompareOptions, options, before, after, rubric)
+        return await self._run(comparing.compare, models.CompareOptions, options, before, after, rubric)
 
     compare = synchronous(compare_async)
 
-    @with_options(ImproveOptions)
-    async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> ImproveResult:
-        """Return texts rewritten where a rubric finds faults, keeping what scores higher.
-
-        Raises:
-            SettingsError: if the rubric gives no reasons to rewrite by.
-        """
+    @with_options(models.ImproveOptions)
+    async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> improving.ImproveResult:
+        """Return texts rewritten where a rubric finds faults, keeping what scores higher."""
         with self._workspace() as workspace:
-            return await improving.improve(workspace, data, rubric, self._options(ImproveOptions, options))
+            return await improving.improve(workspace, data, rubric, self._options(models.ImproveOptions, options))
 
     improve = synchronous(improve_async)
 
     scorer_async = asynchronous(scorer)
 
     def _stream(self, data: Data, rubric: RubricLike | None, options: Mapping[str, Any]) -> Generator[Score]:
-        scores = iterate(lambda: self.score_stream_async(data, rubric, **options))
+        scores = work.iterate(lambda: self.score_stream_async(data, rubric, **options))
         self._open.callback(scores.close)
         return scores
 
@@ -749,7 +625,7 @@ class Lab:
 
     studio = synchronous(studio_async)
 
-    @with_options(ServeOptions)
+    @with_options(models.ServeOptions)
     async def serve_async(
         self, /, rubric: RubricLike, *, on_access: Callable[[Mapping[str, Any]], object] | None = None, **options: Any
     ) -> None:
@@ -766,7 +642,7 @@ class Lab:
         """
         from rubriclab.web.api import log_access, serve_rubric
 
-        chosen = self._options(ServeOptions, options)
+        chosen = self._options(models.ServeOptions, options)
         await serve_rubric(self._workspace(), rubric, chosen, on_access=on_access or log_access)
 
     serve = synchronous(serve_async)
@@ -814,18 +690,18 @@ def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
 
 def _notify(text: str) -> None:
     logger.info(text)
-    if in_notebook() or sys.stderr.isatty():
+    if work.in_notebook() or sys.stderr.isatty():
         print(text, file=sys.stderr)
 
 
-def _display(progress: Progress | Literal["auto"] | None) -> ProgressDisplay:
+def _display(progress: Progress | Literal["auto"] | None) -> work.ProgressDisplay:
     if progress is None:
-        return no_progress
+        return work.no_progress
     if progress != "auto":
         return lambda _ledger: nullcontext(progress)
-    if in_notebook():
-        return notebook_bar
-    return terminal_bar if sys.stderr.isatty() else no_progress
+    if work.in_notebook():
+        return work.notebook_bar
+    return work.terminal_bar if sys.stderr.isatty() else work.no_progress
 
 
 def _write(text: str, path: str | Path) -> None:
