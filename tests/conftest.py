@@ -77,6 +77,7 @@ JudgeOptions.model_rebuild(force=True)
 def _running_server() -> Iterator[RunningServer]:
     with RunningServer() as server:
         yield server
+    assert not server.defects
 
 
 @pytest.fixture

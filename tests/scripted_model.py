@@ -591,7 +591,8 @@ def citing(brain: Brain, numbers: Sequence[Any]) -> Brain:
 
     def cite(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         question, _, form = messages[-1]["content"].rpartition("\n")
-        schema = json.loads(form) if form.startswith("{") else {}
+        # The form of a keyed reply is no JSON.
+        schema = json.loads(form) if '"properties"' in form else {}
         forms = [schema, *schema.get("$defs", {}).values()]
         cites = [each for each in forms if "reasons" in each.get("properties", {})]
         for each in cites:

@@ -21,6 +21,7 @@ from typing import Any, Self
 import uvicorn
 from reply_tokens import Tokeniser, log_probabilities
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -52,6 +53,7 @@ class Server:
 
     def __init__(self) -> None:
         self.port = 0
+        self.defects: list[Exception] = []  # of brains, which would only slow tests down: the request is repeated
         self.reset()
 
     def reset(self) -> None:
@@ -127,7 +129,13 @@ class Server:
             return _error(*ERRORS[fault], headers={"Retry-After": self.retry_after} if self.retry_after else {})
         if fault in CODES:
             return _error(400, CODES[fault][1], code=CODES[fault][0])
-        text = _spoilt(self.brain(body["messages"], body), fault)
+        try:
+            text = _spoilt(self.brain(body["messages"], body), fault)
+        except HTTPException:
+            raise
+        except Exception as error:
+            self.defects.append(error)
+            raise
         reply = _completion(body, text, fault, self._log_probabilities(text, body))
         if fault == "cut_body":
             return Response(reply[: len(reply) // 2], media_type="application/json")

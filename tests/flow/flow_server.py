@@ -11,6 +11,7 @@ from typing import Any
 import scripted_model
 from commands import LABELLED, Commands, Done, Started
 from server import Brain, RunningServer
+from starlette.exceptions import HTTPException
 
 KEY = "sk-nobody-may-ever-see-this"
 MODEL = "openai/fake"
@@ -68,10 +69,6 @@ class Little:
         return str(self.result["digest"])
 
 
-class Killed(Exception):
-    """Why the server answers no longer."""
-
-
 class Killing:
     """A brain that sends its asker a signal instead of the reply of a given number, and answers nobody after that."""
 
@@ -88,4 +85,4 @@ class Killing:
             return self.brain(messages, body)
         if self.left == 0 and self.victim:
             os.kill(self.victim.pid, self.number)
-        raise Killed
+        raise HTTPException(503)

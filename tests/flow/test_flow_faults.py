@@ -176,7 +176,7 @@ def test_python_has_the_replies_and_the_limit_on_missing_scores(provider: Runnin
     done = learned.python(
         "from rubriclab import Lab\n"
         "from rubriclab.errors import BelowThreshold\n"
-        "lab = Lab('store.db', 'openai/fake', progress=None)\n"
+        "lab = Lab('store.db', 'openai/fake', progress=None, structured='text')\n"
         "print([{reply.text for reply in score.replies} for score in lab.score('texts.jsonl', 'news')])\n"
         "try: lab.score('texts.jsonl', 'news', max_unscored=0.3)\n"
         "except BelowThreshold as error: print(error)\n"
