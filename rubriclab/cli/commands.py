@@ -862,10 +862,9 @@ def explain(call: Call, text: str | None, *, rubric: str) -> None:
 def serve(call: Call, rubric: str) -> None:
     """Score texts by RUBRIC over HTTP, until Ctrl-C or SIGTERM.
 
-    POST /v1/score takes a text or a list of texts and returns what `rubriclab score` writes; the page at / describes
-    all requests, /openapi.json describes them for programs. Without a token only this computer is served. Answers in
-    the store are used; --max-cost and --max-calls limit all requests together. Each request is a line of JSON on
-    standard output.
+    POST /v1/score takes a text or a list of texts and returns what `rubriclab score` writes; GET /openapi.json
+    describes all requests. Without a token only this computer is served. Answers in the store are used; --max-cost and
+    --max-calls limit all requests together. Each request is a line of JSON on standard output.
     """
     import orjson
 
@@ -876,7 +875,7 @@ def serve(call: Call, rubric: str) -> None:
     options, settings = call.options(ServeOptions), call.workspace()
 
     def served(address: str) -> None:
-        note(f"{rubric} is served at {address}/")
+        note(f"{rubric} is served at {address}")
 
     def accessed(entry: Any) -> None:
         click.echo(orjson.dumps(entry).decode())

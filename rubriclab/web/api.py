@@ -627,8 +627,15 @@ async def serve_rubric(
             address = f"http://{shown}:{port_of(bound)}"
             hosts = Access.at(port_of(bound), [shown]).hosts
 
+            fields = ("output", *((scorer.version and scorer.version.provenance.text_fields) or ()))
+            example = orjson.dumps({field: f"The {field}." for field in fields}).decode()
+
             def served() -> None:
                 on_address(address)
+                token = ' -H "Authorization: Bearer $TOKEN"' if tokens else ""
+                settings.notify(
+                    f"score a text: curl {address}{SCORE}{token} -H 'Content-Type: application/json' -d '{example}'"
+                )
 
             app = application(work, metrics, tokens=tokens, hosts=hosts, access_log=on_access)
             server = Server(app, bound, served, patience=options.grace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -158,13 +159,20 @@ def test_a_faulty_body_is_refused_with_the_reason(
     assert not server.bodies
 
 
-def test_texts_without_the_source_that_the_rubric_needs_are_refused(store: Path, tmp_path: Path) -> None:
+def test_texts_without_the_source_that_the_rubric_needs_are_refused_and_the_request_shown_has_it(
+    store: Path,
+) -> None:
     options: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "direct", "name": "news"}
     Lab(store, "embedded", progress=None).learn(TEXTS_WITH_LABELS, **options)
     with serving(store, "news", judge="embedded") as service, service.client() as client:
         assert client.get("/v1/rubric").json()["needs"] == ["source"]
         found = problem(score(client, {"output": "A summary without its article."}), 422)
         assert score(client, TEXTS[0]).json()["score"] is not None
+        (shown,) = (note for note in service.notes if note.startswith("score a text: curl "))
+        _, url, flag, header, _, body = shlex.split(shown.removeprefix("score a text: "))
+        assert (url, flag) == (f"{service.address}/v1/score", "-H")
+        assert client.post("/v1/score", content=body, headers=[tuple(header.split(": "))]).status_code == 200
+    assert json.loads(body).keys() == {"output", "source"}
     assert found.code == "unusable_texts"
     assert "the field 'source'" in found.detail
     assert found.detail.endswith("Send it with each text.")
@@ -381,6 +389,7 @@ def test_without_a_token_only_health_and_the_description_are_answered(
     callers = [entry["caller"] for entry in service.log if (entry["path"], entry["status"]) == scored]
     assert callers == ["token", "anna"]
     assert TOKEN not in json.dumps(service.log)
+    assert any("Bearer $TOKEN" in note for note in service.notes)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
