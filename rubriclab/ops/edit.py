@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 from rubriclab.display import Displayed
@@ -221,159 +221,6 @@ def _labelled_example(text: RecordedText, aspect: str) -> Example:
     return replace(example, annotations=annotations, raters=raters)
 
 
-@dataclass(frozen=True, eq=False)
-class _EditRun:
-    """An edit of a version and the labelled texts that it is measured on, before anything is asked."""
-
-    workspace: Workspace
-    options: EditOptions
-    plan: EditPlan
-    choice: JudgeChoice
-    editable: EditableVersion
-
-    @property
-    def version(self) -> Version:
-        """The edited version."""
-        return self.editable.version
-
-    @cached_property
-    def requests(self) -> tuple[tuple[Rubric, tuple[Example, ...]], ...]:
-        """What has to be asked: new criteria about all texts, and the others where their ratings are not kept."""
-        rubric, editable = self.version.rubric, self.editable
-        parts = parts_to_rate(rubric, self.plan, self.version.provenance.settings)
-        new = rubric.model_copy(update={"aspect": self.plan.aspect, "parts": parts})
-        requests = ((rubric, editable.unknown), (new, editable.examples))
-        return tuple((asked, texts) for asked, texts in requests if asked.parts and texts)
-
-    def estimate(self) -> DryRun:
-        """Return an estimate of what is asked; nothing for an edit that needs no new answers."""
-        total = sum((estimate_scoring(rubric, texts) for rubric, texts in self.requests), CallEstimate())
-        return dry_run({"judge": (self.choice.spec, total)}, self.workspace.options)
-
-    async def run(self) -> EditResult:
-        """Return the effect of the edit, and the child version unless this is a preview."""
-        if not self.options.preview and not (self.options.author and self.options.because):
-            raise SettingsError(
-                "A version that a person makes records who made it and why.",
-                "Give `author=NAME` and `because=REASON`, or `preview` to save nothing.",
-            )
-        judge = self.workspace.judge(self.choice) if self.requests else None
-        # The ratings by the parent's criteria, and those by new or newly defined ones.
-        known = {name: dict(row) for name, row in self.editable.cells.items()}
-        new: dict[str, dict[str, Cell]] = {}
-        for rubric, texts in self.requests:
-            assert judge
-            into = known if rubric is self.version.rubric else new
-            with self.workspace.progress(self.workspace.ledger) as on_progress:
-                rated = await rate_parts(
-                    rubric.parts, rubric, texts, judge, self.workspace.under_way, on_progress=on_progress
-                )
-            ids = [each.criterion.id for each in rated.candidates]
-            for name, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
-                if all(cell.score is None and cell.applies for cell in column):
-                    raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
-            for text, row in zip(rated.examples, rated.cells, strict=True):
-                into.setdefault(text.id, {}).update(zip(ids, row, strict=True))
-        return await self.workspace.off_event_loop(self._finish, known, new)
-
-    def _finish(self, known: Cells, new: Cells) -> EditResult:
-        editable, plan = self.editable, self.plan
-        if editable.unknown:
-            editable = replace(editable, cells=known)
-        parent = editable.rated
-        cells = [[new[text.id][name] for name in plan.added] for text in parent.examples]
-        edited = edited_rubric(parent, plan, cells, self.options.signature)
-        if plan.redefined:
-            # Only the rubric's own criteria have ratings by the new definition.
-            kept = tuple(each for each in edited.candidates if each.kept)
-            rows = tuple(tuple(new[text.id][each.criterion.id] for each in kept) for text in edited.examples)
-            edited = replace(edited, candidates=kept, cells=rows)
-        refits = editable.refit, refitted(edited, editable.selection)
-        unknown = (
-            unmeasured(parent, refits[0], plan.dropped),
-            unmeasured(edited, refits[1], [*plan.added, *plan.limited]),
-        )
-        notes = (
-            *(f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()),
-            *(
-                f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice"
-                for one, other, correlation in repeating(edited, refits[1])
-            ),
-            *(
-                f"{name} is in no fold's rubric, as it was made from labels of each fold or is not selected without "
-                "them: its part in held-out agreement is unknown"
-                for name in chain(*unknown)
-            ),
-        )
-        study = study_of(edited, refits[1])
-        rubric, before, provenance = study.rubric(), self.version.rubric.aggregation, self.version.provenance
-        if rubric.aggregation and before and before.onto:
-            threshold = before.threshold if plan.threshold is None else plan.threshold
-            update = {"onto": before.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
-            aggregation = rubric.aggregation.model_copy(update=update)
-            rubric = rubric.model_copy(update={"aggregation": aggregation})
-        recorded = Interval(None)
-        if validation := provenance.validation:
-            verdicts = validation.verdict_agreements
-            own = next(each for each in validation.evaluators if each.kind == "rubric")
-            recorded = verdicts[0].balanced_accuracy if verdicts else own.order
-        effect = replace(
-            effect_of(parent, edited, refits, rubric),
-            recorded=recorded,
-            recorded_by=provenance.held_out_by,
-        )
-        return self._result(rubric, effect, notes, study)
-
-    def _result(self, rubric: Rubric, effect: EditEffect, notes: tuple[str, ...], study: Study) -> EditResult:
-        """Return the result of the edit, with the child version unless this is a preview.
-
-        The child's training texts are those of the parent and those that the edit was measured on.
-        """
-        workspace, options, before = self.workspace, self.options, self.version.provenance
-        if options.preview:
-            return EditResult(self.version.ref, rubric, effect, None, workspace.effort(), notes)
-        examples, aspect = self.editable.examples, self.version.rubric.aspect.name
-        judge, generator = (
-            imported_source(self.version, recorded, workspace.store)
-            for recorded in (before.judge_from, before.generator_from)
-        )
-        edit = EditOrigin(
-            author=options.author or "",
-            because=options.because or "",
-            changes=self.plan.changes,
-            labels=len(examples),
-            folds=effect.folds,
-            statistic=effect.statistic,
-            before=effect.before,
-            after=effect.after,
-            difference=effect.difference,
-        )
-        update = {
-            "data": data_digest(examples, aspect),
-            "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),
-            "groups": tuple(sorted({*before.groups, *(text.group for text in examples)})),
-            "texts": tuple(sorted({*before.texts, *map(text_digest, examples)})),
-            "text_fields": fields_of_both(before, examples),
-            "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
-            "judge_from": judge.ref if judge else None,
-            "generator_from": generator.ref if generator else None,
-            "agreement": study.agreement,
-            "baseline": best_feature(examples, aspect),
-            "validation": study.validation,
-            "transfer": None,
-            "edit": edit,
-        }
-        saved = workspace.store.save(
-            options.name or self.version.name,
-            rubric,
-            before.model_copy(update=update),
-            workspace.effort(),
-            self.version.ref,
-            training=self.editable.on_label_scale(study.record(rubric)),
-        )
-        return EditResult(self.version.ref, rubric, effect, saved, workspace.effort(), notes)
-
-
 def edit(
     workspace: Workspace,
     rubric: str | Version,
@@ -395,24 +242,156 @@ def edit(
     """
     version = editable.version if editable else version_of(workspace, rubric)
     _check_name(workspace.store, version, options.name)
-    if version.rubric.aggregation is None:
+    parent, provenance = version.rubric, version.provenance
+    if parent.aggregation is None:
         raise SettingsError(
             f"{version.ref} has no learned weights to fit again: it was learned by one method.",
             f"Learn it with several methods, without `methods`, or fit weights: rubriclab transfer {version.ref}",
         )
-    plan = plan_edits(version.rubric, version.ref, options)
-    editable = editable or editable_version(workspace, version, options)
-    choice = JudgeChoice(version.provenance.judge, version.provenance.judge_address)
-    prepared = _EditRun(workspace, options, plan, choice, editable)
-    if prepared.requests:
-        named, own = options.judge, version.provenance.judge
+    plan = plan_edits(parent, version.ref, options)
+    labelled = editable or editable_version(workspace, version, options)
+    # New criteria are asked about all texts, and the others where their ratings are not kept.
+    parts = parts_to_rate(parent, plan, provenance.settings)
+    new_parts = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
+    requests = [(parent, labelled.unknown)] if labelled.unknown else []
+    requests += [(new_parts, labelled.examples)] if parts else []
+    choice = JudgeChoice(provenance.judge, provenance.judge_address)
+    if requests:
+        named, own = options.judge, provenance.judge
         if named and named != own and not named.startswith(PREFIX):
             raise SettingsError(
                 f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them.",
                 f"Leave out `judge`, or move the rubric to that judge first: rubriclab transfer {version.ref}",
             )
-        prepared = replace(prepared, choice=judge_of(version, options.judge, workspace.store, workspace.notify))
-    return Job(prepared.estimate, prepared.run)
+        choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+
+    def estimate() -> DryRun:
+        total = sum((estimate_scoring(by, texts) for by, texts in requests), CallEstimate())
+        return dry_run({"judge": (choice.spec, total)}, workspace.options)
+
+    async def run() -> EditResult:
+        if not options.preview and not (options.author and options.because):
+            raise SettingsError(
+                "A version that a person makes records who made it and why.",
+                "Give `author=NAME` and `because=REASON`, or `preview` to save nothing.",
+            )
+        judge = workspace.judge(choice) if requests else None
+        # The ratings by the parent's criteria, and those by new or newly defined ones.
+        known: dict[str, dict[str, Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
+        new: dict[str, dict[str, Cell]] = {}
+        for by, texts in requests:
+            assert judge
+            with workspace.progress(workspace.ledger) as on_progress:
+                rated = await rate_parts(by.parts, by, texts, judge, workspace.under_way, on_progress=on_progress)
+            ids = [each.criterion.id for each in rated.candidates]
+            for name, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
+                if all(cell.score is None and cell.applies for cell in column):
+                    raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
+            into = known if by is parent else new
+            for text, row in zip(rated.examples, rated.cells, strict=True):
+                into.setdefault(text.id, {}).update(zip(ids, row, strict=True))
+        complete = replace(labelled, cells=known) if labelled.unknown else labelled
+        return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new)
+
+    return Job(estimate, run)
+
+
+def _finish(
+    workspace: Workspace, options: EditOptions, plan: EditPlan, editable: EditableVersion, new: Cells
+) -> EditResult:
+    """Return the effect of an edit whose new ratings are here, and the child version unless this is a preview."""
+    version, parent = editable.version, editable.rated
+    cells = [[new[text.id][name] for name in plan.new] for text in parent.examples]
+    edited = edited_rubric(parent, plan, cells, options.signature)
+    if plan.redefined:
+        # Only the rubric's own criteria have ratings by the new definition.
+        kept = tuple(each for each in edited.candidates if each.kept)
+        rows = tuple(tuple(new[text.id][each.criterion.id] for each in kept) for text in edited.examples)
+        edited = replace(edited, candidates=kept, cells=rows)
+    refits = editable.refit, refitted(edited, editable.selection)
+    dropped, joined = plan.unmeasurable
+    notes = (
+        *(f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()),
+        *(
+            f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice"
+            for one, other, correlation in repeating(edited, refits[1])
+        ),
+        *(
+            f"{name} is in no fold's rubric, as it was made from labels of each fold or is not selected without "
+            "them: its part in held-out agreement is unknown"
+            for name in (*unmeasured(parent, refits[0], dropped), *unmeasured(edited, refits[1], joined))
+        ),
+    )
+    study = study_of(edited, refits[1])
+    rubric, before, provenance = study.rubric(), version.rubric.aggregation, version.provenance
+    if rubric.aggregation and before and before.onto:
+        threshold = before.threshold if plan.threshold is None else plan.threshold
+        update = {"onto": before.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
+        rubric = rubric.model_copy(update={"aggregation": rubric.aggregation.model_copy(update=update)})
+    recorded = Interval(None)
+    if validation := provenance.validation:
+        verdicts = validation.verdict_agreements
+        own = next(each for each in validation.evaluators if each.kind == "rubric")
+        recorded = verdicts[0].balanced_accuracy if verdicts else own.order
+    effect = effect_of(parent, edited, refits, rubric)
+    effect = replace(effect, recorded=recorded, recorded_by=provenance.held_out_by)
+    saved = (
+        None
+        if options.preview
+        else _save(workspace, options, plan, editable, rubric=rubric, effect=effect, study=study)
+    )
+    return EditResult(version.ref, rubric, effect, saved, workspace.effort(), notes)
+
+
+def _save(
+    workspace: Workspace,
+    options: EditOptions,
+    plan: EditPlan,
+    editable: EditableVersion,
+    *,
+    rubric: Rubric,
+    effect: EditEffect,
+    study: Study,
+) -> Version:
+    """Return the child version, whose training texts are the parent's and those that the edit was measured on."""
+    version, examples = editable.version, editable.examples
+    before, aspect = version.provenance, version.rubric.aspect.name
+    judge, generator = (
+        imported_source(version, recorded, workspace.store) for recorded in (before.judge_from, before.generator_from)
+    )
+    update = {
+        "data": data_digest(examples, aspect),
+        "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),
+        "groups": tuple(sorted({*before.groups, *(text.group for text in examples)})),
+        "texts": tuple(sorted({*before.texts, *map(text_digest, examples)})),
+        "text_fields": fields_of_both(before, examples),
+        "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
+        "judge_from": judge.ref if judge else None,
+        "generator_from": generator.ref if generator else None,
+        "agreement": study.agreement,
+        "baseline": best_feature(examples, aspect),
+        "validation": study.validation,
+        "transfer": None,
+        "edit": EditOrigin(
+            author=options.author or "",
+            because=options.because or "",
+            changes=tuple(plan.changes),
+            labels=len(examples),
+            folds=effect.folds,
+            statistic=effect.statistic,
+            before=effect.before,
+            after=effect.after,
+            difference=effect.difference,
+        ),
+    }
+    return workspace.store.save(
+        options.name or version.name,
+        rubric,
+        before.model_copy(update=update),
+        workspace.effort(),
+        version.ref,
+        training=editable.on_label_scale(study.record(rubric)),
+    )
 
 
 def _check_name(store: Store, version: Version, name: str | None) -> None:
@@ -429,11 +408,9 @@ def _check_name(store: Store, version: Version, name: str | None) -> None:
 
 def _ancestors(store: Store, version: Version) -> set[str]:
     """Return the versions that one was made from, as far back as the store holds them."""
-    found: set[str] = set()
-    while version.parent and version.parent not in found:
-        found.add(version.parent)
-        try:
+    refs: set[str] = set()
+    with suppress(NotInStore):
+        while version.parent and version.parent not in refs:
+            refs.add(version.parent)
             version = store.load(version.parent)
-        except NotInStore:
-            break
-    return found
+    return refs

@@ -60,119 +60,50 @@ class NewCriterion:
     replaces: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass
 class EditPlan:
-    """What the edits of a rubric mean.
+    """What the edits of a rubric mean, one after the other.
 
     Attributes:
+        ref: the version of the rubric.
         removed: criteria that leave the rubric, by id, with the reason.
-        new: criteria that join it.
+        new: criteria that join it, by id.
         bounds: limits of the weights of all criteria of the edited rubric that have any.
         threshold: of verdicts, if a person has set it.
-        aspect: with the new definition.
-        redefined: whether the definition changes, so that every criterion is rated anew.
+        aspect: with the new definition; if that changes, every criterion is rated anew.
     """
 
-    removed: Mapping[str, str] = field(default_factory=dict)
-    new: tuple[NewCriterion, ...] = ()
-    bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    changes: tuple[EditChange, ...] = ()
-    threshold: float | None = None
-    aspect: Aspect | None = None
-    redefined: bool = False
+    rubric: Rubric
+    ref: str
+    removed: dict[str, str] = field(default_factory=dict)
+    new: dict[str, NewCriterion] = field(default_factory=dict)
+    changes: list[EditChange] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.aspect, self.bounds = self.rubric.aspect, dict(bounds_of(self.rubric.aggregation))
+        self.threshold = threshold_by_hand(self.rubric.aggregation)
+        self.criteria = {each.id: (part.method, each) for part in self.rubric.parts for each in part.criteria}
 
     @property
-    def added(self) -> tuple[str, ...]:
-        """The ids of the new criteria."""
-        return tuple(each.criterion.id for each in self.new)
-
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """The ids of the criteria that are removed without a replacement."""
-        return tuple(name for name, reason in self.removed.items() if reason == "dropped")
-
-    @property
-    def limited(self) -> tuple[str, ...]:
-        """The ids of the criteria, except new ones, whose weight this edit limits."""
-        limits = (change for change in self.changes if change.action in ("pin", "bound"))
-        return tuple(name for change in limits for name in change.criteria if name in {*self.bounds} - {*self.added})
-
-
-def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
-    """Return what edits of a rubric, whose version is `ref`, mean.
-
-    Raises:
-        SettingsError: if there are none, one names a criterion that the rubric does not have or names it twice, a
-            criterion cannot be changed in this way, or the limits of the weights contradict each other.
-    """
-    if not any(getattr(edit, name) not in (None, (), {}) for name in CHANGES):
-        raise SettingsError(
-            "No change was asked for.",
-            f"Give at least one of {', '.join(f'`{name}`' for name in CHANGES[:-1])} and `{CHANGES[-1]}`.",
-        )
-    _check_named(rubric, ref, edit)
-    planner = _Planner(rubric, ref, edit.drop)
-    for name, text in edit.reword.items():
-        planner.reword(name, text)
-    for names, text in edit.merge:
-        planner.merge(names, text)
-    for text in edit.add:
-        method, criterion = added(text, rubric, planner.taken)
-        planner.insert("add", NewCriterion(method, criterion))
-    if edit.threshold is not None:
-        planner.set_threshold(edit.threshold)
-    if edit.definition is not None:
-        planner.define(edit.definition)
-    kept = (*(name for name in planner.criteria if name not in planner.removed), *planner.new)
-    for given, limits in edit.bounds.items():
-        planner.limit(given, limits, kept)
-    if not kept:
-        raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
-    bounds = {name: planner.bounds[name] for name in kept if name in planner.bounds}
-    check_bounds(bounds, len(kept))
-    new, changes = tuple(planner.new.values()), tuple(planner.changes)
-    redefined = edit.definition is not None
-    return EditPlan(planner.removed, new, bounds, changes, planner.threshold, planner.aspect, redefined)
-
-
-def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsError:
-    """Return the error about a criterion that a version does not have."""
-    ids = list(known)
-    return SettingsError(f"{ref} has no criterion {name!r}.", f"{did_you_mean(name, ids)}It has: {', '.join(ids)}.")
-
-
-def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
-    ids, removed = [criterion.id for criterion in rubric.criteria], set[str]()
-    for name in (*edit.drop, *edit.reword, *(name for names, _ in edit.merge for name in names)):
-        if name not in ids:
-            raise unknown_criterion(name, ref, ids)
-        if name in removed:
-            raise SettingsError(f"{name} is changed twice.", "Drop it, reword it or merge it.")
-        removed.add(name)
-    texts = (*edit.reword.values(), *(text for _, text in edit.merge), *edit.add, edit.definition)
-    if any(text is not None and is_blank(text) for text in texts):
-        raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
-    if any(len(names) < 2 for names, _ in edit.merge):
-        raise SettingsError("`merge` joins two criteria or more, got one.", "See `reword`.")
-
-
-class _Planner:
-    """What the edits of a rubric mean, one after the other."""
-
-    def __init__(self, rubric: Rubric, ref: str, drop: tuple[str, ...]) -> None:
-        self.rubric, self.ref, self.aspect = rubric, ref, rubric.aspect
-        self.criteria = {criterion.id: (part.method, criterion) for part in rubric.parts for criterion in part.criteria}
-        self.removed = dict.fromkeys(drop, "dropped")
-        self.new: dict[str, NewCriterion] = {}
-        self.bounds = dict(bounds_of(rubric.aggregation))
-        self.threshold = threshold_by_hand(rubric.aggregation)
-        self.changes = [EditChange(action="drop", criteria=(name,)) for name in drop]
+    def redefined(self) -> bool:
+        """Whether the definition changes."""
+        return self.aspect != self.rubric.aspect
 
     @property
     def taken(self) -> set[str]:
         """The ids that a new criterion cannot have, those of dropped criteria included."""
-        dropped = (entry.criterion.id for entry in self.rubric.all_dropped)
-        return {*self.criteria, *dropped, *self.new}
+        return {*self.criteria, *self.new, *(entry.criterion.id for entry in self.rubric.all_dropped)}
+
+    @property
+    def unmeasurable(self) -> tuple[list[str], list[str]]:
+        """The ids of criteria dropped without a replacement, and of those that are new or whose weight is limited."""
+        limits = [name for change in self.changes if change.action in ("pin", "bound") for name in change.criteria]
+        limited = [name for name in limits if name in self.bounds and name not in self.new]
+        return [name for name, reason in self.removed.items() if reason == "dropped"], [*self.new, *limited]
+
+    def drop(self, name: str) -> None:
+        self.removed[name] = "dropped"
+        self.changes.append(EditChange(action="drop", criteria=(name,)))
 
     def reword(self, name: str, text: str) -> None:
         method, criterion = self.criteria[name]
@@ -185,6 +116,8 @@ class _Planner:
         self.insert("reword", NewCriterion(method, new, (name,)))
 
     def merge(self, names: tuple[str, ...], text: str) -> None:
+        if len(names) < 2:
+            raise SettingsError("`merge` joins two criteria or more, got one.", "See `reword`.")
         methods = {self.criteria[name][0] for name in names}
         if len(methods) > 1:
             raise SettingsError(
@@ -201,26 +134,29 @@ class _Planner:
         self.new[name] = new
         self.changes.append(EditChange(action=action, criteria=new.replaces, result=name, before=before, after=after))
 
-    def define(self, definition: str) -> None:
+    def define(self, definition: str | None) -> None:
         before = self.rubric.aspect
+        if definition is None:
+            return
         if definition == before.definition:
             raise SettingsError(f"{before.name} has this definition already.", "Leave out `definition`.")
         self.aspect = Aspect(name=before.name, definition=definition)
         self.changes.append(EditChange(action="definition", before=before.definition, after=definition))
 
-    def set_threshold(self, threshold: Threshold) -> None:
+    def set_threshold(self, threshold: Threshold | None) -> None:
+        if threshold is None:
+            return
         if self.rubric.threshold is None:
             raise SettingsError(
                 f"The scores of {self.ref} are on {self.rubric.scores_on.describe()}, without verdicts.",
                 "Only a rubric learned from labels of two levels has a threshold; leave out `threshold`.",
             )
-        given = None if threshold == "learned" else threshold
-        if given is not None and not 0 <= given <= 1:
+        self.threshold = None if threshold == "learned" else threshold
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise SettingsError(
-                f"The threshold cannot be {given:g}: scores are probabilities.", "Give a number from 0 to 1."
+                f"The threshold cannot be {self.threshold:g}: scores are probabilities.", "Give a number from 0 to 1."
             )
-        before, self.threshold = f"{self.rubric.threshold:g}", given
-        after = "learned" if given is None else f"{given:g}"
+        before, after = f"{self.rubric.threshold:g}", "learned" if self.threshold is None else f"{self.threshold:g}"
         self.changes.append(EditChange(action="threshold", before=before, after=after))
 
     def limit(self, given: str, limits: Bounds | None, kept: tuple[str, ...]) -> None:
@@ -249,6 +185,54 @@ class _Planner:
                 f"The weight of {name} cannot be {written}: {wrong}.", "Give shares of the whole, as in 0.3."
             )
         self.changes.append(EditChange(action=action, criteria=(name,), after=written))
+
+
+def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
+    """Return what edits of a rubric, whose version is `ref`, mean.
+
+    Raises:
+        SettingsError: if there are none, one names a criterion that the rubric does not have or names it twice, a
+            criterion cannot be changed in this way, or the limits of the weights contradict each other.
+    """
+    if not any(getattr(edit, name) not in (None, (), {}) for name in CHANGES):
+        raise SettingsError(
+            "No change was asked for.",
+            f"Give at least one of {', '.join(f'`{name}`' for name in CHANGES[:-1])} and `{CHANGES[-1]}`.",
+        )
+    plan = EditPlan(rubric, ref)
+    names = [*edit.drop, *edit.reword, *(name for names, _ in edit.merge for name in names)]
+    for place, name in enumerate(names):
+        if name not in plan.criteria:
+            raise unknown_criterion(name, ref, plan.criteria)
+        if name in names[:place]:
+            raise SettingsError(f"{name} is changed twice.", "Drop it, reword it or merge it.")
+    texts = (*edit.reword.values(), *(text for _, text in edit.merge), *edit.add, edit.definition)
+    if any(text is not None and is_blank(text) for text in texts):
+        raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
+    for name in edit.drop:
+        plan.drop(name)
+    for name, text in edit.reword.items():
+        plan.reword(name, text)
+    for merged_names, text in edit.merge:
+        plan.merge(merged_names, text)
+    for text in edit.add:
+        plan.insert("add", NewCriterion(*added(text, rubric, plan.taken)))
+    plan.set_threshold(edit.threshold)
+    plan.define(edit.definition)
+    kept = (*(name for name in plan.criteria if name not in plan.removed), *plan.new)
+    for given, limits in edit.bounds.items():
+        plan.limit(given, limits, kept)
+    if not kept:
+        raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
+    plan.bounds = {name: plan.bounds[name] for name in kept if name in plan.bounds}
+    check_bounds(plan.bounds, len(kept))
+    return plan
+
+
+def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsError:
+    """Return the error about a criterion that a version does not have."""
+    ids = list(known)
+    return SettingsError(f"{ref} has no criterion {name!r}.", f"{did_you_mean(name, ids)}It has: {', '.join(ids)}.")
 
 
 def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
@@ -323,18 +307,18 @@ def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) ->
             f"{first.id} cannot be merged: it is a {first.kind}, not a statement or a question.", "Drop it instead."
         )
     statement, better = _question(text)
-    update: dict[str, object] = {
+    is_hypothesis = first.kind == "hypothesis"
+    own: dict[str, object] = {
         "id": name,
         "statement": statement if first.question else text,
         "weight": sum(criterion.weight for criterion in criteria),
         "evidence": _evidence(criteria),
-        "levels": levels(scale) if first.kind == "hypothesis" else (),
-        "trait": trait_of(text) if first.kind == "hypothesis" else first.trait,
+        "levels": levels(scale) if is_hypothesis else (),
+        "trait": trait_of(text) if is_hypothesis else first.trait,
+        "question": first.question and Question(origin="seed", better=better or first.question.better),
         "needs_source": True,
     }
-    if first.question:
-        update["question"] = Question(origin="seed", better=better or first.question.better)
-    return Criterion(**{**dict(first), **update})
+    return Criterion(**{**dict(first), **own})
 
 
 def added(text: str, rubric: Rubric, taken: Collection[str]) -> tuple[str, Criterion]:
@@ -373,18 +357,15 @@ def trait_of(statement: str) -> str:
 
 def levels(scale: Scale) -> tuple[Level, ...]:
     """Return the levels of a statement that describes none of its own: how true it is of the text."""
-    anchors, last = scale.anchors(), len(TRUTH) - 1
-    steps = max(len(anchors) - 1, 1)
-    return tuple(
-        Level(score=anchor, description=TRUTH[round(place * last / steps)]) for place, anchor in enumerate(anchors)
-    )
+    anchors = scale.anchors()
+    places = np.linspace(0, len(TRUTH) - 1, len(anchors)).round().astype(int).tolist()
+    return tuple(Level(score=score, description=TRUTH[place]) for score, place in zip(anchors, places, strict=True))
 
 
 def _question(text: str) -> tuple[str, Literal["yes", "no"] | None]:
+    """Return the words of a question, and its better answer if it names one."""
     match = _BETTER.search(text)
-    if match is None:
-        return text, None
-    return text[: match.start()], "no" if match[1] == "no" else "yes"
+    return (text[: match.start()], "no" if match[1] == "no" else "yes") if match else (text, None)
 
 
 def _evidence(criteria: Sequence[Criterion]) -> Evidence:
@@ -462,37 +443,33 @@ def effect_of(
         refits: of the parent and of the edited rubric, with the same folds.
         rubric: the edited one, refitted.
     """
-    table, (before, after), rated = edited.table, refits, (parent, edited)
+    table, (before, after) = edited.table, [refit.held_out for refit in refits]
     level = gate_level(table.labels, table.groups)
-    sides = [
-        refitted_agreement(each.table, refit.held_out, level=level, seed=each.seed)["pearson"].rounded()
-        for each, refit in zip(rated, refits, strict=True)
-    ]
-    calls = [
-        each.rated.calls(
-            [each.candidates[place].criterion.id for place in each.kept], assignment_of(each.rubric), each.ask
-        )
-        for each in rated
-    ]
+    figures, calls, passed = [], [], []
+    for each, refit in zip((parent, edited), refits, strict=True):
+        figures.append(refitted_agreement(each.table, refit.held_out, level=level, seed=each.seed)["pearson"].rounded())
+        ids = [each.candidates[place].criterion.id for place in each.kept]
+        calls.append(round(each.rated.calls(ids, assignment_of(each.rubric), each.ask), 6))
+        passed.append(study_of(each, refit).verdicts)
     effect = EditEffect(
         level=level,
-        n=int((~np.isnan(after.held_out.raw + before.held_out.raw)).sum()),
+        n=int((~np.isnan(after.raw + before.raw)).sum()),
         groups=len(set(table.groups)),
-        folds=len(before.held_out.fits[0]),
-        before=sides[0],
-        after=sides[1],
-        difference=EvaluatorComparison(table).difference(after.held_out.raw, before.held_out.raw),
+        folds=len(before.fits[0]),
+        before=figures[0],
+        after=figures[1],
+        difference=EvaluatorComparison(table).difference(after.raw, before.raw),
         recorded=Interval(None),
-        calls_before=round(calls[0], 6),
-        calls_after=round(calls[1], 6),
+        calls_before=calls[0],
+        calls_after=calls[1],
         weights=weight_changes(parent.rubric, rubric),
     )
-    old, new = (study_of(each, refit).verdicts for each, refit in zip(rated, refits, strict=True))
+    old, new = passed
     if old is None or new is None:
         return effect
     verdicts = [
-        verdict_agreement(name, refit.held_out.scores, found, table.labels, table.groups, order=refit.held_out.raw)
-        for name, refit, found in (("before", before, old), ("after", after, new))
+        verdict_agreement(name, held_out.scores, found, table.labels, table.groups, order=held_out.raw)
+        for name, held_out, found in (("before", before, old), ("after", after, new))
     ]
     return replace(
         effect,
@@ -507,16 +484,15 @@ def effect_of(
 
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
     """Return the weights of all criteria that either rubric has, those of the second one first."""
-    weights = [
+    old, new = (
         {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
         for rubric in (before, after)
-    ]
-    old = {criterion.id: criterion for criterion in before.criteria}
-    new = {criterion.id: criterion for criterion in after.criteria}
-    limits = bounds_of(after.aggregation)
+    )
+    limits, ids = bounds_of(after.aggregation), {criterion.id for criterion in after.criteria}
+    removed = (each for each in before.criteria if each.id not in ids)
     return tuple(
-        WeightChange(name, each.trait, each.statement, weights[0].get(name), weights[1].get(name), limits.get(name))
-        for name, each in {**new, **{name: each for name, each in old.items() if name not in new}}.items()
+        WeightChange(each.id, each.trait, each.statement, old.get(each.id), new.get(each.id), limits.get(each.id))
+        for each in (*after.criteria, *removed)
     )
 
 
@@ -610,7 +586,7 @@ def edited_rubric(parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Seque
             made_from=tuple(sorted({text for name in new.replaces for text in of[name].made_from})),
             by_hand="added",
         )
-        for new in plan.new
+        for new in plan.new.values()
     )
     return replace(
         parent,
@@ -732,6 +708,6 @@ def parts_to_rate(rubric: Rubric, plan: EditPlan, recorded: Mapping[str, Mapping
     if plan.redefined:
         for part in rubric.parts:
             criteria[part.method] += [each for each in part.criteria if each.id not in plan.removed]
-    for new in plan.new:
+    for new in plan.new.values():
         criteria.setdefault(new.method, []).append(new.criterion)
     return tuple(part_with(rubric, method, recorded, each) for method, each in criteria.items() if each)

@@ -55,7 +55,7 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
         definition="How well it holds together.",
     )
     plan = plan_edits(rated.rubric, REF, edits)
-    assert plan.added == ("links.2", "theory+detail", "a01", "a02")
+    assert tuple(plan.new) == ("links.2", "theory+detail", "a01", "a02")
     assert {name: plan.removed[name].partition(":")[0] for name in plan.removed} == {
         "length": "dropped",
         "links": "reworded",
@@ -75,7 +75,7 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
         ("bound", ("names",), None, "0:0.3"),
     ]
     assert plan.changes[1].before == "Scores for coherence rise with links."
-    new = {each.criterion.id: each for each in plan.new}
+    new = plan.new
     assert (new["a01"].method, new["a01"].criterion.kind, new["a01"].criterion.trait) == (
         "hypoeval",
         "hypothesis",
@@ -84,7 +84,7 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
     assert new["a02"].criterion.question
     assert (new["a02"].method, new["a02"].criterion.question.better) == ("checkeval", "no")
     assert new["links.2"].criterion.levels == rated.rubric.criteria[0].levels
-    assert plan.dropped == ("length",)
+    assert plan.unmeasurable[0] == ["length"]
 
 
 def test_a_limit_stays_with_a_reworded_criterion_and_not_with_a_merged_one(rated: RatedRubric) -> None:
