@@ -171,19 +171,12 @@ def test_a_question_is_another_one_if_anything_in_it_changes() -> None:
     ).digest != (whole.digest)
 
 
-def test_texts_are_told_apart_by_id_and_content() -> None:
-    assert len({text.key for text in texts(3, 3)}) == 9
-
-
 @pytest.mark.parametrize("name", ["", "  ", None, 3, "a\nb", "a\x00b", "\u202eanna", "x" * 61, "\ud800"])
 def test_a_rater_needs_a_name_that_can_be_shown(name: object) -> None:
     with pytest.raises(SettingsError):
         rater_name(name)
-
-
-@pytest.mark.parametrize("name", ["anna", "Анна", "李", "a.b", "O'Neil <x>", "<script>alert(1)</script>"])
-def test_a_rater_may_have_any_name(name: str) -> None:
-    assert rater_name(f" {name}\t") == name
+    for usable in ("anna", "Анна", "李", "O'Neil <x>", "<script>alert(1)</script>"):
+        assert rater_name(f" {usable}\t") == usable
 
 
 def test_time_left_is_the_median_of_the_own_answers() -> None:
@@ -231,12 +224,6 @@ def test_agreement_is_alpha_of_first_ratings_over_groups() -> None:
     assert found.alpha.low < found.alpha.value < found.alpha.high
 
 
-def test_agreement_needs_two_raters() -> None:
-    own = texts(2, 2)
-    assert rater_agreement(History([judged("anna", own[0].key, value=1)]), own) is None
-    assert rater_agreement(History(), own) is None
-
-
 def test_consistency_and_agreement_leave_out_other_files() -> None:
     own = texts(3, 2)
     history = History()
@@ -246,6 +233,7 @@ def test_consistency_and_agreement_leave_out_other_files() -> None:
         history.add(judged(rater, own[0].key, value=3))
     assert progress_of(arrange_items(own, "anna"), history.of("anna")).consistency is None
     assert rater_agreement(history, own).units == 1
+    assert rater_agreement(History([judged("anna", own[0].key, value=1)]), own) is None
 
 
 def text(**fields: Any) -> LabelText:
@@ -297,11 +285,6 @@ def test_comparisons_of_the_file_stay() -> None:
 
 RUBRIC, RECORD = trained()
 POOL = [rated(number) for number in range(20)]
-
-
-def test_every_text_of_the_pool_can_be_planned() -> None:
-    found = plan(RUBRIC, RECORD, POOL, 50)
-    assert len(found.texts) == found.pool == 20
 
 
 def test_the_reason_names_a_criterion_with_the_score_that_the_text_has() -> None:

@@ -103,37 +103,19 @@ def test_missing_answers_are_counted_beside_every_result_and_baselines_have_none
 # Baselines
 
 
-def test_the_word_count_is_always_a_baseline():
-    (baseline,) = baseline_evaluators(TEXTS, {})
-    assert baseline.name == WORD_COUNT_BASELINE
-    np.testing.assert_array_equal(baseline.scores, feature_values(TEXTS, [WORD_COUNT])[:, 0])
-    assert baseline.scores[0] == pytest.approx(len(TEXTS[0].output.split()))
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_a_measure_is_read_in_the_direction_it_had_in_training(sign):
-    chosen = {"r@1": Baseline(feature="words_from_source", sign=sign, pearson=sign * 0.4)}
-    _, best = baseline_evaluators(TEXTS, chosen)
-    np.testing.assert_array_equal(best.scores, sign * feature_values(TEXTS, ["words_from_source"])[:, 0])
-    assert (
-        best.name
-        == f"baseline: {'' if sign > 0 else '-'}words_from_source (text feature chosen by the training labels of r@1)"
-    )
-
-
-def test_equal_choices_are_one_baseline_that_names_both_rubrics():
+def test_baselines_are_the_word_count_and_the_features_chosen_in_the_direction_they_had_in_training():
     same, other = (Baseline(feature="markup", sign=sign, pearson=sign * 0.4) for sign in (1, -1))
-    found = baseline_evaluators(TEXTS, {"a@1": same, "b@2": same, "c@1": other})
+    unknown = Baseline(feature="a measure of old", sign=1, pearson=0.4)
+    found = baseline_evaluators(TEXTS, {"a@1": same, "b@2": same, "c@1": other, "old@1": unknown})
     assert [baseline.name for baseline in found] == [
         WORD_COUNT_BASELINE,
         "baseline: markup (text feature chosen by the training labels of a@1, b@2)",
         "baseline: -markup (text feature chosen by the training labels of c@1)",
     ]
-
-
-def test_a_measure_that_this_version_does_not_have_is_no_baseline():
-    chosen = {"old@1": Baseline(feature="a measure of old", sign=1, pearson=0.4)}
-    assert [baseline.name for baseline in baseline_evaluators(TEXTS, chosen)] == [WORD_COUNT_BASELINE]
+    words, markup = feature_values(TEXTS, [WORD_COUNT, "markup"]).T
+    for baseline, expected in zip(found, (words, markup, -markup), strict=True):
+        np.testing.assert_array_equal(baseline.scores, expected)
+    assert words[0] == pytest.approx(len(TEXTS[0].output.split()))
 
 
 def test_a_baseline_undefined_for_a_text_leaves_it_unscored():

@@ -41,16 +41,11 @@ def test_mean_and_spread_are_those_of_the_standard_library(values: list[float]) 
     assert result.mean == pytest.approx(statistics.fmean(values))
     assert result.standard_deviation == pytest.approx(statistics.stdev(values), abs=1e-9)
     assert sum(result.histogram) == len(values)
-
-
-def test_the_ends_of_the_scale_lie_in_the_first_and_last_bin() -> None:
+    # The ends of the scale lie in the first and last bin.
     assert summary(1.0, 5.0, 5.0).histogram == (1, 0, 0, 0, 0, 0, 0, 0, 0, 2)
-
-
-def test_without_scores_there_is_no_mean() -> None:
-    result = summary(None, None)
-    assert (result.mean, result.standard_deviation, dict(result.unscored)) == (None, None, {"no reply": 2})
-    assert str(distribution_view(result))
+    nothing = summary(None, None)
+    assert (nothing.mean, nothing.standard_deviation, dict(nothing.unscored)) == (None, None, {"no reply": 2})
+    assert str(distribution_view(nothing))
 
 
 def test_different_reasons_do_not_grow_without_end() -> None:
@@ -197,10 +192,6 @@ def test_several_threads_and_a_running_event_loop_may_score_at_the_same_time(sco
     assert asyncio.run(together()) == expected
 
 
-async def test_it_may_be_called_where_an_event_loop_is_running(scorer: TextScorer) -> None:
-    assert scorer.score_row(ROWS[0]) == await scorer.score_row_async(ROWS[0])
-
-
 def test_all_texts_share_the_limits_and_the_budget_of_one_judge(lab: Lab, server: RunningServer, version: Any) -> None:
     server.latency = 0.02
     shared = Lab(version[0], progress=None, judge="openai/fake", concurrency=2, max_calls=5)
@@ -252,17 +243,13 @@ def test_a_faulty_row_is_unscored_and_a_missing_source_is_refused(scorer: TextSc
         scorer("A summary without its article.")
 
 
-def test_a_score_lies_between_the_ends_of_the_scale(scorer: TextScorer) -> None:
-    scale = scorer.rubric.scores_on
-    assert (scorer.share_of_scale(scale.low), scorer.share_of_scale(scale.high)) == (0.0, 1.0)
-    assert scorer.share_of_scale((scale.low + scale.high) / 2) == 0.5
-
-
 @pytest.mark.parametrize("threshold", ["3", True, None, "A text in place of the threshold, " * 9])
 def test_a_threshold_is_a_number(scorer: TextScorer, threshold: Any) -> None:
     with pytest.raises(SettingsError, match=r"The threshold is .{1,40}, not a number") as caught:
         scorer.check_threshold(threshold)
     assert len(str(caught.value)) < 120
+    scale = scorer.rubric.scores_on
+    assert [scorer.share_of_scale(each) for each in (scale.low, scale.low + scale.width / 2, scale.high)] == [0, 0.5, 1]
 
 
 def test_a_misspelt_field_is_refused(scorer: TextScorer) -> None:

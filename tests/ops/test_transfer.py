@@ -43,9 +43,7 @@ def test_the_way_with_the_smallest_error_is_recommended() -> None:
     better = {"recalibrate": LABELS + 0.5, "relearn": LABELS + 0.2}
     assert recommended(reuse=LABELS + 1, **better) == "relearn"
     assert recommended(reuse=LABELS + 0.1, **better) == "reuse"
-
-
-def test_of_equal_ways_the_cheapest_is_recommended() -> None:
+    # Of equal ways, the cheapest.
     assert recommended(reuse=LABELS + 1, recalibrate=LABELS + 0.5, relearn=LABELS - 0.5) == "recalibrate"
 
 
@@ -170,12 +168,9 @@ def found(elsewhere: Commands) -> dict[str, Any]:
     return elsewhere(*CARRY, "--json").json
 
 
-def test_who_is_asked_and_whom_the_rubric_is_calibrated_for_are_told_apart(found: dict[str, Any]) -> None:
-    assert (found["judge"], found["calibrated_for"]) == (OTHER, "embedded")
-
-
 def test_another_judges_scores_are_off_until_they_are_recalibrated(found: dict[str, Any]) -> None:
     reused, recalibrated, _ = found["actions"]
+    assert (found["judge"], found["calibrated_for"]) == (OTHER, "embedded")
     assert reused["error"]["value"] > 1.25 * recalibrated["error"]["value"]
     assert reused["spearman"] == recalibrated["spearman"]
     assert found["recommended"] == "recalibrate"
