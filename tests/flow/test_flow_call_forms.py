@@ -11,13 +11,21 @@ import pytest
 from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
 
-LEARN = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--name", "small")
+TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+LEARN = ("learn", "labelled.jsonl", *TASK, "--name", "small")
 OFFLINE = ("--generator", "embedded")
 SHOWN = re.compile(r"^Answer with one JSON object .*:\n(\{.*\})$", re.MULTILINE)
 # An entry of the form that a prompt shows: an id, and whether a reason stands before the verdict.
 ENTRY = re.compile(r'"([\w.\'-]+)": (\{"reason": "\.\.\.", )?"?(score|answer|<|yes)')
 TEXTS = re.compile(r'"(text \d+)": \{')
 UNUSABLE = "A fine text, I would say."
+
+
+@pytest.fixture(autouse=True)
+def _texts(asking: Commands) -> None:
+    """Twelve labelled and twelve held-out texts of all groups."""
+    for path, step in ((LABELLED, 3), (HELDOUT, 6)):
+        (asking.folder / path.name).write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[::step]))
 
 
 class SmallJudge:
@@ -73,7 +81,7 @@ def test_learning_and_scoring_ask_in_the_simplest_form_that_the_judge_can_answer
     stored = asking("show", "small", "--json").json["rubric"]["aggregation"]
     assert stored["form"] == form
     judge.asked.clear()
-    scored = asking("score", HELDOUT, "--rubric", "small")
+    scored = asking("score", "heldout.jsonl", "--rubric", "small")
     assert scored.code == 0, scored.err
     assert max(judge.asked) <= judge.most
     assert all(row["score"] is not None for row in scored.rows)
@@ -136,7 +144,10 @@ def test_a_judge_whose_every_rating_is_equal_gives_the_mean_of_the_labels_and_le
     assert EQUAL.replace("20", str(number)) + ", also with 5 criteria a call and one criterion a call" in said
     assert "the score of every text is the mean of the labels" in said
     assert ("each text is rated in a call of its own" in said) == rivals
-    scored = asking("score", HELDOUT, "--rubric", "small")
+    scored = asking("score", "heldout.jsonl", "--rubric", "small")
     assert scored.code == 0, scored.err
-    labels = [json.loads(line)["scores"]["coherence"] for line in Path(LABELLED).read_text("utf-8").splitlines()]
-    assert [row["score"] for row in scored.rows] == [pytest.approx(sum(labels) / len(labels), abs=1e-5)] * 72
+    labels = [
+        json.loads(line)["scores"]["coherence"]
+        for line in (asking.folder / LABELLED.name).read_text("utf-8").splitlines()
+    ]
+    assert [row["score"] for row in scored.rows] == [pytest.approx(sum(labels) / len(labels), abs=1e-5)] * 12
