@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -39,28 +38,19 @@ def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str,
     """Return the `response_format` for `reply`, numbers with their limits if `ranges`; `None` if no strict schema
     expresses it.
     """
-    schema = strict_schema(reply)
+    schema = strict_schema(reply, ranges=ranges)
     if schema is None:
         return None
     name = re.sub(r"[^A-Za-z0-9_-]", "_", reply.__name__)[:64]
     # A copy, since providers' adapters modify schemas in place.
-    schema = copy.deepcopy(schema) if ranges else _without_ranges(schema)
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}
-
-
-def _without_ranges(node: Any) -> Any:
-    if isinstance(node, dict):
-        limited = node.get("type") in ("integer", "number")
-        left_out = ("minimum", "maximum") if limited else ()
-        return {key: _without_ranges(value) for key, value in node.items() if key not in left_out}
-    return [_without_ranges(each) for each in node] if isinstance(node, list) else node
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": copy.deepcopy(schema), "strict": True}}
 
 
 @functools.lru_cache(maxsize=128)
-def strict_schema(reply: type[BaseModel]) -> dict[str, Any] | None:
+def strict_schema(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
     """Return the strict form of the model's JSON schema, with fields in order; `None` if there is none."""
     try:
-        strict = _strict(reply.model_json_schema())
+        strict = _strict(reply.model_json_schema(), KEYWORDS if ranges else KEYWORDS - {"minimum", "maximum"})
     except _Inexpressible:
         return None
     return strict if "properties" in strict else None
@@ -70,18 +60,18 @@ class _Inexpressible(Exception):
     """A part without a strict form: arbitrary keys or values, a tuple, a tagged union."""
 
 
-def _strict(node: dict[str, Any]) -> dict[str, Any]:
+def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
     if "$ref" in node:
         return {"$ref": node["$ref"]}
     if not TYPING & node.keys() or INEXPRESSIBLE & node.keys():
         raise _Inexpressible
-    strict = {key: value for key, value in node.items() if key in KEYWORDS}
+    strict = {key: value for key, value in node.items() if key in keywords}
     for key in {"properties", "$defs"} & strict.keys():
-        strict[key] = {name: _strict(child) for name, child in strict[key].items()}
+        strict[key] = {name: _strict(child, keywords) for name, child in strict[key].items()}
     if "items" in strict:
-        strict["items"] = _strict(strict["items"])
+        strict["items"] = _strict(strict["items"], keywords)
     if "anyOf" in strict:
-        strict["anyOf"] = [_strict(child) for child in strict["anyOf"]]
+        strict["anyOf"] = [_strict(child, keywords) for child in strict["anyOf"]]
     if strict.get("type") == "object":
         if "properties" not in strict or isinstance(node.get("additionalProperties"), dict):
             raise _Inexpressible
@@ -193,22 +183,6 @@ MAX_BEGINNINGS = 4096
 # These cache by themselves; some of their models charge for writing nevertheless.
 AUTOMATIC = frozenset({"openai", "azure", "text-completion-openai"})
 
-# A turn as litellm takes it; its content is a list of blocks if one of them is marked.
-MarkedMessage = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class CachePrices:
-    """US dollars per prompt token: without the cache, read from it, and written to it."""
-
-    prompt: float = 0.0
-    read: float = 0.0
-    write: float = 0.0
-
-    def saved(self, read: int, written: int) -> float:
-        """Return what reading and writing so many tokens saved in US dollars; negative if they cost more."""
-        return read * (self.prompt - self.read) - written * (self.write - self.prompt)
-
 
 def needs_marks(model: str, provider: str) -> bool:
     """Return whether litellm knows that the model caches prompts, but only up to a mark."""
@@ -223,19 +197,19 @@ class CacheMarks:
         self._least_tokens = least_tokens
         self._sent: OrderedDict[str, None] = OrderedDict()
 
-    def marked(self, turns: Sequence[Turn]) -> list[MarkedMessage]:
+    def marked(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
         """Return the messages with a mark at the end of each part that was sent before with all that precedes it."""
-        messages: list[MarkedMessage] = []
-        for place, turn in enumerate(turns):
-            *beginnings, last = turn.parts
-            before = "".join(part for earlier in turns[:place] for part in earlier.parts)
-            ends = accumulate(beginnings, initial=before)
-            next(ends)
-            blocks = [_block(part, marked=self._is_marked(end)) for part, end in zip(beginnings, ends, strict=True)]
-            if any("cache_control" in block for block in blocks):
-                messages.append({"role": turn.role, "content": [*blocks, _block(last, marked=False)]})
-            else:
-                messages.append({**turn.message})
+        messages: list[dict[str, Any]] = []
+        before = ""
+        for turn in turns:
+            blocks: list[dict[str, Any]] = []
+            for part in turn.parts:
+                before += part
+                is_marked = len(blocks) < len(turn.parts) - 1 and self._is_marked(before)
+                mark = {"cache_control": {"type": "ephemeral"}} if is_marked else {}
+                blocks.append({"type": "text", "text": part, **mark})
+            is_divided = any("cache_control" in block for block in blocks)
+            messages.append({"role": turn.role, "content": blocks} if is_divided else {**turn.message})
         return messages
 
     def _is_marked(self, beginning: str) -> bool:
@@ -264,10 +238,6 @@ def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
 
     read = reported("cached_tokens", "cache_read_input_tokens")
     return read, reported("cache_creation_tokens", "cache_creation_input_tokens")
-
-
-def _block(text: str, *, marked: bool) -> dict[str, Any]:
-    return {"type": "text", "text": text, **({"cache_control": {"type": "ephemeral"}} if marked else {})}
 
 
 # litellm limits silence only, so a server that sends a byte now and then passes. Our limit is on the whole request;
@@ -552,7 +522,7 @@ class LanguageModel:
         wrote = replies.token_count(getattr(usage, "completion_tokens", None))
         from_cache, to_cache = tokens_read_and_written(usage, read)
         # A given price has none for the cache.
-        saved = 0.0 if price else self._cache_prices.saved(from_cache, to_cache)
+        saved = 0.0 if price or not (from_cache or to_cache) else self._saved(from_cache, to_cache)
         cost: float | None = None
         if read and (wrote or not text):
             # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
@@ -560,12 +530,13 @@ class LanguageModel:
             cost = price.cost(read, wrote) if price else known
         return Usage(read, wrote, cost, from_cache, saved)
 
-    @functools.cached_property
-    def _cache_prices(self) -> CachePrices:
+    def _saved(self, read: int, written: int) -> float:
+        """Return what reading tokens from the cache and writing them to it saved in US dollars."""
         info = providers.model_info(self.model)
         prompt = info.get("input_cost_per_token") or 0.0
-        read, write = info.get("cache_read_input_token_cost"), info.get("cache_creation_input_token_cost")
-        return CachePrices(prompt, prompt if read is None else read, prompt if write is None else write)
+        costs = [info.get(f"cache_{kind}_input_token_cost") for kind in ("read", "creation")]
+        reading, writing = (prompt if cost is None else cost for cost in costs)
+        return read * (prompt - reading) - written * (writing - prompt)
 
     @property
     def _marks(self) -> CacheMarks | None:
