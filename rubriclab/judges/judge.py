@@ -443,7 +443,7 @@ def _opens_another(rest: str, keys: Collection[str]) -> bool:
 def _keys_in(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from map(_plain, value)
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for part in _parts(value):
         yield from _keys_in(part)
 
 
@@ -521,8 +521,9 @@ def collect_unusable(prompt: str, text: str, fault: str) -> None:
         replies.append(UnusableReply(prompt, text, fault))
 
 
-# Objects nested deeper are refused, with all that follows.
-MAX_DEPTH = 100
+# Objects nested deeper are refused, with all that follows. So is what follows so many damaged ones, each of which takes
+# time in proportion to the text.
+MAX_DEPTH, MAX_DAMAGED = 100, 1000
 
 # JSON allows four kinds of white space; models also write others of Unicode.
 _SPACE = r"[\s\u200b\u2060\ufeff]"
@@ -530,21 +531,11 @@ _GAP = rf"{_SPACE}*+"
 _STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
 # A brace and what must follow it, which skips most braces that open no object.
 _OBJECT_START = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
-_TOKEN = re.compile(
-    rf"{_GAP}(?:(?P<mark>[{{}}\[\]:,])|(?P<string>{_STRING})"
-    r"|(?P<plain>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?|-?Infinity|NaN|true|false|null))"
-)
+_MEMBER = re.compile(rf"{_GAP},?{_GAP}(?P<key>{_STRING}){_GAP}:{_GAP}")
+_UNUSUAL_SPACE = re.compile(r"(?![ \t\r\n])" + _SPACE)
 _STRING_OR_SPACE = re.compile(rf"(?P<string>{_STRING})|{_SPACE}")
-# Which tokens may follow; a closing mark also has to match the opening one.
-_NEXT = {
-    "value": {"string": "end", "plain": "end", "{": "first key", "[": "first item"},
-    "first item": {"string": "end", "plain": "end", "{": "first key", "[": "first item", "]": "end"},
-    "first key": {"string": "colon", "}": "end"},
-    "key": {"string": "colon"},
-    "colon": {":": "value"},
-    "end": {",": "key or value", "}": "end", "]": "end"},
-}
-_PAIRS = {"}": "{", "]": "["}
+# Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
+_SCANNER = json.JSONDecoder(parse_int=float, strict=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -569,44 +560,36 @@ def json_objects(text: str) -> Iterator[FoundObject]:
     What begins within a damaged object, before the damage, is skipped. Nothing follows an object that is nested more
     than `MAX_DEPTH` levels deep.
     """
-    at = 0
-    while opening := _OBJECT_START.search(text, at):
-        at, is_complete = _scan(text, opening.start())
-        if is_complete:
-            yield _decoded(text, opening.start(), at)
+    plain, at, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
+    while damaged < MAX_DAMAGED and (opening := _OBJECT_START.search(plain, at)):
+        begin = opening.start()
+        try:
+            value, at = _SCANNER.raw_decode(plain, begin)
+        except json.JSONDecodeError as error:
+            at, damaged = max(error.pos, begin + 1), damaged + 1
+            continue
+        except RecursionError:
+            return
+        level, depth = [value], 0
+        while level := [part for each in level for part in _parts(each)]:
+            depth += 1
+        if depth > MAX_DEPTH:
+            return
+        yield _decoded(text, begin, at)
+
+
+def _parts(value: Any) -> Collection[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def place_of_value(text: str, found: FoundObject, key: str) -> tuple[int, int] | None:
-    """Return where the last value of `key` in an object of `text` begins and ends; only the brace of a nested one."""
-    place, depth = None, 0
-    tokens = list(_TOKEN.finditer(text, found.begin, found.end))
-    for token, colon, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token["mark"] or "", 0)
-        if depth == 1 and colon["mark"] == ":" and json.loads(token["string"], strict=False) == key:
-            place = value.span(value.lastgroup or 0)
+    """Return where the last value of `key` in an object of `text` begins and ends."""
+    plain, place, at = _UNUSUAL_SPACE.sub(" ", text), None, found.begin + 1
+    while member := _MEMBER.match(plain, at):
+        _, at = _SCANNER.raw_decode(plain, member.end())
+        if json.loads(member["key"], strict=False) == key:
+            place = member.end(), at
     return place
-
-
-def _scan(text: str, at: int) -> tuple[int, bool]:
-    """Return where the object that opens at `at` ends, or where it is damaged, and whether it is complete."""
-    opened: list[int] = []
-    state = "value"
-    while state != "end" or opened:
-        token = _TOKEN.match(text, at)
-        kind = (token["mark"] or token.lastgroup or "") if token else ""
-        state = _NEXT[state].get(kind, "")
-        if token is None or not state or (kind in _PAIRS and text[opened[-1]] != _PAIRS[kind]):
-            return at, False
-        at = token.end()
-        if kind in _PAIRS:
-            opened.pop()
-        elif kind in "{[":
-            opened.append(at - 1)
-        elif kind == ",":
-            state = "key" if text[opened[-1]] == "{" else "value"
-        if len(opened) > MAX_DEPTH:
-            return len(text), False
-    return at, True
 
 
 def _decoded(text: str, begin: int, end: int) -> FoundObject:
@@ -632,7 +615,6 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
             faults.append(f"has the key {twice!r:.60} more than once.")
         return values
 
-    # Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
     decoder = json.JSONDecoder(
         parse_float=number, parse_int=whole_number, parse_constant=number, object_pairs_hook=members, strict=False
     )
