@@ -12,12 +12,10 @@ from collections.abc import Callable
 from email import message_from_bytes
 from email.policy import HTTP
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
-from server import RunningServer
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from hostile_server import Request, response
+from server import RunningServer, failure
 
 Files = dict[str, bytes]
 # What a test does to the lines of the answers and errors of a batch.
@@ -41,77 +39,58 @@ class BatchServer(RunningServer):
         self.statuses: list[int] = []  # of the next responses about files and batches, instead of what was asked for
         self.on_step: Callable[[str], object] = lambda _step: None
 
-    @property
-    def app(self) -> Starlette:
-        """The routes."""
-        app = super().app
-        app.routes.extend(
-            [
-                Route("/v1/files", self._upload, methods=["POST"]),
-                Route("/v1/files/{file}/content", self._content),
-                Route("/v1/files/{file}", self._delete, methods=["DELETE"]),
-                Route("/v1/batches", self._create, methods=["POST"]),
-                Route("/v1/batches", self._list),
-                Route("/v1/batches/{batch}", self._retrieve),
-                Route("/v1/batches/{batch}/cancel", self._cancel, methods=["POST"]),
-            ]
-        )
-        return app
+    async def respond(self, request: Request) -> bytes:
+        """Return the response to a request about files and batches, or to any other."""
+        url = urlsplit(request.path)
+        match request.method, url.path.split("/")[2:]:
+            case "POST", ["files"]:
+                answer = self._upload(request)
+            case "GET", ["files", name, "content"]:
+                answer = self._step("content") or (response(self.files[name]) if name in self.files else UNKNOWN)
+            case "DELETE", ["files", name]:
+                self.files.pop(name, None)
+                answer = response({"id": name, "object": "file", "deleted": True})
+            case "POST", ["batches"]:
+                answer = self._create(request.body)
+            case "GET", ["batches"]:
+                answer = self._step("list") or self._list(parse_qs(url.query))
+            case "GET", ["batches", name]:
+                answer = self._step("status") or self._retrieve(name)
+            case "POST", ["batches", name, "cancel"]:
+                answer = self._cancel(name)
+            case _:
+                answer = await super().respond(request)
+        return answer
 
-    def _step(self, name: str) -> Response | None:
+    def _step(self, name: str) -> bytes | None:
         self.steps.append(name)
         self.on_step(name)
         if self.statuses and (status := self.statuses.pop(0)) != 200:
-            return JSONResponse({"error": {"message": "something broke", "type": "error"}}, status_code=status)
+            return failure(status, "something broke")
         return None
 
-    async def _upload(self, request: Request) -> Response:
-        self._note_key(request)
+    def _upload(self, request: Request) -> bytes:
         header = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode()
-        parts = message_from_bytes(header + await request.body(), policy=HTTP).iter_parts()
+        parts = message_from_bytes(header + request.content, policy=HTTP).iter_parts()
         form: dict[Any, Any] = {
             part.get_param("name", header="content-disposition"): part.get_payload(decode=True) for part in parts
         }
-        content = bytes(form["file"])
         if failed := self._step("upload"):
             return failed
         name = f"file-{len(self.files)}"
-        self.files[name] = content
-        return JSONResponse(
-            {
-                "id": name,
-                "object": "file",
-                "bytes": len(content),
-                "created_at": 1,
-                "filename": "requests.jsonl",
-                "purpose": form["purpose"].decode().strip(),
-                "status": "processed",
-            }
-        )
+        self.files[name] = bytes(form["file"])
+        described = {"bytes": len(self.files[name]), "created_at": 1, "filename": "requests.jsonl"}
+        purpose = form["purpose"].decode().strip()
+        return response({"id": name, "object": "file", "purpose": purpose, "status": "processed", **described})
 
-    async def _content(self, request: Request) -> Response:
-        if failed := self._step("content"):
-            return failed
-        content = self.files.get(request.path_params["file"])
-        return _unknown() if content is None else Response(content, media_type="application/octet-stream")
-
-    async def _delete(self, request: Request) -> Response:
-        name = request.path_params["file"]
-        self.files.pop(name, None)
-        return JSONResponse({"id": name, "object": "file", "deleted": True})
-
-    async def _create(self, request: Request) -> Response:
-        self._note_key(request)
-        body = await request.json()
+    def _create(self, body: dict[str, Any]) -> bytes:
         lines = [json.loads(line) for line in self.files[body["input_file_id"]].splitlines()]
         name = f"batch_{len(self.batches)}"
         state = self.ends.pop(0) if self.ends else "completed"
         batch = {
+            **{field: body[field] for field in ("endpoint", "input_file_id", "completion_window")},
             "id": name,
             "object": "batch",
-            "endpoint": body["endpoint"],
-            "input_file_id": body["input_file_id"],
-            "completion_window": body["completion_window"],
             "created_at": int(time.time()),
             "status": "validating",
             "ends": state,
@@ -123,7 +102,7 @@ class BatchServer(RunningServer):
             batch["errors"] = {"object": "list", "data": [self.fault or {"code": "x", "message": "it is malformed"}]}
         else:
             self._process(batch, lines)
-        return self._step("create") or JSONResponse(_shown(batch))
+        return self._step("create") or response(_shown(batch))
 
     def _process(self, batch: dict[str, Any], lines: list[dict[str, Any]]) -> None:
         answers, errors = [], []
@@ -135,15 +114,8 @@ class BatchServer(RunningServer):
                 continue
             body = line["body"]
             self.processed[json.dumps(body, sort_keys=True)] += 1
-            response = json.loads(self.completion(body))
-            answers.append(
-                {
-                    "id": f"batch_req_{number}",
-                    "custom_id": line["custom_id"],
-                    "response": {"status_code": 200, "request_id": "r", "body": response},
-                    "error": None,
-                }
-            )
+            completed = {"status_code": 200, "request_id": "r", "body": json.loads(self.completion(body))}
+            answers.append({"id": f"batch_req_{number}", "custom_id": line["custom_id"], "response": completed})
         written = [json.dumps(row).encode() for row in answers], [json.dumps(row).encode() for row in errors]
         if self.spoil:
             written, self.spoil = self.spoil(*written), None
@@ -153,35 +125,33 @@ class BatchServer(RunningServer):
                 batch[field] = f"{batch['id']}-{field}"
                 self.files[batch[field]] = b"\n".join(content) + b"\n"
 
-    async def _list(self, request: Request) -> Response:
+    def _list(self, query: dict[str, list[str]]) -> bytes:
         names = [*reversed(self.batches)]
-        limit, after = int(request.query_params.get("limit", 20)), request.query_params.get("after")
-        begin = names.index(after) + 1 if after else 0
+        limit = int(query.get("limit", ["20"])[0])
+        begin = names.index(query["after"][0]) + 1 if "after" in query else 0
         batches = [_shown(self.batches[name]) for name in names[begin : begin + limit]]
-        more = begin + limit < len(names)
-        return self._step("list") or JSONResponse({"object": "list", "data": batches, "has_more": more})
+        return response({"object": "list", "data": batches, "has_more": begin + limit < len(names)})
 
-    async def _retrieve(self, request: Request) -> Response:
-        self._note_key(request)
-        if failed := self._step("status"):
-            return failed
-        batch = self.batches.get(request.path_params["batch"])
+    def _retrieve(self, name: str) -> bytes:
+        batch = self.batches.get(name)
         if batch is None:
-            return _unknown()
+            return UNKNOWN
         if batch["checks"] <= 0:
             batch["status"] = batch["ends"]
         elif batch["status"] != "cancelled":
             batch["status"] = "in_progress"
             batch["checks"] -= 1
-        return JSONResponse(_shown(batch))
+        return response(_shown(batch))
 
-    async def _cancel(self, request: Request) -> Response:
-        self._note_key(request)
-        batch = self.batches.get(request.path_params["batch"])
+    def _cancel(self, name: str) -> bytes:
+        batch = self.batches.get(name)
         if batch is None:
-            return _unknown()
+            return UNKNOWN
         batch["ends"] = batch["status"] = "cancelled"
-        return self._step("cancel") or JSONResponse(_shown({**batch, "status": "cancelling"}))
+        return self._step("cancel") or response(_shown({**batch, "status": "cancelling"}))
+
+
+UNKNOWN = failure(404, "There is no such thing.")
 
 
 def _shown(batch: dict[str, Any]) -> dict[str, Any]:
@@ -189,7 +159,3 @@ def _shown(batch: dict[str, Any]) -> dict[str, Any]:
     if batch["status"] not in ("completed", "expired", "cancelled"):
         hidden |= {"output_file_id", "error_file_id"}
     return {name: value for name, value in batch.items() if name not in hidden}
-
-
-def _unknown() -> Response:
-    return JSONResponse({"error": {"message": "There is no such thing.", "type": "error"}}, status_code=404)

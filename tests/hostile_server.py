@@ -1,7 +1,7 @@
-"""A server that speaks bytes, not HTTP: whatever a faulty or hostile provider may send.
+"""Servers in a thread of this process that speak bytes: whatever a faulty or hostile provider may send.
 
-It answers at `/KIND/v1/chat/completions`, one kind of fault for each `KIND`. A request whose text holds `HARMLESS` gets
-a good reply, whatever the kind.
+A `HostileServer` answers at `/KIND/v1/chat/completions`, one kind of fault for each `KIND`. A request whose text holds
+`HARMLESS` gets a good reply, whatever the kind.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import struct
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
 
 HARMLESS = "a harmless text"
 GOOD = '{"reasoning": "fine", "score": 4}'
@@ -22,37 +23,34 @@ GOOD = '{"reasoning": "fine", "score": 4}'
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked: its body and its headers, in lower case, and which one of its kind it is."""
+    """What was asked, with headers in lower case, and which one of its kind it is."""
 
-    body: Mapping[str, Any]
+    method: str
+    path: str
     headers: Mapping[str, str]
-    number: int
+    content: bytes
+    number: int = 0
+
+    @cached_property
+    def body(self) -> Any:
+        """The content as JSON."""
+        return json.loads(self.content or b"{}")
 
 
 Send = Callable[[bytes], Awaitable[None]]
 Behaviour = Callable[[Request, Send], Awaitable[None]]
 
 
-class HostileServer:
-    """Serves in a thread of its own, from `with` on.
+class SocketServer:
+    """Serves in a thread of its own, from `with` on."""
 
-    Attributes:
-        behaviours: what is sent for each kind of fault.
-        requests: how often each kind was asked for, harmless texts not counted.
-        sent: bytes that were sent for each kind.
-    """
+    port = 0
 
-    def __init__(self, behaviours: Mapping[str, Behaviour]) -> None:
-        self.behaviours = behaviours
-        self.requests: Counter[str] = Counter()
-        self.sent: Counter[str] = Counter()
-        self.port = 0
+    async def answer(self, request: Request, send: Send) -> None:
+        """Send the response to a request."""
+        raise NotImplementedError
 
-    def url(self, kind: str) -> str:
-        """The address under which this kind of fault is met."""
-        return f"http://127.0.0.1:{self.port}/{kind}/v1"
-
-    def __enter__(self) -> HostileServer:
+    def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
         started = threading.Event()
         self._thread = threading.Thread(target=self._run, args=[started], daemon=True)
@@ -95,21 +93,15 @@ class HostileServer:
     async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines) if name}
-        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
-        kind = head.split("/")[1]
-        behaviour = self.behaviours[kind]
-        if HARMLESS in json.dumps(body):
-            behaviour = sending(response(completion(GOOD)))
-        else:
-            self.requests[kind] += 1
+        method, path, _ = head.split(" ")
+        content = await reader.readexactly(int(headers.get("content-length", 0)))
 
         async def send(data: bytes) -> None:
             writer.write(data)
             await writer.drain()
-            self.sent[kind] += len(data)
 
         try:
-            await behaviour(Request(body, headers, self.requests[kind]), send)
+            await self.answer(Request(method, path, headers, content), send)
         except Closing as closing:
             if closing.reset:  # with no time to linger, closing sends a reset
                 linger = struct.pack("ii", 1, 0)
@@ -117,6 +109,40 @@ class HostileServer:
                 writer.transport.abort()
             return False
         return True
+
+
+class HostileServer(SocketServer):
+    """Misbehaves on command.
+
+    Attributes:
+        behaviours: what is sent for each kind of fault.
+        requests: how often each kind was asked for, harmless texts not counted.
+        sent: bytes that were sent for each kind.
+    """
+
+    def __init__(self, behaviours: Mapping[str, Behaviour]) -> None:
+        self.behaviours = behaviours
+        self.requests: Counter[str] = Counter()
+        self.sent: Counter[str] = Counter()
+
+    def url(self, kind: str) -> str:
+        """The address under which this kind of fault is met."""
+        return f"http://127.0.0.1:{self.port}/{kind}/v1"
+
+    async def answer(self, request: Request, send: Send) -> None:
+        """Behave as the kind of the request says."""
+        kind = request.path.split("/")[1]
+        behaviour = self.behaviours[kind]
+        if HARMLESS in json.dumps(request.body):
+            behaviour = sending(response(completion(GOOD)))
+        else:
+            self.requests[kind] += 1
+
+        async def counting(data: bytes) -> None:
+            await send(data)
+            self.sent[kind] += len(data)
+
+        await behaviour(replace(request, number=self.requests[kind]), counting)
 
 
 class Closing(Exception):

@@ -11,20 +11,13 @@ import hashlib
 import json
 import random
 import re
-import socket
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
-import uvicorn
+from hostile_server import Request, Send, SocketServer, response
 from reply_tokens import Tokeniser, log_probabilities
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 Brain = Callable[[list[dict[str, str]], dict[str, Any]], str]
 
@@ -48,11 +41,14 @@ CODES = {
 }
 
 
-class Server:
-    """What the server knows and does; `script` holds the faults of the next requests, `None` for a good reply."""
+class Unavailable(Exception):
+    """Raised by a brain for a server that does not answer now."""
+
+
+class RunningServer(SocketServer):
+    """The server, from `with` on; `script` holds the faults of the next requests, `None` for a good reply."""
 
     def __init__(self) -> None:
-        self.port = 0
         self.defects: list[Exception] = []  # of brains, which would only slow tests down: the request is repeated
         self.reset()
 
@@ -84,33 +80,24 @@ class Server:
         """The address that clients need."""
         return f"http://127.0.0.1:{self.port}/v1"
 
-    @property
-    def app(self) -> Starlette:
-        """The routes."""
-        return Starlette(
-            routes=[Route("/v1/chat/completions", self._chat, methods=["POST"])],
-            exception_handlers={404: self._missing},
-        )
-
-    async def _missing(self, request: Request, _error_raised: Exception) -> Response:
-        self._note_key(request)
-        return _error(*ERRORS["not_found"])
-
-    def _note_key(self, request: Request) -> None:
+    async def answer(self, request: Request, send: Send) -> None:
+        """Note the key, and send the response."""
         sent = request.headers.get("authorization", ""), request.headers.get("x-api-key", "")
         self.keys |= {key.removeprefix("Bearer ") for key in sent if key}
+        await send(await self.respond(request))
 
-    async def _chat(self, request: Request) -> Response:
-        self._note_key(request)
-        body = await request.json()
+    async def respond(self, request: Request) -> bytes:
+        """Return the response."""
+        if (request.method, request.path) != ("POST", "/v1/chat/completions"):
+            return failure(*ERRORS["not_found"])
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:
-            return await self._respond(body)
+            return await self._respond(request.body)
         finally:
             self._at_once -= 1
 
-    async def _respond(self, body: dict[str, Any]) -> Response:
+    async def _respond(self, body: dict[str, Any]) -> bytes:
         digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         fault = self._fault(digest)
         self.bodies.append(body)
@@ -124,25 +111,24 @@ class Server:
         while self.held:  # the tests set it in another thread  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         for setting in self.refuses & body.keys():
-            return _error(400, f"Unsupported value: '{setting}' does not support this with this model.")
+            return failure(400, f"Unsupported value: '{setting}' does not support this with this model.")
         if fault in ERRORS:
-            return _error(*ERRORS[fault], headers={"Retry-After": self.retry_after} if self.retry_after else {})
+            return failure(*ERRORS[fault], retry_after=self.retry_after or None)
         if fault in CODES:
-            return _error(400, CODES[fault][1], code=CODES[fault][0])
+            return failure(400, CODES[fault][1], code=CODES[fault][0])
         try:
             text = _spoilt(self.brain(body["messages"], body), fault)
-        except HTTPException:
-            raise
         except Exception as error:
-            if "Name a tree" not in str(body["messages"]):  # the probe of what the server can do
+            # Not of the probe of what the server can do.
+            if not isinstance(error, Unavailable) and "Name a tree" not in str(body["messages"]):
                 self.defects.append(error)
-            raise
+            return failure(503, "the brain failed")
         reply = _completion(body, text, fault, self._log_probabilities(text, body))
         if fault == "cut_body":
-            return Response(reply[: len(reply) // 2], media_type="application/json")
+            return response(reply[: len(reply) // 2].encode())
         self.answered[digest] += 1
         self.answered_at[digest] = time.monotonic()
-        return Response(reply, media_type="application/json")
+        return response(reply.encode())
 
     def completion(self, body: dict[str, Any]) -> str:
         """Return the complete reply to a request, as JSON."""
@@ -159,24 +145,6 @@ class Server:
             return self.script.popleft()
         draw = random.Random(f"{self.seed}:{digest}:{self.requests[digest]}")
         return draw.choice(RANDOM_FAULTS) if draw.random() < self.faults else None
-
-
-class RunningServer(Server):
-    """A server in a thread of this process, from `with` on."""
-
-    def __enter__(self) -> Self:
-        listening = _listen()
-        self.port = listening.getsockname()[1]
-        self._uvicorn = uvicorn.Server(_config(self))
-        self._thread = threading.Thread(target=self._uvicorn.run, kwargs={"sockets": [listening]}, daemon=True)
-        self._thread.start()
-        while not self._uvicorn.started:
-            time.sleep(0.01)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._uvicorn.should_exit = True
-        self._thread.join()
 
 
 def fill_schema(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
@@ -280,18 +248,7 @@ def _completion(body: dict[str, Any], text: str | None, fault: str | None, logpr
     )
 
 
-def _error(status: int, message: str, code: str | None = None, headers: dict[str, str] | None = None) -> Response:
-    error = {"message": message, "type": "invalid_request_error" if status < 429 else "error", "code": code}
-    return JSONResponse({"error": error}, status_code=status, headers=headers)
-
-
-def _listen() -> socket.socket:
-    # asyncio switches Nagle's algorithm off only where the protocol is named; with it every reply takes 40 ms.
-    listening = socket.socket(proto=socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind(("127.0.0.1", 0))
-    return listening
-
-
-def _config(server: Server) -> uvicorn.Config:
-    return uvicorn.Config(server.app, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
+def failure(status: int, message: str, code: str | None = None, **headers: Any) -> bytes:
+    """Return an error as OpenAI sends it."""
+    kind = "invalid_request_error" if status < 429 else "error"
+    return response({"error": {"message": message, "type": kind, "code": code}}, status, **headers)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import scripted_model
 from commands import HELDOUT, LABELLED, Commands
-from server import RunningServer
-from starlette.exceptions import HTTPException
+from server import RunningServer, Unavailable
 
 DAMAGED = ("swapped_facts-severe", "off_topic-mild", "none")
 LINES = [line for line in HELDOUT.read_bytes().splitlines(keepends=True) if json.loads(line)["system"] in DAMAGED][:4]
@@ -127,7 +126,7 @@ def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> N
 def test_so_does_a_writer_of_whom_none_comes_after_the_rows(asking: Commands, models: RunningServer) -> None:
     def deaf(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         if body["model"] == "dead":
-            raise HTTPException(503)
+            raise Unavailable
         return writing(messages, body)
 
     models.brain = deaf

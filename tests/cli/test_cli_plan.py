@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import scripted_model
 from commands import HELDOUT, LABELLED, Commands
-from server import RunningServer
-from starlette.exceptions import HTTPException
+from server import RunningServer, Unavailable
 
 from rubriclab.data.readers import read
 from rubriclab.judges.connect import connect
@@ -121,7 +120,7 @@ def test_texts_without_a_score_are_left_out_and_if_there_is_no_other_the_command
 ) -> None:
     def brain(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         if deaf_to == "all" or BARE[0]["output"] in messages[-1]["content"]:
-            raise HTTPException(503)
+            raise Unavailable
         return scripted_model.reply(messages, body)
 
     models.brain = brain

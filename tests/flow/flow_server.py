@@ -10,8 +10,7 @@ from typing import Any
 
 import scripted_model
 from commands import LABELLED, Commands, Done, Started
-from server import Brain, RunningServer
-from starlette.exceptions import HTTPException
+from server import Brain, RunningServer, Unavailable
 
 KEY = "sk-nobody-may-ever-see-this"
 MODEL = "openai/fake"
@@ -85,4 +84,4 @@ class Killing:
             return self.brain(messages, body)
         if self.left == 0 and self.victim:
             os.kill(self.victim.pid, self.number)
-        raise HTTPException(503)
+        raise Unavailable
