@@ -67,9 +67,8 @@ def rated(number: int) -> PoolText:
     """Return a text without a label, of a group of two, with its scores."""
     rng = np.random.default_rng(100 + number)
     example = Example(f"u{number:02d}", f"New text {number}.", f"n{number // 2}")
-    return PoolText(
-        example, {name: score for name, score in _scores(rng, rng.uniform(1, 5)).items() if name != "spare"}
-    )
+    ratings = {name: score for name, score in _scores(rng, rng.uniform(1, 5)).items() if name != "spare"}
+    return PoolText(example, ratings=ratings)
 
 
 def _scores(rng: np.random.Generator, label: float) -> dict[str, float]:

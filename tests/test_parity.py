@@ -315,7 +315,7 @@ def _plan(sides: Side) -> Pair:
     row = sides.json("plan", "bare.jsonl", "--rubric", "news@1", "--count", 3, "-o", "next.jsonl")
     result = sides.lab.plan(bare, "news@1", count=3)
     written = [json.loads(line) for line in (sides.command.folder / "next.jsonl").read_text("utf-8").splitlines()]
-    pair = pair_of(row, {"rubric": "news@1", "pool": result.plan.pool})
+    pair = pair_of(row, {"rubric": "news@1", "pool": result.pool})
     return (written, pair[0]), (result.to_rows(), pair[1])
 
 

@@ -380,14 +380,14 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
             for row in result.to_rows():
                 write(row)
     if call.as_json:
-        rows = zip(result.plan.texts, result.to_rows(), strict=True)
-        chosen = [{"id": text.example.id, **row["plan"]} for text, row in rows]
-        plan_json = {"rubric": result.version.ref, "pool": result.plan.pool, "texts": chosen, "output": output}
+        rows = zip(result.texts, result.to_rows(), strict=True)
+        chosen = [{"id": each.text.example.id, **row["plan"]} for each, row in rows]
+        plan_json = {"rubric": result.version.ref, "pool": result.pool, "texts": chosen, "output": output}
         print_json({**plan_json, **effort_row(result.effort)})
         return
     print_view(result.view(), err=output == "-")
     if output not in (None, "-"):
-        written = count(len(result.plan.texts), "row")
+        written = count(len(result.texts), "row")
         note(f"{written} written to {output}; label them, and give them to `rubriclab learn` with the old rows")
 
 

@@ -8,7 +8,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -53,7 +53,7 @@ from rubriclab.ops.options import LabelOptions, PlanOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import missing_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, judge_of, version_of
-from rubriclab.stats.correlation import FloatArray, float_table
+from rubriclab.stats.correlation import FloatArray, IntArray, float_table
 from rubriclab.stats.intervals import DIGITS
 from rubriclab.store.store import Store
 
@@ -261,13 +261,9 @@ class Labeling:
         """Return the agreement among the raters; `None` with fewer than two."""
         return rater_agreement(self._snapshot(), self.texts)
 
-    def rows(self) -> tuple[dict[str, Any], ...]:
-        """Return the labels so far as rows that `learn` reads."""
-        return tuple(labelled_rows(self.texts, self._snapshot(), self.question.aspect.name, self._former))
-
     def result(self) -> LabelResult:
         """Return all that is known so far."""
-        rows, history = self.rows(), self._snapshot()
+        history = self._snapshot()
         # Texts of other files are no items of this page.
         given = {
             rater: [each for item, each in history.of(rater).items() if item in self._places(rater)]
@@ -276,10 +272,10 @@ class Labeling:
         answers = [each for judgments in given.values() for each in judgments if each.kind == "rating"]
         return LabelResult(
             aspect=self.question.aspect.name,
-            rows=rows,
+            rows=tuple(labelled_rows(self.texts, history, self.question.aspect.name, self._former)),
             texts=len({each.text for each in answers if not each.again}),
             raters={rater: self.progress(rater) for rater, judgments in given.items() if judgments},
-            agreement=self.agreement(),
+            agreement=rater_agreement(history, self.texts),
         )
 
     def _places(self, rater: str) -> Mapping[Item, int]:
@@ -439,22 +435,13 @@ DEFAULT_COUNT = 10
 FAULTS_SHOWN = 5
 
 
-@dataclass(frozen=True)
-class UnlabelledRow:
-    """A text to choose from, with its row as it came; `key` is a digest of the text."""
-
-    key: str
-    example: Example
-    row: Any
-
-
 @dataclass(frozen=True, repr=False)
 class PlanResult(Displayed):
-    """The texts to label in order, and the effort."""
+    """The texts to label in order, of the `pool` texts compared, and the effort."""
 
     version: Version
-    plan: LabelPlan
-    rows: tuple[Any, ...]
+    texts: tuple[PlannedText, ...]
+    pool: int
     effort: Effort
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -462,8 +449,8 @@ class PlanResult(Displayed):
         from rubriclab.report.results import why
 
         return [
-            {**row, "plan": {"rank": text.rank, "new_group": text.new_group, "why": why(text)}}
-            for row, text in zip(self.rows, self.plan.texts, strict=True)
+            {**each.text.row, "plan": {"rank": each.rank, "new_group": each.new_group, "why": why(each)}}
+            for each in self.texts
         ]
 
 
@@ -493,8 +480,8 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
     async def run() -> PlanResult:
         scores = [each.score async for each in scoring.stream()]
         rated = [
-            PoolText(example, {rating.id: rating.score for rating in score.criteria if rating.applies})
-            for example, score in zip(examples, scores, strict=True)
+            replace(text, ratings={rating.id: rating.score for rating in score.criteria if rating.applies})
+            for text, score in zip(pool, scores, strict=True)
             if not score.unscored
         ]
         reasons = [score.unscored for score in scores if score.unscored]
@@ -503,19 +490,18 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
         if reasons:
             texts = count(len(reasons), "text")
             workspace.notify(f"left out: {texts} that could not be scored; the latest reason: {reasons[-1]}")
-        found = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
-        row_of = {id(text.example): text.row for text in pool}
-        return PlanResult(version, found, tuple(row_of[id(text.example)] for text in found.texts), workspace.effort())
+        chosen = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
+        return PlanResult(version, chosen, len(rated), workspace.effort())
 
     return Job(scoring.estimate, run)
 
 
-def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[UnlabelledRow, ...]:
+def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[PoolText, ...]:
     """Return the texts to rate, and say which rows are left out; a bounded number of rows is held at a time."""
     learned, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts = list[str](), Counter[str]()
 
-    def unlabelled() -> Iterator[UnlabelledRow]:
+    def unlabelled() -> Iterator[tuple[str, PoolText]]:
         for row in rows:
             if isinstance(row, RowError):
                 faults.append(str(row))
@@ -525,11 +511,11 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
                 counts["labelled"] += 1
             else:
                 counts["usable"] += 1
-                yield UnlabelledRow(key, row, rows.row)
+                yield key, PoolText(row, rows.row)
 
     # Digests are as good as random numbers, and do not depend on the order of the rows.
-    drawn = heapq.nsmallest(options.sample, unlabelled(), key=lambda text: (text.key, text.example.id))
-    pool = tuple({text.key: text for text in reversed(drawn)}.values())[::-1]
+    drawn = heapq.nsmallest(options.sample, unlabelled(), key=lambda found: (found[0], found[1].example.id))
+    pool = tuple(dict(reversed(drawn)).values())[::-1]
     notify_skipped(rows, notify)
     for fault in faults[:FAULTS_SHOWN]:
         notify(f"left out: {fault}")
@@ -560,55 +546,33 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
 
 @dataclass(frozen=True, slots=True)
 class PoolText:
-    """A text without a label, and its ratings by the rubric's criteria; missing ratings are `None` or left out."""
+    """A text without a label with its row as it came, and its ratings by the rubric's criteria, where it has any."""
 
     example: Example
-    ratings: Mapping[str, float | None]
+    row: Any = None
+    ratings: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class UnusualRating:
-    """The rating that makes a text most unusual, by the criterion's weight and distance from the mean.
-
-    Attributes:
-        rating: the text's.
-        mean: of the labelled texts' ratings.
-    """
-
-    criterion: Criterion
-    rating: float
-    mean: float
-
-
-@dataclass(frozen=True, slots=True)
-class SelectedText:
+class PlannedText:
     """A text to label.
 
     Attributes:
         rank: from 1.
         new_group: whether no text of its group is labelled yet.
-        unusual: `None` if no rating differs from the mean.
+        unusual: the criterion whose rating makes the text most unusual, by weight and distance from the mean; `None` if
+            no rating differs from the mean.
+        mean: of the labelled texts' ratings by that criterion.
     """
 
     rank: int
-    example: Example
+    text: PoolText
     new_group: bool
-    unusual: UnusualRating | None
+    unusual: Criterion | None
+    mean: float
 
 
-@dataclass(frozen=True, slots=True)
-class LabelPlan:
-    """The texts to label.
-
-    Attributes:
-        pool: number of texts compared.
-    """
-
-    texts: tuple[SelectedText, ...]
-    pool: int
-
-
-def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], count: int) -> LabelPlan:
+def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], count: int) -> tuple[PlannedText, ...]:
     """Return which texts of the pool to label; see `select_texts` for the order.
 
     The plan does not depend on the order of the pool.
@@ -616,41 +580,29 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     Args:
         record: of the training of `rubric`, which has an aggregation.
         pool: texts with ratings; ids may repeat, texts may not.
-        count: how many to plan, at most the size of the pool.
+        count: how many to plan.
     """
     terms = rubric.aggregation.terms if rubric.aggregation else ()
-    ids = [term.criterion for term in terms]
     names = ("id", "group", "output", "source", "context")
     ordered = sorted(pool, key=lambda text: [getattr(text.example, name) or "" for name in names])
-    ratings = float_table(([text.ratings.get(name) for name in ids] for text in ordered), len(ids))
+    ratings = float_table(([text.ratings.get(term.criterion) for term in terms] for text in ordered), len(terms))
     column_of = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates)}
-    labelled = record.matrix[:, [column_of[name] for name in ids]]
+    labelled = record.matrix[:, [column_of[term.criterion] for term in terms]]
     sizes = np.abs([term.weight for term in terms])
     shares = sizes / sizes.sum()
     # Standardised over both together; missing ratings are 0.
     scale = centers_and_spreads(np.vstack([ratings, labelled]))
     z, labelled_z = standardise(ratings, *scale), standardise(labelled, *scale)
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
-    chosen = select_texts(z, groups, labelled_z, labelled_groups, shares)[:count]
-    texts = tuple(
-        SelectedText(
-            rank=rank,
-            example=ordered[row].example,
-            new_group=groups[row] not in labelled_groups,
-            unusual=_unusual(rubric, shares * np.abs(z[row]), ratings[row], labelled),
-        )
-        for rank, row in enumerate(chosen, start=1)
-    )
-    return LabelPlan(texts, len(ordered))
-
-
-def _unusual(rubric: Rubric, distances: FloatArray, ratings: FloatArray, labelled: FloatArray) -> UnusualRating | None:
-    best = int(np.argmax(distances))
-    if not distances[best] > 0 or rubric.aggregation is None:
-        return None
-    name = rubric.aggregation.terms[best].criterion
-    criterion = next(criterion for criterion in rubric.criteria if criterion.id == name)
-    return UnusualRating(criterion, float(ratings[best]), round(float(np.nanmean(labelled[:, best])), DIGITS))
+    criteria = {criterion.id: criterion for criterion in rubric.criteria}
+    texts: list[PlannedText] = []
+    for row in select_texts(z, groups, labelled_z, labelled_groups, shares)[:count]:
+        distances = shares * np.abs(z[row])
+        column = int(np.argmax(distances))
+        unusual = criteria[terms[column].criterion] if distances[column] > 0 else None
+        mean = round(float(np.nanmean(labelled[:, column])), DIGITS)
+        texts.append(PlannedText(len(texts) + 1, ordered[row], groups[row] not in labelled_groups, unusual, mean))
+    return tuple(texts)
 
 
 def select_texts(
@@ -672,10 +624,7 @@ def select_texts(
         shares: of each criterion in the rubric's score, shape (criteria,), not negative, with the sum 1.
     """
     points, known = pool * np.sqrt(shares), labelled * np.sqrt(shares)
-    rows_of = _rows_of(groups)
-    names = list(rows_of)
-    means = np.array([points[rows].mean(axis=0) for rows in rows_of.values()])
-    seen = np.array([known[rows].mean(axis=0) for rows in _rows_of(labelled_groups).values()])
+    (names, rows, means), (_, _, seen) = _group_means(points, groups), _group_means(known, labelled_groups)
     distance = np.linalg.norm(means[:, np.newaxis] - seen, axis=2).min(axis=1)
     labelled_already = np.isin(names, list(labelled_groups))
     left = np.ones(len(names), dtype=bool)
@@ -685,14 +634,14 @@ def select_texts(
         # Equal up to rounding: ties must not be decided by the last bits of a sum.
         best = int(np.argmax(np.where(eligible, distance.round(9), -1.0)))
         left[best] = False
-        leverage = np.square(points[rows_of[names[best]]]).sum(axis=1).round(9)
-        selected.extend(np.array(rows_of[names[best]])[np.argsort(-leverage, kind="stable")].tolist())
+        leverage = np.square(points[rows[best]]).sum(axis=1).round(9)
+        selected.extend(rows[best][np.argsort(-leverage, kind="stable")].tolist())
         distance = np.minimum(distance, np.linalg.norm(means - means[best], axis=1))
     return selected
 
 
-def _rows_of(groups: Sequence[str]) -> dict[str, list[int]]:
-    rows: dict[str, list[int]] = {}
-    for row, group in enumerate(groups):
-        rows.setdefault(group, []).append(row)
-    return rows
+def _group_means(points: FloatArray, groups: Sequence[str]) -> tuple[list[str], list[IntArray], FloatArray]:
+    """Return the groups in their order, and of each its rows and its mean."""
+    names, of = list(dict.fromkeys(groups)), np.array(groups)
+    rows = [np.flatnonzero(of == name) for name in names]
+    return names, rows, np.array([points[each].mean(axis=0) for each in rows])

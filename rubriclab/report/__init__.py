@@ -31,7 +31,7 @@ VIEWS: Mapping[str, tuple[str, ...]] = {
     "LabelResult": ("results", "labeling_view"),
     "LintResult": ("render", "quoted_lines_view", "lines"),
     "LiteratureAdded": ("results", "added_view"),
-    "PlanResult": ("results", "plan_view", "plan", "version"),
+    "PlanResult": ("results", "plan_view"),
     "PruneResult": ("results", "prune_view"),
     "Rubric": ("rubrics", "rubric_view"),
     "ScoreExplanation": ("rubrics", "explanation_view"),

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.edits import EditEffect
     from rubriclab.ops.evaluate import InterraterAgreement, Reliability
     from rubriclab.ops.improve import Improvement, RevisionSummary
-    from rubriclab.ops.label import LabelPlan, LabelResult, SelectedText, UnusualRating
+    from rubriclab.ops.label import LabelResult, PlannedText, PlanResult
     from rubriclab.ops.literature import FindingList, LiteratureAdded
     from rubriclab.ops.scores import ScoreDistribution, Scores
     from rubriclab.ops.transfer import ActionEvaluation, Transfer
@@ -406,34 +406,33 @@ def _edits(change: SentenceEdit) -> Iterator[tuple[str, str]]:
 PLAN_TITLE = 60
 
 
-def plan_view(plan: LabelPlan, version: Version) -> View:
+def plan_view(result: PlanResult) -> View:
     """Return the texts to label in order, below the verdict of the gate on the rubric."""
-    validation = version.provenance.validation
+    validation = result.version.provenance.validation
     return view(
         "plan",
-        plan=plan,
-        ref=version.ref,
+        plan=result,
+        ref=result.version.ref,
         validation=validation,
-        verdict=verdict(version) if validation else "",
+        verdict=verdict(result.version) if validation else "",
         more_labels=more_labels(validation) if validation else "",
         why=why,
     )
 
 
-def why(planned: SelectedText) -> str:
+def why(planned: PlannedText) -> str:
     """Return why a text is worth a label."""
-    group = "new group" if planned.new_group else "group with labels"
-    return f"{group}; {_unusual(planned.unusual) if planned.unusual else 'no rating is unusual'}"
-
-
-def _unusual(unusual: UnusualRating) -> str:
-    title, question = wording.title(unusual.criterion, PLAN_TITLE), unusual.criterion.question
-    if question is None:
-        rating, usual = (format_score(round(value, 1)) for value in (unusual.rating, unusual.mean))
-        return f"“{title}”: {rating} here, {usual} on average so far"
+    group, criterion = "new group" if planned.new_group else "group with labels", planned.unusual
+    rating = planned.text.ratings.get(criterion.id) if criterion else None
+    if criterion is None or rating is None:
+        return f"{group}; no rating is unusual"
+    title, mean = wording.title(criterion, PLAN_TITLE), planned.mean
+    if criterion.question is None:
+        number, usual = (format_score(round(value, 1)) for value in (rating, mean))
+        return f"{group}; “{title}”: {number} here, {usual} on average so far"
     # A score of a question says whether its answer speaks for the text, not whether it is yes.
-    spoke, share = unusual.rating >= 0.5, unusual.mean if unusual.rating >= 0.5 else 1 - unusual.mean
-    return f"“{title}”: {'yes' if spoke == (question.better == 'yes') else 'no'} here, as for {share:.0%} so far"
+    answer, share = "yes" if (rating >= 0.5) == (criterion.question.better == "yes") else "no", mean
+    return f"{group}; “{title}”: {answer} here, as for {share if rating >= 0.5 else 1 - share:.0%} so far"
 
 
 # What a store holds.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count, groupby
 from typing import Any
@@ -28,7 +29,7 @@ from rubriclab.models.judgment import (
     rater_name,
 )
 from rubriclab.models.text import Example, find_aspect, parse_scale, task_words
-from rubriclab.ops.label import LabelText, PoolText, labelled_rows, make_plan as plan, select_texts
+from rubriclab.ops.label import LabelText, labelled_rows, make_plan as plan, select_texts
 from rubriclab.report.results import why
 from rubriclab.stats.reliability import krippendorff_alpha
 
@@ -287,11 +288,10 @@ RUBRIC, RECORD = trained()
 POOL = [rated(number) for number in range(20)]
 
 
-def test_the_reason_names_a_criterion_with_the_score_that_the_text_has() -> None:
-    by_id = {each.example.id: each for each in POOL}
-    for each in plan(RUBRIC, RECORD, POOL, 8).texts:
-        assert each.unusual is not None
-        assert by_id[each.example.id].ratings[each.unusual.criterion.id] == each.unusual.rating
+def test_the_reason_names_a_criterion_that_the_text_has_a_score_for() -> None:
+    planned = plan(RUBRIC, RECORD, POOL, 8)
+    assert len(planned) == 8
+    assert all(each.unusual and each.text.ratings[each.unusual.id] is not None for each in planned)
 
 
 def test_groups_without_labels_come_first_whole_and_farthest_from_what_is_labelled() -> None:
@@ -310,14 +310,13 @@ def test_a_group_like_one_just_selected_waits() -> None:
 
 
 def test_a_question_is_told_as_it_was_answered() -> None:
-    flat = [PoolText(each.example, {**each.ratings, "links": 3.0, "direct": 3.0}) for each in POOL]
-    reasons = [why(each) for each in plan(RUBRIC, RECORD, flat, 20).texts]
+    flat = [replace(each, ratings={**each.ratings, "links": 3.0, "direct": 3.0}) for each in POOL]
+    reasons = [why(each) for each in plan(RUBRIC, RECORD, flat, 20)]
     asked = [reason for reason in reasons if "Is it easy to follow?" in reason]
     assert asked
     assert all(" yes here, as for " in reason or " no here, as for " in reason for reason in asked)
 
 
 def test_a_missing_score_is_no_reason() -> None:
-    pool = [PoolText(each.example, {**each.ratings, "links": None}) for each in POOL]
-    found = plan(RUBRIC, RECORD, pool, 5)
-    assert all(each.unusual is None or each.unusual.criterion.id != "links" for each in found.texts)
+    pool = [replace(each, ratings={**each.ratings, "links": None}) for each in POOL]
+    assert all(each.unusual is None or each.unusual.id != "links" for each in plan(RUBRIC, RECORD, pool, 5))

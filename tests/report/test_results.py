@@ -17,7 +17,7 @@ from rubriclab.models.rubric import Part
 from rubriclab.models.version import EditOrigin, Effort, GateVerdict, MoreLabels, Outcome, Version
 from rubriclab.ops.evaluate import JudgePair, JudgeScores, ScoreAgreement
 from rubriclab.ops.improve import RevisionSummary, ScoreGain
-from rubriclab.ops.label import LabelPlan
+from rubriclab.ops.label import PlanResult
 from rubriclab.report.results import (
     difference_view,
     improvement_view,
@@ -38,7 +38,8 @@ NO_HELP = "news@3 did not pass at the gate: more labels may not be what it lacks
 def found(outcome: Outcome, more_labels: MoreLabels | None = None) -> str:
     difference = Interval(-0.13, -0.44, 0.1)
     verdict = GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more_labels)
-    return words_of(plan_view(LabelPlan((), 24), joint_version(validation=joint_trust(verdicts=(verdict,)))))
+    version = joint_version(validation=joint_trust(verdicts=(verdict,)))
+    return words_of(plan_view(PlanResult(version, (), 24, version.effort)))
 
 
 def test_a_plan_begins_with_the_labels_that_would_decide_an_inconclusive_verdict() -> None:

@@ -65,7 +65,7 @@ def test_three_texts_are_rated_by_keyboard_and_a_hostile_text_runs_no_script(
         assert browser.find_element(By.ID, "done").is_displayed()
         assert "hacked" not in browser.title
         assert browser.get_log("browser") == []
-        assert sorted(row["annotations"]["coherence"]["anna"] for row in page.labeling.rows()) == [1, 4]
+        assert sorted(row["annotations"]["coherence"]["anna"] for row in page.labeling.result().rows) == [1, 4]
 
 
 def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(
@@ -95,7 +95,7 @@ def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(
         assert all(each.is_enabled() for each in browser.find_elements(By.CSS_SELECTOR, "#controls button"))
         left = browser.execute_script("return Object.values(localStorage).filter(each => each.includes('submission'))")
         assert [json.loads(each)["body"]["submission"]["item"] for each in left] == ["of-another-file"]
-        assert sorted(row["annotations"]["coherence"]["anna"] for row in page.labeling.rows()) == [3, 4]
+        assert sorted(row["annotations"]["coherence"]["anna"] for row in page.labeling.result().rows) == [3, 4]
 
 
 def test_skip_and_forward_keep_answers_and_the_end_says_what_was_skipped(
@@ -124,4 +124,4 @@ def test_skip_and_forward_keep_answers_and_the_end_says_what_was_skipped(
         assert browser.switch_to.active_element.text == "1 skipped text is left"
         press(browser, "b")
         wait_for_status(browser, "Summary 3, answered before")
-        assert [row["annotations"]["coherence"]["anna"] for row in page.labeling.rows()].count(4) == 1
+        assert [row["annotations"]["coherence"]["anna"] for row in page.labeling.result().rows].count(4) == 1

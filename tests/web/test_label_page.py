@@ -59,7 +59,7 @@ def test_two_raters_at_once_lose_nothing_and_do_not_mix(tmp_path: Path) -> None:
         with ThreadPoolExecutor(2) as pool:
             both = pool.map(page.answer_all, ("anna", "ben"), (lambda _: 1, lambda _: 5))
             assert list(both) == [13, 13]
-        rows = page.labeling.rows()
+        rows = page.labeling.result().rows
     assert [row["annotations"]["coherence"] for row in rows] == [{"anna": 1, "ben": 5}] * 12
 
 
@@ -72,7 +72,7 @@ def test_a_submission_sent_twice_counts_once(tmp_path: Path) -> None:
         assert {response.status_code for response in sent} == {200}
         assert [response.json()["progress"]["done"] for response in sent] == [1] * 8
         assert page.answer(item, id=name, value=5).status_code == 400
-        (row,) = page.labeling.rows()
+        (row,) = page.labeling.result().rows
         assert row["annotations"]["coherence"] == {"anna": 4}
         assert len(page.labeling._store.judgments(page.labeling.question.digest)) == 1
 
@@ -89,7 +89,7 @@ def test_undo_takes_back_one_answer_at_a_time_however_often_it_is_sent(tmp_path:
             assert undone["progress"]["done"] == 1
         page.post("/undo", {**undo, "id": uuid.uuid4().hex})
         assert page.post("/undo", {**undo, "id": uuid.uuid4().hex}).json() == {"undone": False}
-        assert page.labeling.rows() == ()
+        assert page.labeling.result().rows == ()
 
 
 def test_undo_leaves_answers_about_texts_of_another_file(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_undo_leaves_answers_about_texts_of_another_file(tmp_path: Path) -> None
     with label_page(tmp_path, ROWS[3:]) as page:
         assert page.post("/undo", undo).json() == {"undone": False}
     with label_page(tmp_path, ROWS[:3]) as page:
-        assert [row["annotations"]["coherence"] for row in page.labeling.rows()] == [{"anna": 2}]
+        assert [row["annotations"]["coherence"] for row in page.labeling.result().rows] == [{"anna": 2}]
         assert list(page.labeling.result().raters) == ["anna"]
 
 
@@ -112,7 +112,7 @@ def test_an_answer_that_the_store_cannot_keep_is_to_be_sent_again(tmp_path: Path
             assert page.post("/undo", {"rater": "anna", "id": uuid.uuid4().hex}).status_code == 200
             other.execute("ALTER TABLE away RENAME TO human_judgments")
         assert page.answer(item, id=name, value=4).status_code == 200
-        assert [row["annotations"]["coherence"] for row in page.labeling.rows()] == [{"anna": 4}]
+        assert [row["annotations"]["coherence"] for row in page.labeling.result().rows] == [{"anna": 4}]
 
 
 def test_two_servers_of_one_store_agree_on_the_answer_that_applies(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_two_servers_of_one_store_agree_on_the_answer_that_applies(tmp_path: Pat
         item = one.get("/item").json()
         other.answer(item, value=2)
         one.answer(item, value=4)
-        assert [page.labeling.rows()[0]["scores"] for page in (one, other)] == [{"coherence": 4}] * 2
+        assert [page.labeling.result().rows[0]["scores"] for page in (one, other)] == [{"coherence": 4}] * 2
 
 
 def test_skipped_texts_come_back_at_the_end(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_answers_that_cannot_be_right_are_refused(tmp_path: Path) -> None:
             assert page.answer(item, rater, value=3).status_code == 400
         for position in ("-1", "13", "x", "9" * 30):
             assert page.get("/item", position=position).status_code == 400
-        assert page.labeling.rows() == ()
+        assert page.labeling.result().rows == ()
 
 
 def test_pages_of_other_sites_can_neither_rate_nor_read(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_hostile_texts_names_and_definitions_stay_text(tmp_path: Path) -> None:
         assert item.headers["content-type"] == "application/json"
         assert output_of(item.json()) == HOSTILE
         assert page.answer(item.json(), name, reason=HOSTILE).status_code == 200
-        (row,) = page.labeling.rows()
+        (row,) = page.labeling.result().rows
         assert row["annotations"] == {HOSTILE: {name: 3}}
 
 
