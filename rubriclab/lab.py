@@ -37,13 +37,13 @@ from rubriclab.ops import (
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import Job, RubricLike, Workspace, finish, ref_of
+from rubriclab.store import VersionDiff, compare
 
 if TYPE_CHECKING:
     from rubriclab.learning.estimate import DryRun
     from rubriclab.learning.scoring import Score
     from rubriclab.methods.sources import Checklist
     from rubriclab.models.version import TrainingRecord, Version
-    from rubriclab.store import VersionDiff
 
 L = TypeVar("L")
 P = ParamSpec("P")
@@ -232,11 +232,13 @@ class Lab:
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of one, the newest first."""
-        return self._do(managing.log, name) if name else self._do(managing.list_versions)
+        if name:
+            return self._do(lambda workspace: workspace.open_store(access="read").log(name))
+        return self._do(managing.list_versions)
 
     def load(self, ref: str) -> Version:
         """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means."""
-        return self._do(managing.load, ref)
+        return self._do(lambda workspace: workspace.open_store(access="read").load(ref))
 
     def training_record(self, rubric: str | Version) -> TrainingRecord:
         """Return what each candidate criterion said of each labelled text when a version was learned."""
@@ -274,11 +276,13 @@ class Lab:
 
     def untag(self, name: str, tag: str) -> None:
         """Remove a tag."""
-        self._do(managing.untag, name, tag)
+        self._do(lambda workspace: workspace.open_store().untag(str(name).partition("@")[0], tag))
 
     def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
         """Return what changed from one version to another."""
-        return self._do(managing.diff, ref_of(before), ref_of(after))
+        with self._workspace() as workspace:
+            store = workspace.open_store(access="read")
+            return compare(store.load(ref_of(before)), store.load(ref_of(after)))
 
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack, JSON to review and share, and write it to `path` if given.
@@ -300,7 +304,9 @@ class Lab:
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Return an imported version, which from now on may choose the judge and its address; or no longer."""
-        return self._do(managing.trust, ref_of(rubric), revoke=revoke)
+        with self._workspace() as workspace:
+            store = workspace.open_store()
+            return (store.revoke if revoke else store.confirm)(ref_of(rubric))
 
     def verify(self, *, repair: bool = False) -> managing.VerifyResult:
         """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""

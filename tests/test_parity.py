@@ -219,7 +219,7 @@ SAME: dict[str, tuple[tuple[object, ...], Callable[[Lab], Any]]] = {
     "verify": ((), verified),
     "batches": ((), lambda lab: {"batches": lab.batches().to_rows()}),
     "store size": ((), lambda lab: lab.store_size().to_row()),
-    "store vacuum": ((), lambda lab: lab.vacuum().to_row()),
+    "store vacuum": ((), lambda lab: asdict(lab.vacuum())),
     "check": (("texts.jsonl", "--aspect", "coherence", "--scale", "1:5"), checked),
     "lint": (
         ("questions.json",),
@@ -492,7 +492,7 @@ def _store_prune(sides: Side) -> Pair:
     row = sides.json("store", "prune", "--older-than", "0h")
     result = sides.lab.prune(older_than=timedelta())
     assert result.removed == 1
-    return row, result.to_row()
+    return row, asdict(result)
 
 
 @parity("split")

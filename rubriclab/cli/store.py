@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import click
 from rubriclab.cli.config import TAKEN_TO_CONFIRM, Config, load_config
 from rubriclab.cli.options import FILE, command
 from rubriclab.cli.output import Call, check_place, check_rows_place, note, write_text, writing, writing_rows
-from rubriclab.errors import SettingsError
+from rubriclab.errors import NoStore, SettingsError
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Outcome, Version
@@ -46,7 +48,7 @@ def prune(call: Call) -> None:
     options = call.options(PruneOptions)
     with call.workspace() as workspace:
         result = service.prune(workspace, options)
-    call.show(result, result.to_row())
+    call.show(result, asdict(result))
 
 
 @command("StoreJson")
@@ -60,7 +62,7 @@ def vacuum(call: Call) -> None:
 
     with call.workspace() as workspace:
         result = service.vacuum(workspace)
-    call.show(result, result.to_row())
+    call.show(result, asdict(result))
 
 
 for member in (size, prune, vacuum):
@@ -93,8 +95,6 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     `.` for the working folder, stands for its rubriclab.toml with any later content. Without an argument, all imported
     versions and confirmed files are listed.
     """
-    from rubriclab.ops import versions as service
-
     if what is not None and (what.endswith((".", ".toml")) or "/" in what or "\\" in what):
         _trust_file(call, Path(what), revoke=revoke)
         return
@@ -105,7 +105,8 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
         _list_trusted(call)
         return
     with call.workspace() as workspace:
-        version = service.trust(workspace, what, revoke=revoke)
+        store = workspace.open_store()
+        version = store.revoke(what) if revoke else store.confirm(what)
     call.show(_outcome(version), trust_row(version))
 
 
@@ -151,11 +152,11 @@ def _consequence(version: Version) -> str:
 
 def _list_trusted(call: Call) -> None:
     from rubriclab.cli.config import ANY, confirmed_files, digest_of
-    from rubriclab.ops.versions import imported_versions
     from rubriclab.report.results import trust_view
 
-    with call.workspace() as workspace:
-        versions = imported_versions(workspace)
+    versions: tuple[Version, ...] = ()
+    with call.workspace() as workspace, suppress(NoStore):
+        versions = workspace.open_store().imported()
     files = {
         name: digest == ANY or (Path(name).is_file() and digest_of(Path(name).read_bytes()) == digest)
         for name, digest in confirmed_files().items()
@@ -191,11 +192,10 @@ def list_names(call: Call) -> None:
 @click.argument("name")
 def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
-    from rubriclab.ops import versions as service
     from rubriclab.report.results import log_view
 
     with call.workspace() as workspace:
-        versions = service.log(workspace, name)
+        versions = workspace.open_store(access="read").log(name)
     rows = [_row(version) for version in versions]
     call.show_rows(log_view(versions), {"versions": rows}, rows)
 
@@ -223,10 +223,11 @@ def _row(version: Version) -> dict[str, Any]:
 @click.argument("after")
 def diff(call: Call, before: str, after: str) -> None:
     """Show what changed from version BEFORE to version AFTER."""
-    from rubriclab.ops import versions as service
+    from rubriclab.store import compare
 
     with call.workspace() as workspace:
-        difference = service.diff(workspace, before, after)
+        store = workspace.open_store(access="read")
+        difference = compare(store.load(before), store.load(after))
     call.show(difference, difference.as_json())
 
 
@@ -243,8 +244,9 @@ def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
 
     with call.workspace() as workspace:
         if delete:
-            service.untag(workspace, ref, tag)
-            click.echo(f"{ref.partition('@')[0]} has no tag {tag} any more")
+            name = ref.partition("@")[0]
+            workspace.open_store().untag(name, tag)
+            click.echo(f"{name} has no tag {tag} any more")
         else:
             click.echo(f"{service.tag(workspace, ref, tag, force=force).ref} is {tag}")
 
@@ -313,7 +315,7 @@ def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str |
     if output and not matrix:
         raise SettingsError("--output goes with --matrix.", "Give both, or neither.")
     with call.workspace() as workspace:
-        version = service.load(workspace, rubric)
+        version = workspace.open_store(access="read").load(rubric)
         if output:
             check_rows_place(output)
         record = service.training_record(workspace, version.ref) if matrix else None

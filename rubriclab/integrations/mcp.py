@@ -95,7 +95,7 @@ class RubricTools:
     async def show_rubric(self, rubric: Rubric) -> dict[str, Any]:
         """Show a rubric: what it judges, its scale, judge and verdict, and its criteria with levels and weights."""
         with self._workspace() as workspace, _as_tool_errors():
-            version = versions.load(workspace, rubric)
+            version = workspace.open_store(access="read").load(rubric)
             judge = self._judge or version.provenance.judge
             return describe_rubric(version.rubric, version.ref, judge, version).model_dump(mode="json")
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from rubriclab.display import Displayed
-from rubriclab.errors import BelowThreshold, JudgeError, NoStore, NotInStore, PackError, SettingsError, UserError
+from rubriclab.errors import BelowThreshold, JudgeError, NotInStore, PackError, SettingsError, UserError
 from rubriclab.judges.batch import BatchModel, OpenBatch
 from rubriclab.judges.stack import PREFIX, recorded_name
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
@@ -19,7 +19,7 @@ from rubriclab.models.rubric import CriterionKind, Rubric
 from rubriclab.models.version import Candidate, Cell, Outcome, RecordedText, TrainingRecord, Validation, Version
 from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
 from rubriclab.ops.workspace import Workspace, online_judges, version_of
-from rubriclab.store import Pack, VersionDiff, compare, import_pack, read_pack, write_pack
+from rubriclab.store import import_pack, read_pack, write_pack
 from rubriclab.store.packs import persons, without_persons
 from rubriclab.store.store import KindSize, Problem, Space
 
@@ -56,31 +56,13 @@ class VerifyResult(Displayed):
     removed: tuple[str, ...] = ()
 
 
-def load(workspace: Workspace, ref: str) -> Version:
-    """Return the version that `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG` means."""
-    return workspace.open_store(access="read").load(ref)
-
-
 def list_versions(workspace: Workspace) -> tuple[Version, ...]:
-    """Return the newest version of each rubric, by name.
-
-    Raises:
-        NoStore: if there is no store.
-    """
+    """Return the newest version of each rubric, by name, and say so if there is none."""
     store = workspace.open_store(access="read")
     newest = store.newest()
     if not newest:
         workspace.notify(f"No rubric is stored in {store.place} yet; `rubriclab learn` makes one.")
     return newest
-
-
-def log(workspace: Workspace, name: str) -> tuple[Version, ...]:
-    """Return all versions of a rubric, the newest first.
-
-    Raises:
-        NotInStore: if there is none.
-    """
-    return workspace.open_store(access="read").log(name)
 
 
 def training_record(workspace: Workspace, ref: str) -> TrainingRecord:
@@ -110,19 +92,13 @@ def missing_record(version: Version) -> str:
     )
 
 
-def diff(workspace: Workspace, before: str, after: str) -> VersionDiff:
-    """Return what changed from one version to another."""
-    store = workspace.open_store(access="read")
-    return compare(store.load(before), store.load(after))
-
-
 def gate(workspace: Workspace, ref: str) -> GateResult:
     """Return whether a version agrees better with people than the same judge asked directly.
 
     Raises:
         UserError: if it was made by one method and never compared.
     """
-    version = load(workspace, ref)
+    version = workspace.open_store(access="read").load(ref)
     if version.provenance.validation is None:
         raise UserError(
             f"{version.ref} was never compared with anything: it was made by one method.",
@@ -138,36 +114,27 @@ def tag(workspace: Workspace, ref: str, tag: str, *, force: bool = False) -> Ver
         BelowThreshold: if the tag is `production`, not forced, and the version did not pass the gate.
     """
     store = workspace.open_store()
-    if tag == PRODUCTION:
-        version = store.load(ref)
-        validation = version.provenance.validation
-        if validation is None:
-            never = "never went through the gate: nothing shows it to be better than the plain question"
-            workspace.notify(f"{version.ref} {never}")
-        elif validation.outcome != "better":
-            from rubriclab.report.rubrics import verdict
+    version = store.load(ref)
+    validation = version.provenance.validation
+    if tag == PRODUCTION and validation is None:
+        workspace.notify(
+            f"{version.ref} never went through the gate: nothing shows it to be better than the plain question"
+        )
+    elif tag == PRODUCTION and validation and validation.outcome != "better":
+        from rubriclab.report.rubrics import verdict
 
-            if not force:
-                raise BelowThreshold(
-                    f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}",
-                    "To tag it all the same, use `force`.",
-                )
-            workspace.notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
-    before = store.log(store.load(ref).name)
+        if not force:
+            raise BelowThreshold(
+                f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}",
+                "To tag it all the same, use `force`.",
+            )
+        workspace.notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
+    before = [each.ref for each in store.log(version.name) if tag in each.tags]
     tagged = store.tag(ref, tag)
-    for version in before:
-        if tag in version.tags and version.ref != tagged.ref:
-            workspace.notify(f"{tag} was {version.ref} before")
+    for name in before:
+        if name != tagged.ref:
+            workspace.notify(f"{tag} was {name} before")
     return tagged
-
-
-def untag(workspace: Workspace, name: str, tag: str) -> None:
-    """Remove a tag.
-
-    Raises:
-        NotInStore: if there is no such tag.
-    """
-    workspace.open_store().untag(str(name).partition("@")[0], tag)
 
 
 def export(workspace: Workspace, ref: str, *, anonymous: bool = False) -> str:
@@ -176,7 +143,7 @@ def export(workspace: Workspace, ref: str, *, anonymous: bool = False) -> str:
     Args:
         anonymous: whether to leave the names of raters and editors out.
     """
-    version = load(workspace, ref)
+    version = workspace.open_store(access="read").load(ref)
     if anonymous:
         version = without_persons(version)
     elif names := persons(version):
@@ -184,11 +151,11 @@ def export(workspace: Workspace, ref: str, *, anonymous: bool = False) -> str:
     return write_pack(version)
 
 
-def read_pack_file(path: str) -> Pack:
-    """Return the pack in a file, or in standard input for `-`, after checking its digests.
+def import_(workspace: Workspace, path: str, name: str | None = None) -> Version:
+    """Return the version that now holds the rubric of a pack file (`-` for standard input), and say whom it names.
 
     Raises:
-        PackError: if there is none.
+        PackError: if the file is no pack, or does not match its digests.
     """
     try:
         text = decode_text(read_stdin() if path == "-" else read_file(Path(path)))
@@ -196,16 +163,7 @@ def read_pack_file(path: str) -> Pack:
         raise PackError(
             f"{path} cannot be read: {error}.", "Give the path of a pack, which this writes: rubriclab export"
         ) from None
-    return read_pack(text, path)
-
-
-def import_(workspace: Workspace, path: str, name: str | None = None) -> Version:
-    """Return the version that now holds the rubric of a pack file, and say when the judges that it names are asked.
-
-    Raises:
-        PackError: if the file is no pack, or does not match its digests.
-    """
-    pack = read_pack_file(path)
+    pack = read_pack(text, path)
     version = import_pack(workspace.open_store(create=True), pack, name)
     if version.new and version.name == pack.name and version.number != pack.number:
         workspace.notify(
@@ -235,20 +193,6 @@ def named_judges(version: Version) -> str:
     return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in online)
 
 
-def trust(workspace: Workspace, ref: str, *, revoke: bool = False) -> Version:
-    """Return an imported version, confirmed from now on: it may choose the judge and its address; or no longer."""
-    store = workspace.open_store()
-    return store.revoke(ref) if revoke else store.confirm(ref)
-
-
-def imported_versions(workspace: Workspace) -> tuple[Version, ...]:
-    """Return all imported versions, by name and number; none where there is no store."""
-    try:
-        return workspace.open_store().imported()
-    except NoStore:
-        return ()
-
-
 @dataclass(frozen=True, repr=False)
 class StoreSize(Displayed):
     """The rows and bytes of a store by kind, and the space that the database takes."""
@@ -271,10 +215,6 @@ class PruneResult(Displayed):
     bytes: int
     dry_run: bool
 
-    def to_row(self) -> dict[str, Any]:
-        """Return the counts as one JSON object."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, repr=False)
 class VacuumResult(Displayed):
@@ -283,10 +223,6 @@ class VacuumResult(Displayed):
     store: str
     before: int
     after: int
-
-    def to_row(self) -> dict[str, Any]:
-        """Return both as one JSON object."""
-        return asdict(self)
 
 
 def store_size(workspace: Workspace) -> StoreSize:
@@ -319,10 +255,9 @@ def vacuum(workspace: Workspace) -> VacuumResult:
         StoreUnavailable: if another process uses the store for long, or the disk is full.
     """
     store = workspace.open_store()
-    before = store.space().total
+    before = store.space().total or 0
     store.vacuum()
-    after = store.space().total
-    return VacuumResult(store.place, before or 0, after or 0)
+    return VacuumResult(store.place, before, store.space().total or 0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -444,9 +379,6 @@ def disagreements(
 
     Args:
         record: the training record of the version, to spare reading it.
-
-    Raises:
-        NotInStore: if there is no such rubric, or no record of its training.
     """
     version = version_of(workspace, rubric)
     record = record or training_record(workspace, version.ref)

@@ -28,12 +28,11 @@ from rubriclab.models.characters import asked_at, count, is_blank, listed, plain
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import EditChange, Version
-from rubriclab.ops import versions as service
 from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_version
 from rubriclab.ops.edits import EditEffect
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, ExplainOptions
-from rubriclab.ops.versions import Disagreements, disagreements
+from rubriclab.ops.versions import Disagreements, disagreements, list_versions
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.report import wording
 from rubriclab.report.render import View, typeset
@@ -50,7 +49,7 @@ from rubriclab.report.rubrics import (
     verdict_line,
 )
 from rubriclab.report.wording import figure
-from rubriclab.store import VersionDiff
+from rubriclab.store import VersionDiff, compare as compare_versions
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, listen, port_of, serve, static_routes
 from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Studio, body_of, operation_routes
 
@@ -63,7 +62,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
-        summaries = [summary(version) for version in service.list_versions(studio.reading)]
+        summaries = [summary(version) for version in list_versions(studio.reading)]
         words = search.lower().split()
         found = [each for each in summaries if all(word in each["words"] for word in words)]
         place = studio.reading.store.place
@@ -80,13 +79,13 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def versions(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        rows = [summary(each) for each in service.log(studio.reading, version.name)]
+        rows = [summary(each) for each in studio.reading.open_store(access="read").log(version.name)]
         return studio.page("versions.html", f"Versions of {version.name}", version, "versions", rows=rows)
 
     def compare(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        versions = service.log(studio.reading, version.name)
-        others = [each for each in service.list_versions(studio.reading) if each.name != version.name]
+        versions = studio.reading.open_store(access="read").log(version.name)
+        others = [each for each in list_versions(studio.reading) if each.name != version.name]
         asked = request.query_params.get("with", "")
         other = studio.version(asked) if asked else _usual(version, versions)
         # A child is what the reader of its parent most likely looks for.
@@ -94,7 +93,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             (each for each in versions if each.ref != version.ref), key=lambda each: each.parent != version.ref
         )
         older, newer = _in_order(version, other) if other else (None, None)
-        difference = service.diff(studio.reading, older.ref, newer.ref) if older and newer else None
+        difference = compare_versions(older, newer) if older and newer else None
         effect, shown = _shown(difference)
         return studio.page(
             "compare.html",
@@ -540,9 +539,9 @@ async def serve_studio(
         settings.open_store(access="either")
         with suppress(StoreError):
             # They stay in memory. What is wrong with one is said by the pages that show it.
-            service.list_versions(settings)
+            list_versions(settings)
         if rubric:
-            service.load(settings, rubric)
+            settings.open_store(access="read").load(rubric)
         with listen(LOOPBACK, port, preferred=PORT) as bound:
             studio = Studio(settings, Access.at(port_of(bound)), judge)
             address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"

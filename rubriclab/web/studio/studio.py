@@ -96,7 +96,7 @@ class Studio:
             parse_ref(ref)
         except StoreError as error:
             raise NotInStore(error.message, error.hint) from None
-        return service.load(self.reading, ref)
+        return self.reading.open_store(access="read").load(ref)
 
     def page(
         self,
