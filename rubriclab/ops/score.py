@@ -92,27 +92,22 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
         SettingsError: if the rubric cannot rate several texts in one call, or a size is given for calls about one text.
     """
     learned = rubric.aggregation.rivals if rubric.aggregation else None
-    given = options.rivals_per_call
-    if options.rivals == "apart" or not (options.rivals or learned):
-        if given:
-            raise SettingsError(
-                "`rivals_per_call`: each text is rated in a call of its own;",
-                "give `rivals=together`, too.",
-            )
-        if learned:
-            notify(
-                f"{name} was learned from scores of texts that were rated together; agreement and intervals are of "
-                "such scores, not of texts rated apart"
-            )
-        return options.rivals
+    given, apart = options.rivals_per_call, options.rivals == "apart" or not (options.rivals or learned)
+    if apart and given:
+        raise SettingsError(
+            "`rivals_per_call`: each text is rated in a call of its own;", "give `rivals=together`, too."
+        )
+    if rubric.aggregation and apart == bool(learned):
+        known, asked = ("together", "apart") if learned else ("apart", "together")
+        notify(
+            f"{name} was learned from scores of texts that were rated {known}; agreement and intervals are of such "
+            f"scores, not of texts rated {asked}"
+        )
+    if apart:
+        return "apart" if options.rivals else None
     limits = RivalLimits(texts=given) if given else learned or RivalLimits()
     rival_limits(rubric, limits)
-    if learned is None and rubric.aggregation:
-        notify(
-            f"{name} was learned from scores of texts that were rated apart; agreement and intervals are of such "
-            "scores, not of texts rated together"
-        )
-    elif learned and limits != learned:
+    if learned and limits != learned:
         notify(f"{name} was learned with at most {learned.texts} texts in a call")
     return limits
 
@@ -155,18 +150,19 @@ class Scoring:
     rivals: Rivals = field(init=False)
 
     def __post_init__(self) -> None:
-        name = "the rubric" if self.name == UNSAVED else self.name
-        self.rivals = rivals_of(self.options, self.rubric, name, self.workspace.notify)
-        if self._on_ray and rival_limits(self.rubric, self.rivals):
-            several = "workers" if self.options.workers > 1 else "ray_address"
+        name, given = "the rubric" if self.name == UNSAVED else self.name, self.options
+        self.rivals = rivals_of(given, self.rubric, name, self.workspace.notify)
+        self.on_ray = given.workers > 1 or given.ray_address is not None
+        several = "workers" if given.workers > 1 else "ray_address"
+        if self.on_ray and rival_limits(self.rubric, self.rivals):
             raise SettingsError(
                 f"`{several}`: texts that are rated together are scored in one process;",
                 f"leave `{several}` out, or give `rivals=apart`.",
             )
-        if self._on_ray and self.judge:
+        if self.on_ray and self.judge:
             raise SettingsError(
-                f"`workers`: {self.judge.name} is connected in this process, where others cannot use it;",
-                "leave `workers` out.",
+                f"`{several}`: {self.judge.name} is connected in this process, where others cannot use it;",
+                f"leave `{several}` out.",
             )
         self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels: list[str] = []
@@ -184,16 +180,17 @@ class Scoring:
         Raises:
             SettingsError: if no row has a source or context, and all texts that the version was learned from had one.
         """
-        work = self.workspace
-        rows = self._rows()
-        ahead: deque[ReadRow] = deque()
+        work, rows, ahead = self.workspace, self._rows(), deque[ReadRow]()
         scores = self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
         kept = self.counts.rows
         with work.progress(work.ledger) as on_progress:
             async with aclosing(scores):
                 async for score in scores:
-                    scored = self._scored(score, ahead.popleft())
+                    row, example = ahead.popleft()
+                    if self.version and example:
+                        self.counts.without.update(missing_fields(self.version, [example]))
+                    scored = ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
                     self.count(scored)
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
@@ -208,41 +205,35 @@ class Scoring:
 
         And one if texts address the judge, those that an earlier run scored included.
         """
-        number = self.counts.addresses_judge
-        marked = [f"{number:,} of {self.counts.rows:,} texts address the judge"]
-        lacking = without_fields(self.version, self.counts.without, describe(self.data), texts) if self.version else []
-        return [*lacking, *(marked if number else [])]
+        counts = self.counts
+        lacking = without_fields(self.version, counts.without, describe(self.data), texts) if self.version else []
+        marked = f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge"
+        return [*lacking, marked] if counts.addresses_judge else lacking
 
     def count(self, scored: ScoredRow) -> None:
         """Add a scored row to the counts and the summary."""
         self.counts.add(scored)
-        options, group = self.options, scored.example.group if scored.example else None
-        columns = {"labels_in": options.labels_in, "by": options.by}
-        self.filled |= {name for name, column in columns.items() if column and cell_of(scored.row, column) is not None}
         if not self.columns and isinstance(scored.row, Mapping):
             self.columns = list(map(str, scored.row))
-        label = self._label(scored, options.labels_in, group) if options.labels_in else None
-        slice_name = cell_of(scored.row, options.by) if options.by else None
-        self.summary.add(
-            scored.score,
-            group,
-            math.nan if label is None else label,
-            "" if slice_name is None else str(slice_name),
-        )
+        options, group = self.options, scored.example.group if scored.example else None
+        columns = {"labels_in": options.labels_in, "by": options.by}
+        cells = {name: cell_of(scored.row, column) for name, column in columns.items() if column}
+        self.filled |= {name for name, cell in cells.items() if cell is not None}
+        cell, slice_cell = cells.get("labels_in"), cells.get("by")
+        is_known = self.version is not None and group in self.version.provenance.groups
+        label = math.nan if cell is None or is_known else self._label(scored.score.id, cell)
+        self.summary.add(scored.score, group, label, "" if slice_cell is None else str(slice_cell))
 
-    def _label(self, scored: ScoredRow, column: str, group: str | None) -> float | None:
-        cell = cell_of(scored.row, column)
-        if cell is None or (self.version and group in self.version.provenance.groups):
-            return None
+    def _label(self, name: str, cell: Any) -> float:
         rules = self.options.rules(typed=False, decimal=self.options.decimal)
-        try:
-            label = None if rules.is_missing(cell) else Fields({}, NATIVE, rules).number(column, cell)
-        except FieldError:
-            label = math.nan
-        if label is None or self.rubric.scores_on.contains(label):
-            return label
-        self.bad_labels.append(f"{scored.score.id}: {cell!r}")
-        return None
+        if rules.is_missing(cell):
+            return math.nan
+        with suppress(FieldError):
+            label = Fields({}, NATIVE, rules).number(self.options.labels_in or "", cell)
+            if label is None or self.rubric.scores_on.contains(label):
+                return math.nan if label is None else label
+        self.bad_labels.append(f"{name}: {cell!r}")
+        return math.nan
 
     def correct_mean(self) -> None:
         """Have the summary estimate the mean human score by labels of the texts, else by those of learning.
@@ -273,18 +264,12 @@ class Scoring:
             )
 
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
-        work, options = self.workspace, self.options
-        if self._on_ray:
+        work, options, rubric, name = self.workspace, self.options, self.rubric, self.name
+        if self.on_ray:
             workers, cluster = options.workers, options.ray_address
-            return score_on_ray(
-                work, without_rivals(self.rubric), rows, self.choice, self.name, workers=workers, cluster=cluster
-            )
+            return score_on_ray(work, without_rivals(rubric), rows, self.choice, name, workers=workers, cluster=cluster)
         judge, counts = self.judge or work.judge(self.choice), self.counts.rivals
-        return score_stream(self.rubric, rows, judge, self.name, work.under_way, rivals=self.rivals, counts=counts)
-
-    @property
-    def _on_ray(self) -> bool:
-        return self.options.workers > 1 or self.options.ray_address is not None
+        return score_stream(rubric, rows, judge, name, work.under_way, rivals=self.rivals, counts=counts)
 
     def _rows(self) -> Rows:
         if self.rest is not None:
@@ -297,9 +282,8 @@ class Scoring:
     @property
     def unanswered(self) -> str | None:
         """That replies failed and no text was scored, if so."""
-        counts = self.counts
-        scored = counts.rows - counts.unscored
-        return unanswered(self.choice.spec, self.name, scored, counts.reason, self.workspace.ledger)
+        scored = self.counts.rows - self.counts.unscored
+        return unanswered(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
 
     def check_answered(self) -> None:
         """Return if a text was scored, or no reply failed, and no more texts have no score than are allowed.
@@ -315,13 +299,6 @@ class Scoring:
             raise BelowThreshold(
                 f"{counts.unscored:,} of {counts.rows:,} texts have no score; at most {most:.4g} of them may have none."
             )
-
-    def _scored(self, score: Score, source: ReadRow) -> ScoredRow:
-        example = source.example
-        if self.version and example:
-            self.counts.without.update(missing_fields(self.version, [example]))
-        addresses = example is not None and addresses_judge(example.output)
-        return ScoredRow(score, source.row, example, addresses)
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
@@ -387,15 +364,13 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
 
 def _measured(workspace: Workspace, data: Data, assignment: Assignment, options: ScoreOptions) -> Rubric:
     if not can_be_read_again(data):
-        source = "standard input" if data == "-" else "an iterator"
+        source, hint = ("standard input", "a file") if data == "-" else ("an iterator", "a list or a file")
         raise SettingsError(
             f"Without labels and a language model, texts are compared with each other, and {source} cannot be read "
             "twice;",
-            f"give {'a file' if data == '-' else 'a list or a file'}, or name a language model with `judge`.",
+            f"give {hint}, or name a language model with `judge`.",
         )
-    compared = [
-        row for row in islice(rows_of(data, options, lambda _text: None), MAX_TEXTS) if isinstance(row, Example)
-    ]
+    compared = [row for row in islice(rows_of(data, options), MAX_TEXTS) if isinstance(row, Example)]
     rubric = text_feature_rubric(assignment, compared)
     workspace.notify(
         f"scored by {len(rubric.criteria)} text features, as no language model is named; "
@@ -404,7 +379,6 @@ def _measured(workspace: Workspace, data: Data, assignment: Assignment, options:
     return rubric
 
 
-_RESUME = "`resume`"
 _ANEW = "Leave `resume` out to begin again, or give another `output`."
 
 
@@ -415,12 +389,12 @@ def check_resumable(scoring: Scoring, output: str) -> None:
         SettingsError: if they are no JSON Lines in a file, the rubric is no version, or texts are rated together.
     """
     if scoring.version is None:
-        raise SettingsError(f"{_RESUME}: expected a rubric that is stored as a version.", _ANEW)
+        raise SettingsError("`resume`: expected a rubric that is stored as a version.", _ANEW)
     if rival_limits(scoring.rubric, scoring.rivals):
-        raise SettingsError(f"{_RESUME}: a group of texts that are rated together cannot be continued.", _ANEW)
+        raise SettingsError("`resume`: a group of texts that are rated together cannot be continued.", _ANEW)
     if output == "-" or table_kind(output):
         place = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
-        raise SettingsError(f"{_RESUME}: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
+        raise SettingsError(f"`resume`: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
 
 
 def write_record(scoring: Scoring, output: str) -> None:
@@ -447,41 +421,41 @@ def keep_scores(scoring: Scoring, output: str) -> int:
         DataError: if the record says that the rows are not scored as `scoring` does; if a row is no score, or is of
             another text; if there is no record, and a row is by another rubric or judge or a text has none.
     """
-    path, has_record, end = Path(output), record_of(output).exists(), 0
+    path, record, end = Path(output), record_of(output), 0
+    unknown = DataError(f"{record} does not say by what the rows of {output} are scored.", _ANEW)
+    has_record = record.exists()
     with path.open("rb") if path.exists() else BytesIO() as file:
         if not file.readline().endswith(b"\n"):
             write_record(scoring, output)
             return 0
-        if has_record:
-            _check_record(scoring, output)
+        written = _read_record(record) if has_record else {}
+        if written is None:
+            raise unknown
+        for name, wanted in _record(scoring).items() if has_record else ():
+            if (got := written.get(name)) != wanted:
+                values = f"got the {name} {preview(str(got))}, expected {preview(str(wanted))}"
+                raise DataError(f"{record}: {values}: another run wrote {output}.", _ANEW)
         scoring.rest = rows = rows_of(scoring.data, scoring.options, scoring.workspace.notify)
         file.seek(0)
+        judge = recorded_name(scoring.choice.spec)
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 break
             end += len(line)
             scored = _kept_score(line, rows, f"{output}:{number}")
-            if not has_record and not _is_by(scored.score, scoring):
-                raise _unknown(output)
+            by = scored.score.rubric, recorded_name(scored.score.judge)
+            if not has_record and by != (scoring.name, judge):
+                raise unknown
             scoring.count(scored)
     if not has_record and any(True for _ in rows):
-        raise _unknown(output)
+        raise unknown
     return end
 
 
-def _check_record(scoring: Scoring, output: str) -> None:
-    record, found = record_of(output), None
+def _read_record(record: Path) -> dict[str, Any] | None:
     with suppress(OSError, orjson.JSONDecodeError):
-        found = orjson.loads(record.read_bytes())
-    if not isinstance(found, dict):
-        raise _unknown(output)
-    for name, wanted in _record(scoring).items():
-        if (got := found.get(name)) != wanted:
-            raise DataError(
-                f"{record}: got the {name} {preview(str(got))}, expected {preview(str(wanted))}: another run wrote "
-                f"{output}.",
-                _ANEW,
-            )
+        return found if isinstance(found := orjson.loads(record.read_bytes()), dict) else None
+    return None
 
 
 def _record(scoring: Scoring) -> dict[str, Any]:
@@ -493,10 +467,6 @@ def _record(scoring: Scoring) -> dict[str, Any]:
 def record_of(output: str) -> Path:
     """Return the file beside a file of scores that says by what they are scored."""
     return Path(f"{output}.resume.json")
-
-
-def _unknown(output: str) -> DataError:
-    return DataError(f"{record_of(output)} does not say by what the rows of {output} are scored.", _ANEW)
 
 
 def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
@@ -521,10 +491,6 @@ def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
             _ANEW,
         )
     return scored
-
-
-def _is_by(score: Score, scoring: Scoring) -> bool:
-    return score.rubric == scoring.name and recorded_name(score.judge) == recorded_name(scoring.choice.spec)
 
 
 def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -593,11 +559,11 @@ class TextScorer:
             SettingsError: if the text has no source or context, and all texts that the version was learned from had.
             StoreUnavailable: if the file of the store was removed or replaced.
         """
-        return self._loop.run(lambda: self._score(row))
+        return self.score_rows([row])[0]
 
     async def score_row_async(self, row: Mapping[str, Any]) -> Score:
         """Return the score of the text in a row without blocking the running event loop."""
-        return await self._loop.run_async(lambda: self._score(row))
+        return (await self.score_rows_async([row]))[0]
 
     def score_rows(self, rows: Data) -> Scores:
         """Return the scores of several texts, which are scored at the same time.
@@ -653,10 +619,11 @@ class TextScorer:
         if isinstance(threshold, bool) or not isinstance(threshold, Real):
             raise SettingsError(f"The threshold is {short(threshold)}, not a number.", "Give a score on the scale.")
         scale = self.rubric.scores_on
-        if not scale.low <= threshold <= scale.high:
-            ends = f"{format_score(scale.low)} to {format_score(scale.high)}"
+        if not scale.contains(threshold):
             raise SettingsError(
-                f"The threshold {threshold} is not on the scale of {self.name}, {ends}.", "Give a score on that scale."
+                f"The threshold {threshold} is not on the scale of {self.name}, "
+                f"{format_score(scale.low)} to {format_score(scale.high)}.",
+                "Give a score on that scale.",
             )
 
     def close(self) -> None:
@@ -676,9 +643,6 @@ class TextScorer:
         judge = self._wrap(self._workspace.judge(opened.choice))
         self.judge = judge.name
         self._scoring = replace(opened, judge=judge)
-
-    async def _score(self, row: Mapping[str, Any]) -> Score:
-        return (await self._score_all([row]))[0]
 
     async def _check_store(self) -> None:
         # Answers that are paid for would be written to the removed file.
