@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -93,10 +93,18 @@ def evaluate(
     versions = versions_of(workspace, rubrics)
     choices = [judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
-    examples = usable_texts(data, options, aspects.items(), workspace.notify)
-    kept = _unseen(examples, versions, options, workspace)
+    examples = kept = usable_texts(data, options, aspects.items(), workspace.notify)
+    if not options.include_training:
+        kept = unseen(examples, [version.provenance for version in versions])
+    if not kept:
+        raise DataError(
+            f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.",
+            "Give texts of other groups, or `include_training` for an optimistic figure.",
+        )
+    if len(kept) < len(examples):
+        left_out = f"{len(examples) - len(kept)} of {len(examples)} texts left out"
+        workspace.notify(f"{left_out}: their groups, or the texts themselves, were learned from")
     texts = _texts(kept, versions, data, options, workspace)
-
     chosen = ScoreOptions(rivals=options.rivals, rivals_per_call=options.rivals_per_call)
     scorings = [
         Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, chosen)
@@ -118,28 +126,23 @@ def evaluate(
                 left_out = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
                 workspace.notify(f"{scoring.name}: {left_out}")
         fault = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
-        results = _results(versions, texts, scores, options)
-        return Evaluation(versions, results, kept, scores, workspace.effort(), fault)
+        results: list[Result] = []
+        for aspect in aspects:
+            of_aspect = [version for version in versions if version.rubric.aspect.name == aspect]
+            labelled_texts = texts[of_aspect[0].ref]
+            best = {each.ref: each.provenance.baseline for each in of_aspect if each.provenance.baseline}
+            evaluators = [_evaluator(each.ref, scores[each.ref]) for each in of_aspect]
+            evaluators += baseline_evaluators(labelled_texts, best)
+            levels, constant = options.levels or LEVELS, options.constant_groups
+            results += measure_agreement(labelled_texts, evaluators, aspect, levels=levels, constant=constant)
+        return Evaluation(versions, tuple(results), kept, scores, workspace.effort(), fault)
 
     return Job(estimate, run)
 
 
-def _unseen(
-    examples: tuple[Example, ...], versions: Sequence[Version], options: EvaluateOptions, workspace: Workspace
-) -> tuple[Example, ...]:
-    """Return the texts that no version has learned from, unless all are wanted."""
-    if options.include_training:
-        return examples
-    kept = unseen(examples, [version.provenance for version in versions])
-    if len(kept) < len(examples):
-        left_out = f"{len(examples) - len(kept)} of {len(examples)} texts left out"
-        workspace.notify(f"{left_out}: their groups, or the texts themselves, were learned from")
-    if not kept:
-        raise DataError(
-            f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.",
-            "Give texts of other groups, or `include_training` for an optimistic figure.",
-        )
-    return kept
+def _evaluator(name: str, scores: Sequence[Score]) -> Evaluator:
+    missing, answers = (sum(each) for each in zip(*((s.answers_missing, s.answers) for s in scores), strict=True))
+    return Evaluator(name, floats(score.score for score in scores), missing, answers)
 
 
 def _texts(
@@ -182,35 +185,7 @@ def _texts(
     return texts
 
 
-def _results(
-    versions: Sequence[Version],
-    texts: Mapping[str, Sequence[Example]],
-    scores: Mapping[str, Sequence[Score]],
-    options: EvaluateOptions,
-) -> tuple[Result, ...]:
-    results: list[Result] = []
-    for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
-        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
-        rows = texts[chosen[0].ref]
-        best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        evaluators = [
-            Evaluator(
-                version.ref,
-                floats(score.score for score in scores[version.ref]),
-                sum(score.answers_missing for score in scores[version.ref]),
-                sum(score.answers for score in scores[version.ref]),
-            )
-            for version in chosen
-        ]
-        levels, constant = options.levels or LEVELS, options.constant_groups
-        results += measure_agreement(
-            rows, [*evaluators, *baseline_evaluators(rows, best)], aspect, levels=levels, constant=constant
-        )
-    return tuple(results)
-
-
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
-KNOWN = frozenset(entry.name for entry in CATALOGUE)
 WORD_COUNT_BASELINE = "baseline: word count"
 
 
@@ -283,13 +258,12 @@ def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseli
     evaluators = [Evaluator(WORD_COUNT_BASELINE, feature_values(examples, [WORD_COUNT])[:, 0])]
     by_feature: dict[tuple[str, int], list[str]] = {}
     for rubric, baseline in chosen.items():
-        if baseline.feature not in KNOWN:
-            continue
         by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
     for (name, sign), rubrics in by_feature.items():
-        remark = f"text feature chosen by the training labels of {', '.join(rubrics)}"
-        label = f"baseline: {'' if sign > 0 else '-'}{name} ({remark})"
-        evaluators.append(Evaluator(label, sign * feature_values(examples, [name])[:, 0]))
+        if name in (entry.name for entry in CATALOGUE):
+            remark = f"text feature chosen by the training labels of {', '.join(rubrics)}"
+            label = f"baseline: {'' if sign > 0 else '-'}{name} ({remark})"
+            evaluators.append(Evaluator(label, sign * feature_values(examples, [name])[:, 0]))
     return evaluators
 
 
@@ -308,34 +282,29 @@ def measure_agreement(
     """
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
-    systems = [example.system for example in examples]
-    known = [system for system in systems if system is not None]
-    named = known if len(known) == len(systems) else None
-    ceilings = {level: _ceiling(examples, aspect, level) for level in levels}
+    known = [example.system for example in examples if example.system is not None]
+    systems, rated = known if len(known) == len(examples) else None, ratings(examples, aspect)
+    ceilings: dict[Level, Interval | None] = {
+        level: ceiling_interval(rated.table, groups, within=level == "group", raters_known=bool(rated.names))
+        for level in levels
+        if rated and level != "system"
+    }
     return [
         Result(
             evaluator.name,
             aspect,
             int(np.isnan(evaluator.scores).sum()),
-            agreement(evaluator.scores, human, groups, named, level=level, constant=constant),
+            agreement(evaluator.scores, human, groups, systems, level=level, constant=constant),
             evaluator.answers_missing,
             evaluator.answers,
             pairwise_accuracy(evaluator.scores, human, groups) if level == "group" else None,
-            ceilings[level],
-            soft_pairwise_accuracy(evaluator.scores, human, groups, named) if level == "system" and named else None,
+            ceilings.get(level),
+            soft_pairwise_accuracy(evaluator.scores, human, groups, systems) if level == "system" and systems else None,
         )
         for evaluator in evaluators
         for level in levels
-        if level != "system" or named is not None
+        if level != "system" or systems is not None
     ]
-
-
-def _ceiling(examples: Sequence[Example], aspect: str, level: Level) -> Interval | None:
-    rated = ratings(examples, aspect)
-    if rated is None or level == "system":
-        return None
-    groups = [example.group for example in examples]
-    return ceiling_interval(rated.table, groups, within=level == "group", raters_known=bool(rated.names))
 
 
 def unseen(examples: Iterable[Example], learned_from: Iterable[Provenance]) -> tuple[Example, ...]:
@@ -463,92 +432,66 @@ def interrater_agreement(
     groups = [example.group for example in examples]
     cluster = units(groups)
     scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
-    answers, table = _answers(rubric, scored), np.stack(list(scores.values()))
-    kinds = [[answer for answer in answers if answer.kind == kind] for kind in get_args(Kind)]
+    table, known = np.stack(list(scores.values())), {criterion.id: criterion for criterion in rubric.criteria}
+    rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
+    # What the judges rated: where a method asks for all criteria as one, that is no criterion of the rubric.
+    ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
+    answers = []
+    for name in (*(name for name in known if name in ids), *(name for name in ids if name not in known)):
+        cells = [[row.get(name) for row in rows] for rows in rated]
+        values = np.stack([floats(rating.score if rating else None for rating in row) for row in cells])
+        inapplicable = sum(rating is not None and not rating.applies for row in cells for rating in row)
+        is_question = name in known and known[name].kind == "question"
+        kind: Kind = "yes/no" if is_question and np.isin(values[~np.isnan(values)], (0, 1)).all() else "graded"
+        trait = known[name].trait if name in known else "all criteria as one"
+        answers.append(
+            (values, _agreement_on(values, cluster, kind, name=name, trait=trait, inapplicable=inapplicable))
+        )
+    pooled = []
+    for kind in get_args(Kind):
+        tables = [values for values, each in answers if each.kind == kind]
+        if len(tables) > 1:
+            inapplicable = sum(each.inapplicable for _, each in answers if each.kind == kind)
+            clusters, values = np.tile(cluster, len(tables)), np.concatenate(tables, axis=1)
+            words = {"name": str(kind), "trait": "all of them pooled"}
+            found = _agreement_on(values, clusters, kind, **words, inapplicable=inapplicable)
+            pooled.append(replace(found, criteria=len(tables)))
     return InterraterAgreement(
         aspect=rubric.aspect.name,
         scale=rubric.scores_on,
         texts=len(examples),
         groups=len(set(groups)),
         unit="groups" if 1 < len(set(groups)) < len(groups) else "texts",
-        judges=tuple(_judge(judge, values) for judge, values in scores.items()),
+        judges=tuple(_judge_scores(judge, values[~np.isnan(values)], len(values)) for judge, values in scores.items()),
         pairs=tuple(_pair(*names, scores, cluster) for names in combinations(scores, 2)),
         scores=ScoreAgreement(
             _compared(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
         ),
-        criteria=tuple(_criterion([answer], cluster) for answer in answers),
-        pooled=tuple(_criterion(some, cluster) for some in kinds if len(some) > 1),
+        criteria=tuple(each for _, each in answers),
+        pooled=tuple(pooled),
     )
 
 
-class _Answers(NamedTuple):
-    """All judges' answers to one criterion: judges x texts, NaN where there is none."""
-
-    id: str
-    trait: str
-    kind: Kind
-    values: FloatArray
-    inapplicable: int
-
-
-def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Answers]:
-    known = {criterion.id: criterion for criterion in rubric.criteria}
-    rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
-    # What the judges rated: where a method asks for all criteria as one, that is no criterion of the rubric.
-    ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
-    answers = []
-    for name in (*(name for name in known if name in ids), *(name for name in ids if name not in known)):
-        ratings = [[row.get(name) for row in rows] for rows in rated]
-        values = np.stack([floats(rating.score if rating else None for rating in rows) for rows in ratings])
-        inapplicable = sum(r is not None and not r.applies for rows in ratings for r in rows)
-        criterion = known.get(name)
-        asked = criterion is not None and criterion.kind == "question"
-        kind: Kind = "yes/no" if asked and np.isin(values[~np.isnan(values)], (0, 1)).all() else "graded"
-        trait = criterion.trait if criterion else "all criteria as one"
-        answers.append(_Answers(name, trait, kind, values, inapplicable))
-    return answers
-
-
-def _criterion(answers: Sequence[_Answers], cluster: IntArray) -> CriterionAgreement:
-    """Return the agreement on the answers to a criterion, or to several of a kind pooled."""
-    first, values = answers[0], np.concatenate([each.values for each in answers], axis=1)
-    clusters, inapplicable = np.tile(cluster, len(answers)), sum(each.inapplicable for each in answers)
+def _agreement_on(
+    values: FloatArray, cluster: IntArray, kind: Kind, *, name: str, trait: str, inapplicable: int
+) -> CriterionAgreement:
+    """Return the agreement on answers, shape (judges, texts), NaN where there is none."""
     figures: dict[Figure, Interval] = (
-        {"alpha_interval": krippendorff_alpha(values, "interval", clusters)}
-        if first.kind == "graded"
+        {"alpha_interval": krippendorff_alpha(values, "interval", cluster)}
+        if kind == "graded"
         else {
-            "alpha_nominal": krippendorff_alpha(values, "nominal", clusters),
-            "fleiss_kappa": fleiss_kappa(values, clusters),
+            "alpha_nominal": krippendorff_alpha(values, "nominal", cluster),
+            "fleiss_kappa": fleiss_kappa(values, cluster),
         }
     )
-    pooled = len(answers) > 1
-    return CriterionAgreement(
-        id=first.kind if pooled else first.id,
-        trait="all of them pooled" if pooled else first.trait,
-        kind=first.kind,
-        criteria=len(answers),
-        answers=_compared(values),
-        missing=int(np.isnan(values).sum()) - inapplicable,
-        inapplicable=inapplicable,
-        figures=figures,
-    )
+    missing = int(np.isnan(values).sum()) - inapplicable
+    return CriterionAgreement(name, trait, kind, 1, _compared(values), missing, inapplicable, figures)
 
 
-def _compared(table: FloatArray) -> int:
-    return int(((~np.isnan(table)).sum(axis=0) >= 2).sum())
-
-
-def _judge(judge: str, scores: FloatArray) -> JudgeScores:
-    given = scores[~np.isnan(scores)]
-    mean = float(given.mean()) if len(given) else None
-    deviation = float(given.std(ddof=1)) if len(given) > 1 else None
-    return JudgeScores(judge, len(given), len(scores) - len(given), mean, deviation)
-
-
-def _reliability(alpha: float) -> Reliability:
-    if alpha < TENTATIVE:
-        return "unreliable"
-    return "tentative" if alpha < RELIABLE else "reliable"
+def _judge_scores(judge: str, scores: FloatArray, texts: int) -> JudgeScores:
+    mean = float(scores.mean()) if len(scores) else None
+    deviation = float(scores.std(ddof=1)) if len(scores) > 1 else None
+    return JudgeScores(judge, len(scores), texts - len(scores), mean, deviation)
 
 
 def _pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
@@ -561,6 +504,14 @@ def _pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: In
         correlation=True,
     )
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit).interval)
+
+
+def _compared(table: FloatArray) -> int:
+    return int(((~np.isnan(table)).sum(axis=0) >= 2).sum())
+
+
+def _reliability(alpha: float) -> Reliability:
+    return "unreliable" if alpha < TENTATIVE else "tentative" if alpha < RELIABLE else "reliable"
 
 
 @dataclass(frozen=True, repr=False)
