@@ -543,9 +543,6 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
 
     Groups are taken in an order that depends on their names and the seed only, until `train` texts are reached. A row
     of comparisons goes with its texts.
-
-    Raises:
-        DataError: if rows are faulty, or there are fewer than two groups, or all of them would be learned from.
     """
     rows = list(rows_of(data, options, notify).every_row())
     faults = [parsed for _, _, parsed in rows if isinstance(parsed, RowError)]
@@ -657,11 +654,7 @@ class SampleFiles:
 
 
 def write_sample(folder: str | Path) -> SampleFiles:
-    """Write the sample to `folder`, which is new, empty or already has it, and return its files.
-
-    Raises:
-        SettingsError: if `folder` is a file, or has other files but not the sample.
-    """
+    """Write the sample to `folder`, which is new, empty or already has it, and return its files."""
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file, and the sample needs a folder.", "Name another folder.")

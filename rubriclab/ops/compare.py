@@ -537,14 +537,7 @@ class CompareResult(Answered, Displayed):
 def compare(
     workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
 ) -> Job[CompareResult]:
-    """Return how the scores of `after` differ from those of `before`; without `after`, rank the systems in `before`.
-
-    Raises:
-        DataError: if a set holds no usable output, nothing can be paired as asked for, or fewer than two systems.
-        SettingsError: for options of pairs without a second set; if no output of a set has a source or context, and all
-            texts that the version was learned from had one.
-        JudgeError: if the provider gave no reply at all.
-    """
+    """Return how the scores of `after` differ from those of `before`; without `after`, rank the systems in `before`."""
     given = [f"`{name}`" for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
     if after is None and given:
         raise SettingsError(
@@ -581,11 +574,7 @@ def compare(
 
 
 def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str, list[OutputRow]]:
-    """Return the outputs of each set with the scores that its rows carry; faulty rows are left out, which is said.
-
-    Raises:
-        DataError: if some texts were rated together with their rivals and the others are rated apart.
-    """
+    """Return the outputs of each set with the scores that its rows carry; faulty rows are left out, which is said."""
     data = [before] if after is None else [before, after]
     names = [describe(each) for each in data]
     if len(set(names)) < len(names):
@@ -629,11 +618,7 @@ async def _scored(scoring: ColumnScoring, name: str, rows: Sequence[OutputRow]) 
 
 
 def _by_system(outputs: Outputs) -> list[Outputs]:
-    """Return the outputs of each system.
-
-    Raises:
-        DataError: if fewer than two systems are named.
-    """
+    """Return the outputs of each system."""
     systems: dict[str, list[tuple[Example, Score]]] = {}
     for example, score in zip(outputs.examples, outputs.scores, strict=True):
         if example.system is not None:
@@ -684,10 +669,6 @@ def drift(
 
     Args:
         on_row: called for each text, in order, with both scores, their reasons, and whether the text flips.
-
-    Raises:
-        SettingsError: for options that do not go together.
-        DataError: if no text can be used.
     """
     if options.anchor:
         anchored = _anchored(workspace, data, before, after, options)

@@ -181,11 +181,7 @@ class EditableVersion:
 
 
 def editable_version(workspace: Workspace, rubric: str | Version, options: EditOptions) -> EditableVersion:
-    """Return a version with the labelled texts that an edit is measured on: its own, or those of `options.labels`.
-
-    Raises:
-        DataError: if there are none, or some share an id.
-    """
+    """Return a version with the labelled texts that an edit is measured on: its own, or those of `options.labels`."""
     version = version_of(workspace, rubric)
     record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, Cell]]()
     if options.labels is not None:
@@ -232,13 +228,6 @@ def edit(
 
     Args:
         editable: from `editable_version` with the same version and labels, to spare its computation.
-
-    Raises:
-        SettingsError: for edits that are not possible, without who makes them and why, or under the name of another
-            rubric.
-        DataError: if there are no labelled texts.
-        NotConfirmed: if only an imported version that is not confirmed names the judge, and answers are needed.
-        JudgeError: if no text could be rated by a new criterion.
     """
     version = editable.version if editable else version_of(workspace, rubric)
     _check_name(workspace.store, version, options.name)

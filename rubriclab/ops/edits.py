@@ -188,12 +188,7 @@ class EditPlan:
 
 
 def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
-    """Return what edits of a rubric, whose version is `ref`, mean.
-
-    Raises:
-        SettingsError: if there are none, one names a criterion that the rubric does not have or names it twice, a
-            criterion cannot be changed in this way, or the limits of the weights contradict each other.
-    """
+    """Return what edits of a rubric, whose version is `ref`, mean."""
     if not any(getattr(edit, name) not in (None, (), {}) for name in CHANGES):
         raise SettingsError(
             "No change was asked for.",
@@ -275,11 +270,7 @@ TRUTH = (
 
 
 def reworded(criterion: Criterion, method: str, text: str, name: str) -> Criterion:
-    """Return a criterion with another wording, under another id; a hypothesis keeps the description of its levels.
-
-    Raises:
-        SettingsError: if it has no wording that is rated.
-    """
+    """Return a criterion with another wording, under another id; a hypothesis keeps the description of its levels."""
     if criterion.kind == "feature":
         raise SettingsError(
             f"{criterion.id} is a text feature, which is computed.", "Drop it and use `add` for a criterion."
@@ -296,11 +287,7 @@ def reworded(criterion: Criterion, method: str, text: str, name: str) -> Criteri
 
 
 def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> Criterion:
-    """Return one criterion of the same kind instead of several.
-
-    Raises:
-        SettingsError: if they are neither hypotheses nor questions nor traits.
-    """
+    """Return one criterion of the same kind instead of several."""
     first = criteria[0]
     if first.kind not in ("hypothesis", "question", "trait"):
         raise SettingsError(

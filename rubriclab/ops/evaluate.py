@@ -85,10 +85,6 @@ def evaluate(
     """Return how well rubrics agree with the human scores of held-out texts.
 
     Groups that any of the rubrics has learned from are left out, which is said.
-
-    Raises:
-        DataError: if no text is left that has scores.
-        SettingsError: if no text has a source or context, and all texts that a version was learned from had one.
     """
     versions = versions_of(workspace, rubrics)
     choices = [judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
@@ -155,10 +151,6 @@ def _texts(
     """Return the texts that each version is evaluated on: those with a score for its aspect.
 
     What makes the figures mean something else is said.
-
-    Raises:
-        DataError: if there are no such texts, or systems are to be compared that texts do not name.
-        SettingsError: if no text has the source or context that all texts had that a version was learned from.
     """
     notify = workspace.notify
     texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
@@ -525,12 +517,7 @@ class AgreeResult(Answered, Displayed):
 
 
 def agree(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> Job[AgreeResult]:
-    """Return how far judges agree when each scores the texts by one rubric; the texts need no human scores.
-
-    Raises:
-        SettingsError: unless two different judges are named.
-        DataError: if no text can be used.
-    """
+    """Return how far judges agree when each scores the texts by one rubric; the texts need no human scores."""
     names = options.judges
     if len(names) < 2:
         named = f"only {names[0]} was named" if names else "none was named"

@@ -71,12 +71,6 @@ def explain(
 
     Args:
         data: a text as `.txt` file or `-`, or rows as for `score`; `None` for a text that the rubric was learned from.
-
-    Raises:
-        NotInStore: if there is no such rubric or labelled text.
-        SettingsError: if no rubric is named, or it is not clear which text is meant; if it has no source or context,
-            and all texts that the version was learned from had one.
-        DataError: if the text cannot be read.
     """
     if rubric is None:
         raise SettingsError("A score is explained by a rubric, and none is named.", "Give `rubric=REF`.")

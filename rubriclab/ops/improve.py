@@ -291,9 +291,6 @@ def improve_stream(
     Args:
         ref: the version of the rubric.
         writer: rewrites; by default the judge.
-
-    Raises:
-        SettingsError: if the rubric gives no reasons to rewrite by, or `under_way` is below 1.
     """
     require_reasons(rubric, ref)
     reviser = _Reviser(rubric, ref, judge, writer or judge, settings or ImproveOptions())
@@ -523,22 +520,14 @@ class Improving:
         return summarize_revisions(self.rubric, self.version.ref, self.metrics, self._judge_name)
 
     def check_answered(self) -> None:
-        """Return unless a role had prompts and not one reply.
-
-        Raises:
-            JudgeError: if so.
-        """
+        """Raise JudgeError if a role had prompts and not one reply."""
         for role, ledger in self.ledgers.items():
             if ledger.lacks_replies and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
 
 
 def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
-    """Return the improvement of texts by a rubric, before anything is asked.
-
-    Raises:
-        SettingsError: if the rubric gives no reasons to rewrite by.
-    """
+    """Return the improvement of texts by a rubric, before anything is asked."""
     version = version_of(workspace, rubric)
     require_reasons(version.rubric, version.ref)
     alone = without_rivals(version.rubric)
@@ -555,12 +544,7 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
 
 
 async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:
-    """Return texts rewritten where a rubric finds faults, keeping what scores higher.
-
-    Raises:
-        RubriclabError: as `prepare_improvement` and `Improving.stream` do.
-        JudgeError: if a role had prompts and not one reply.
-    """
+    """Return texts rewritten where a rubric finds faults, keeping what scores higher."""
     improving = await workspace.off_event_loop(prepare_improvement, workspace, data, rubric, options)
     texts = tuple([text async for text in improving.stream()])
     improving.check_answered()

@@ -110,11 +110,7 @@ def usable_texts(
 def labels_on_scale(
     texts: Iterable[Example], aspect: str, scale: Scale, name: str, notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts of a set with this name that have a label on the scale; others are left out, which is said.
-
-    Raises:
-        DataError: if some share an id.
-    """
+    """Return the texts of a set with this name that have a label on the scale; others are left out, which is said."""
     rated = labelled(texts, aspect)
     usable = tuple(text for text in rated if scale.contains(text.scores[aspect]))
     if len(usable) < len(rated):
@@ -125,11 +121,7 @@ def labels_on_scale(
 
 
 def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
-    """Yield the texts as they are read, and say which rows, of the set with this name, cannot be used.
-
-    Raises:
-        DataError: if no row can be used.
-    """
+    """Yield the texts as they are read, and say which rows, of the set with this name, cannot be used."""
     usable = total = 0
     for row in rows:
         total += 1

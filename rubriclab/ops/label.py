@@ -165,11 +165,7 @@ class Labeling:
         return tuple(self._of_rater(rater).values())
 
     def shown(self, rater: str, position: int) -> ShownItem:
-        """Return what a rater sees at a position.
-
-        Raises:
-            SettingsError: if there is no such position.
-        """
+        """Return what a rater sees at a position."""
         items = list(self._of_rater(rater).items())
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
@@ -194,11 +190,6 @@ class Labeling:
         """Store what a rater has decided, and return the item's position; the same submission again changes nothing.
 
         Skipping an item that the rater has answered, in another tab perhaps, changes nothing either.
-
-        Raises:
-            SettingsError: if it does not fit the item or the scale.
-            StoreError: if it cannot be stored.
-            StoreUnavailable: if the store does not answer: the same submission may be sent again.
         """
         dealt = self._of_rater(rater)
         item = dealt.get(submission.item)
@@ -318,12 +309,7 @@ def _name(rater: str, item: Item) -> str:
 
 
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
-    """Return the texts of `data`, ready to be judged.
-
-    Raises:
-        DataError: if a row is faulty, an id occurs twice, or there is nothing to judge.
-        SettingsError: for a scale that is not understood.
-    """
+    """Return the texts of `data`, ready to be judged."""
     question = question_of(options)
     store = workspace.open_store(create=True)
     texts, former = _texts(workspace, data, options, question.aspect.name)
@@ -331,12 +317,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 
 
 def question_of(options: LabelOptions) -> LabelQuestion:
-    """Return what the raters are asked.
-
-    Raises:
-        UserError: if the aspect has no definition.
-        SettingsError: for a scale that is not understood.
-    """
+    """Return what the raters are asked."""
     # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
     scale = parse_scale(options.scale, (0.0,))
     return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
@@ -458,11 +439,6 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
     """Return which texts of `data` to label next so that the rubric improves most.
 
     Texts that the rubric was learned from, or that have a label already, are left out.
-
-    Raises:
-        NotInStore: if there is no such rubric, or no record of its training.
-        DataError: if there are no texts to choose from, or fewer than are to be planned.
-        JudgeError: if no text could be scored.
     """
     rows = rows_of(data, options, workspace.notify)
     version = version_of(workspace, rubric)

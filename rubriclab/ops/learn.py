@@ -98,11 +98,7 @@ def resolve_settings(
 
 
 def method_named(name: str) -> Method:
-    """Return a method by its name.
-
-    Raises:
-        SettingsError: if there is none.
-    """
+    """Return a method by its name."""
     try:
         return METHODS[name]
     except UnknownMethod:
@@ -112,11 +108,7 @@ def method_named(name: str) -> Method:
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return pairs METHOD.NAME=VALUE as tables; values are JSON or else texts, and the last of several counts.
-
-    Raises:
-        SettingsError: if one is of no such form, or there is no such method.
-    """
+    """Return pairs METHOD.NAME=VALUE as tables; values are JSON or else texts, and the last of several counts."""
     tables: dict[str, dict[str, Any]] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -193,9 +185,6 @@ class TrainingRun:
 
         Args:
             earlier: a rubric whose criteria are candidates too, in a joint training.
-
-        Raises:
-            JudgeError: if nothing could be learned.
         """
         if self.joint:
             return await train_joint(self.plans, self.joint, earlier=earlier, **models)
@@ -219,11 +208,6 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
     """Return the rubric that is learned from labelled texts, saved as a version.
 
     Stopped by Ctrl-C or a cap, the same call continues where it was: every answer is cached when it arrives.
-
-    Raises:
-        DataError: if the texts cannot be learned from.
-        SettingsError: for options that do not go together.
-        JudgeError: if the provider fails, or nothing could be learned.
     """
     training = training_of(workspace, data, options)
     name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))
@@ -267,11 +251,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
 
 
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
-    """Return the training that the options ask for, having read the labelled texts.
-
-    Raises:
-        SettingsError: if the options name no aspect, or cannot be combined.
-    """
+    """Return the training that the options ask for, having read the labelled texts."""
     if not options.aspect:
         examples = [row for row in rows_of(data, options) if isinstance(row, Example)]
         raise SettingsError(
@@ -325,11 +305,7 @@ def default_name(task: str, aspect: str, method: str | None = None) -> str:
 
 
 def check_joint(options: LearnOptions, name: str) -> None:
-    """Return if the option `name` has a meaning: there are several methods to choose from.
-
-    Raises:
-        SettingsError: if a method learns alone.
-    """
+    """Raise SettingsError for the option `name` if a method learns alone: there is nothing to choose."""
     if options.single_method:
         raise SettingsError(
             f"`{name}` is for rubrics of several methods: `methods={options.single_method}` alone "

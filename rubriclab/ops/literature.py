@@ -242,13 +242,7 @@ class LiteratureAdded(Displayed):
 
 
 def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> Job[LiteratureAdded]:
-    """Return the findings that a model takes from a paper, having kept those whose quotation is in the paper.
-
-    Raises:
-        LiteratureError: if a file cannot be used.
-        UserError: for the offline judge, or an aspect without a definition.
-        JudgeError: if the provider fails, or no part of the paper had a usable reply.
-    """
+    """Return the findings that a model takes from a paper, having kept those whose quotation is in the paper."""
     file = _findings_file(options)
     paper = read_paper(Path(path))
     prompts = findings_prompts(paper, file, options)
@@ -371,11 +365,7 @@ class FindingList(Displayed):
 
 
 def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> FindingList:
-    """Return the user's own findings, or those that ship, in detail if `ids` names them.
-
-    Raises:
-        UserError: if a file cannot be used, an id or the folder is missing, or a folder is given with `included`.
-    """
+    """Return the user's own findings, or those that ship, in detail if `ids` names them."""
     if options.included and options.folder:
         raise SettingsError("`included` means findings that ship;", "leave `folder` out.")
     place = content_path("literature") if options.included else place_of(options.folder)

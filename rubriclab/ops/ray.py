@@ -269,12 +269,7 @@ class RayWorker:
         await end_other_tasks()
 
     def _open(self) -> tuple[Workspace, Judge]:
-        """Return what texts are scored with, opened with the first: Ray would wrap an error of the constructor.
-
-        Raises:
-            SettingsError: if the job was made by another version of the package.
-            StoreError: if the store cannot be opened here.
-        """
+        """Return what texts are scored with, opened with the first: Ray would wrap an error of the constructor."""
         if self._opened is None:
             job = self._job
             if job.version != (installed := metadata.version("rubriclab")):
@@ -307,11 +302,7 @@ GRACE = 5.0
 
 
 def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
-    """Check that several processes can use the store, and that nothing is asked for that only one can do.
-
-    Raises:
-        SettingsError: otherwise.
-    """
+    """Check that several processes can use the store, and that nothing is asked for that only one can do."""
     several = f"`ray_address={cluster}`" if cluster is not None else f"`workers={workers}`"
     alone = {"record": work.record, "batch": work.options.batch}
     for name, given in alone.items():
@@ -427,11 +418,7 @@ class _Pool:
         self._under_way = Counter(dict.fromkeys(range(workers), 0))
 
     async def scores(self, chunk: tuple[Row, ...]) -> RowScores:
-        """Return the scores of a chunk, computed by the worker with the fewest.
-
-        Raises:
-            JudgeError: if Ray fails.
-        """
+        """Return the scores of a chunk, computed by the worker with the fewest."""
         from ray.exceptions import RayError, RayTaskError
 
         worker = min(self._under_way, key=self._under_way.__getitem__)

@@ -175,11 +175,7 @@ class Scoring:
         return dry_run({"judge": (self.choice.spec, calls)}, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
-        """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason.
-
-        Raises:
-            SettingsError: if no row has a source or context, and all texts that the version was learned from had one.
-        """
+        """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason."""
         work, rows, ahead = self.workspace, self._rows(), deque[ReadRow]()
         scores = self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
@@ -286,12 +282,7 @@ class Scoring:
         return unanswered(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
 
     def check_answered(self) -> None:
-        """Return if a text was scored, or no reply failed, and no more texts have no score than are allowed.
-
-        Raises:
-            JudgeError: if replies failed and no text was scored.
-            BelowThreshold: if more texts have no score than `max_unscored` allows.
-        """
+        """Raise JudgeError if no text was scored after replies failed, BelowThreshold if `max_unscored` is exceeded."""
         counts, most = self.counts, self.options.max_unscored
         if self.unanswered:
             raise JudgeError(self.unanswered)
@@ -302,12 +293,7 @@ class Scoring:
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
-    """Return the scoring of texts by a rubric, or, without one, of an aspect before there are labels.
-
-    Raises:
-        SettingsError: for options that do not go together.
-        DataError: if there are too few texts to compare.
-    """
+    """Return the scoring of texts by a rubric, or, without one, of an aspect before there are labels."""
     if options.workers > 1 or options.ray_address is not None:
         check_workers(workspace, options.workers, options.ray_address)
     if rubric is None:
@@ -323,12 +309,7 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
 
 
 async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scores:
-    """Return the scores of texts by a rubric.
-
-    Raises:
-        RubriclabError: as `prepare_scoring` and `Scoring.stream` do.
-        JudgeError, BelowThreshold: as `Scoring.check_answered` does.
-    """
+    """Return the scores of texts by a rubric."""
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)
     await workspace.off_event_loop(scoring.correct_mean)
@@ -383,11 +364,7 @@ _ANEW = "Leave `resume` out to begin again, or give another `output`."
 
 
 def check_resumable(scoring: Scoring, output: str) -> None:
-    """Check that the scores can be continued once they have been interrupted.
-
-    Raises:
-        SettingsError: if they are no JSON Lines in a file, the rubric is no version, or texts are rated together.
-    """
+    """Check that the scores can be continued once they have been interrupted."""
     if scoring.version is None:
         raise SettingsError("`resume`: expected a rubric that is stored as a version.", _ANEW)
     if rival_limits(scoring.rubric, scoring.rivals):
@@ -398,11 +375,7 @@ def check_resumable(scoring: Scoring, output: str) -> None:
 
 
 def write_record(scoring: Scoring, output: str) -> None:
-    """Write the record of scoring that begins, if it can be continued.
-
-    Raises:
-        DataError: if it cannot be written.
-    """
+    """Write the record of scoring that begins, if it can be continued."""
     with suppress(SettingsError):
         check_resumable(scoring, output)
         try:
@@ -494,11 +467,7 @@ def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
 
 
 def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a text that is given by names of fields.
-
-    Raises:
-        SettingsError: for a name that is not a field.
-    """
+    """Return the row of a text that is given by names of fields."""
     for name in fields:
         if name.partition(".")[0] not in FIELDS:
             known = f"{did_you_mean(name, FIELDS)}Known are: {', '.join(FIELDS)}."
@@ -548,8 +517,7 @@ class TextScorer:
         """Return the score of one text, as `score_row` does; `fields` are its `source`, `context`, `id` and others.
 
         Raises:
-            SettingsError: for an unknown field, and as `score_row` does.
-        """
+            SettingsError: for an unknown field, and as `score_row` does."""
         return self.score_row(row_of_fields(output, fields))
 
     def score_row(self, row: Mapping[str, Any]) -> Score:
@@ -588,12 +556,7 @@ class TextScorer:
         await self._loop.run_async(self._check_store)
 
     def compare(self, before: Data, after: Data, options: CompareOptions | None = None) -> CompareResult:
-        """Return how the scores of two sets of outputs differ, as `Lab.compare` does; the judge is the scorer's.
-
-        Raises:
-            SettingsError: if the rubric is not stored.
-            DataError: as `Lab.compare` does.
-        """
+        """Return how the scores of two sets of outputs differ, as `Lab.compare` does; the judge is the scorer's."""
         version = self.version
         if version is None:
             raise SettingsError("Outputs are compared by a version, and this rubric is not stored.", "Save it first.")

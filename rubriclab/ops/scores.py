@@ -256,12 +256,7 @@ class ColumnScoring:
         return dry_run(estimates, self.workspace.options)
 
     async def stream(self, texts: Sequence[Example] | None = None) -> AsyncGenerator[ScoredText]:
-        """Yield each usable text, or each of `texts`, with its score by each scorer, in order.
-
-        Raises:
-            SettingsError: if one judge is named twice for the same version.
-            DataError: if no text can be used.
-        """
+        """Yield each usable text, or each of `texts`, with its score by each scorer, in order."""
         workspace = self.workspace
         columns = [(version, workspace.judge(judge)) for version, judge in self.scorers]
         for first, second in combinations(range(len(columns)), 2):

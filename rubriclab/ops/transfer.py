@@ -93,23 +93,13 @@ class TransferResult(Displayed):
     not_saved: str | None = None
 
     def check_saved(self) -> None:
-        """Return if nothing was to be saved that could not be.
-
-        Raises:
-            SettingsError: otherwise.
-        """
+        """Raise SettingsError if what was to be saved could not be."""
         if self.not_saved:
             raise SettingsError(self.not_saved)
 
 
 def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> Job[TransferResult]:
-    """Return the agreement of a rubric on the texts of `to`: as it is, recalibrated, and learned again.
-
-    Raises:
-        SettingsError: for options that do not go together.
-        DataError: if no text can be used.
-        JudgeError: if no text could be scored.
-    """
+    """Return the agreement of a rubric on the texts of `to`: as it is, recalibrated, and learned again."""
     if options.action and not options.save:
         raise SettingsError("`action` says what to save.", "Give `save` with it.")
     if options.action == "relearn" and options.no_relearn:
@@ -164,12 +154,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
 
 
 def target_texts(data: Data, version: Version, options: TransferOptions, notify: Notify) -> TargetTexts:
-    """Return the usable texts of `data` that the version was not learned from, with their usable labels.
-
-    Raises:
-        DataError: if there is no such text, or labelled texts share an id.
-        SettingsError: for an unknown aspect, or a scale that is not understood.
-    """
+    """Return the usable texts of `data` that the version was not learned from, with their usable labels."""
     rubric, name = version.rubric, describe(data)
     aspect = rubric.aspect
     if options.definition or options.aspect not in (None, aspect.name):
@@ -403,9 +388,6 @@ async def measure_transfer(
     Args:
         training: learns again from the labelled target texts; without it, that is not measured.
         seed: of folds and of learning.
-
-    Raises:
-        JudgeError: if no text could be scored.
     """
     record = await workspace.off_event_loop(workspace.store.training, source.ref)
     rubric = source.rubric.model_copy(update={"aspect": target.aspect})

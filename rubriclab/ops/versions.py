@@ -66,11 +66,7 @@ def list_versions(workspace: Workspace) -> tuple[Version, ...]:
 
 
 def training_record(workspace: Workspace, ref: str) -> TrainingRecord:
-    """Return what each candidate criterion said of each labelled text when a version was learned.
-
-    Raises:
-        NotInStore: if the store does not hold it.
-    """
+    """Return what each candidate criterion said of each labelled text when a version was learned."""
     store = workspace.open_store(access="read")
     version = store.load(ref)
     record = store.training(version.ref)
@@ -93,11 +89,7 @@ def missing_record(version: Version) -> str:
 
 
 def gate(workspace: Workspace, ref: str) -> GateResult:
-    """Return whether a version agrees better with people than the same judge asked directly.
-
-    Raises:
-        UserError: if it was made by one method and never compared.
-    """
+    """Return whether a version agrees better with people than the same judge asked directly."""
     version = workspace.open_store(access="read").load(ref)
     if version.provenance.validation is None:
         raise UserError(
@@ -232,11 +224,7 @@ def store_size(workspace: Workspace) -> StoreSize:
 
 
 def prune(workspace: Workspace, options: PruneOptions) -> PruneResult:
-    """Remove cached answers, and nothing else. They are asked again, and paid for again, where they are needed.
-
-    Raises:
-        SettingsError: if no age is given.
-    """
+    """Remove cached answers, and nothing else. They are asked again, and paid for again, where they are needed."""
     if options.older_than is None:
         raise SettingsError(
             "Nothing says which cached answers to remove;",
@@ -296,12 +284,7 @@ class Batches(Displayed):
 
 
 async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
-    """Return the batches that are under way, of which one may be cancelled first.
-
-    Raises:
-        SettingsError: if no batch has the id to cancel.
-        JudgeError: if the provider does not cancel it.
-    """
+    """Return the batches that are under way, of which one may be cancelled first."""
     found = await workspace.off_event_loop(workspace.store.batches.open)
     if options.cancel is None:
         return Batches(found)

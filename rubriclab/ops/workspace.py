@@ -44,11 +44,7 @@ class Answered:
     unanswered: str | None
 
     def check_answered(self) -> None:
-        """Return if there is a score, or no reply failed.
-
-        Raises:
-            JudgeError: otherwise.
-        """
+        """Raise JudgeError if there is no score after replies have failed."""
         if self.unanswered:
             raise JudgeError(self.unanswered)
 
@@ -332,11 +328,7 @@ class Workspace:
         return await asyncio.to_thread(work, *arguments, **options)
 
     async def run(self, prepare: Callable[Concatenate[Workspace, P], Job[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of an operation, such as `await workspace.run(learn, data, options)`.
-
-        Raises:
-            RubriclabError: as the operation does, before or while it runs.
-        """
+        """Return the result of an operation, such as `await workspace.run(learn, data, options)`."""
         job = await self.off_event_loop(prepare, self, *args, **kwargs)
         return await job.run()
 
@@ -393,11 +385,7 @@ def _once(notify: Notify) -> Notify:
 
 
 def judge_options(values: Mapping[str, Any]) -> JudgeOptions:
-    """Return the options that are given, the defaults for those that are `None`.
-
-    Raises:
-        SettingsError: for an unknown option or a value out of bounds.
-    """
+    """Return the options that are given, the defaults for those that are `None`."""
     return JudgeOptions(**{name: value for name, value in values.items() if value is not None})
 
 
@@ -408,11 +396,7 @@ _REFERENCES = "Give a version, or a text: NAME (the newest), NAME@NUMBER or NAME
 
 
 def ref_of(rubric: Any) -> str:
-    """Return the reference of a version, or the one that is given as a text.
-
-    Raises:
-        SettingsError: if it is neither.
-    """
+    """Return the reference of a version, or the one that is given as a text."""
     if isinstance(rubric, Version):
         return rubric.ref
     if isinstance(rubric, str):
@@ -423,22 +407,14 @@ def ref_of(rubric: Any) -> str:
 
 
 def version_of(workspace: Workspace, rubric: str | Version) -> Version:
-    """Return the version that is meant; of an imported one, what the store now says of its confirmation.
-
-    Raises:
-        SettingsError: if `rubric` is neither a reference nor a version.
-    """
+    """Return the version that is meant; of an imported one, what the store now says of its confirmation."""
     if isinstance(rubric, Version) and not rubric.imported:
         return rubric
     return workspace.store.load(ref_of(rubric))
 
 
 def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
-    """Return the versions that are meant, each once, in their order.
-
-    Raises:
-        SettingsError: if there is none, or one is neither a reference nor a version.
-    """
+    """Return the versions that are meant, each once, in their order."""
     several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
     named = tuple(rubrics) if several else (rubrics,)
     if not named:
@@ -525,11 +501,7 @@ class BackgroundLoop:
         self._thread.start()
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what `work` returns; Ctrl-C cancels it.
-
-        Raises:
-            RuntimeError: if the loop is closed.
-        """
+        """Return what `work` returns; Ctrl-C cancels it."""
         future = self.start(work)
         try:
             return future.result()
@@ -538,11 +510,7 @@ class BackgroundLoop:
             raise
 
     async def run_async(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what `work` returns, without blocking the running event loop; its cancellation cancels the work.
-
-        Raises:
-            RuntimeError: if the loop is closed.
-        """
+        """Return what `work` returns, without blocking the running event loop; its cancellation cancels the work."""
         return await asyncio.wrap_future(self.start(work))
 
     def close(self, at_end: Callable[[], None] | None = None) -> None:
@@ -565,11 +533,7 @@ class BackgroundLoop:
             self._loop.close()
 
     def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
-        """Return the future result of `work`, which has begun.
-
-        Raises:
-            RuntimeError: if the loop is closed.
-        """
+        """Return the future result of `work`, which has begun."""
         if self._closed:
             raise RuntimeError("The rubric is closed; open a new scorer.")
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
