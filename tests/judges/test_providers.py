@@ -26,7 +26,6 @@ from rubriclab.judges.providers import (
     bypass_proxies,
     check_address,
     choose_client,
-    is_loopback,
     load_litellm,
     provider_message,
     provider_of,
@@ -158,16 +157,6 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 )
 def test_an_address_without_credentials_is_used_as_it_is(address: str) -> None:
     assert check_address(address, "--api-base") == address
-
-
-@given(
-    user=st.text(st.characters(exclude_characters="/\\?#"), min_size=1),
-    password=st.from_regex(r"[A-Za-z0-9]{12}", fullmatch=True),
-)
-def test_no_password_is_ever_repeated(user: str, password: str) -> None:
-    with pytest.raises(SettingsError) as caught:
-        check_address(f"http://{user}:{password}@host/v1", "--api-base")
-    assert password not in str(caught.value) or password in user
 
 
 class ProviderFault(Exception):
@@ -330,23 +319,6 @@ async def test_a_proxy_gets_the_requests_to_other_machines(server: RunningServer
     with pytest.raises(JudgeUnavailable):
         await LanguageModel("openai/fake", timeout=0.5, api_base="http://192.0.2.1/v1").reply(rate())
     assert not is_unused(proxy)
-
-
-@pytest.mark.parametrize(
-    ("host", "is_this_machine"),
-    [
-        ("127.0.0.1", True),
-        ("127.255.0.9", True),
-        ("::1", True),
-        ("localhost", True),
-        ("LocalHost.", True),
-        ("128.0.0.1", False),
-        ("localhost.example.com", False),
-        ("127.0.0.1.example.com", False),
-    ],
-)
-def test_this_machine_is_known_by_its_addresses(host: str, is_this_machine: bool) -> None:
-    assert is_loopback(host) == is_this_machine
 
 
 @pytest.mark.parametrize(

@@ -192,22 +192,6 @@ ALTERNATIVES = st.lists(
 
 
 @given(
-    st.text("0123456789.- ", max_size=3),
-    ALTERNATIVES,
-    st.lists(st.integers(-3, 12) | st.floats(-3, 12), max_size=8),
-)
-@settings(deadline=None, max_examples=80)
-def test_distribution_is_over_the_legal_scores_and_sums_to_one(
-    number: str, alternatives: tuple[tuple[str, float], ...], legal: list[float]
-) -> None:
-    found = score_distribution(reply('{"score": ', Token(number, alternatives), "}"), legal)
-    if found is not None:
-        assert set(found) == set(legal)
-        assert all(share >= 0 for share in found.values())
-        assert math.fsum(found.values()) == pytest.approx(1)
-
-
-@given(
     st.lists(
         st.builds(
             Token, st.sampled_from(['{"score"', ":", " ", "4", "}", "{", '"', ",", "[", "\\"]) | st.text(), ALTERNATIVES
@@ -221,7 +205,10 @@ def test_distribution_is_over_the_legal_scores_and_sums_to_one(
 def test_no_reply_breaks_the_reading(tokens: list[Token], legal: list[float], field: str) -> None:
     answer = Reply("".join(part.text for part in tokens), "m", tokens=tuple(tokens))
     found = score_distribution(answer, legal, field)
-    assert found is None or math.fsum(found.values()) == pytest.approx(1)
+    if found is not None:
+        assert set(found) == set(legal)
+        assert min(found.values()) >= 0
+        assert math.fsum(found.values()) == pytest.approx(1)
 
 
 async def flooding(_prompt: object) -> str:
