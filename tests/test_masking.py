@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 import time
 from base64 import b64encode, urlsafe_b64encode
-from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.judges import providers as masking
-from rubriclab.judges.providers import OLDEST_KEYS, masked, without_keys
+from rubriclab.judges.providers import masked, without_keys
 
 
 @pytest.mark.parametrize(
@@ -166,9 +164,6 @@ def test_a_reply_about_risk_and_keys_is_not_changed() -> None:
 
 def test_a_key_of_this_process_counts_from_when_it_is_set_until_it_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = "first-key-123", "second-key-456"
-    monkeypatch.setattr(masking, "_own_keys", masking._OwnKeys())
-    monkeypatch.delenv("A_PLACE", raising=False)
-    assert without_keys(f"{first} {second}") == f"{first} {second}"
     monkeypatch.setenv("MY_API_KEY", first)
     assert without_keys(f"{first} {second}") == f"*** {second}"
     monkeypatch.setenv("MY_API_KEY", second)
@@ -176,8 +171,3 @@ def test_a_key_of_this_process_counts_from_when_it_is_set_until_it_is_removed(mo
     monkeypatch.delenv("MY_API_KEY")
     monkeypatch.setenv("A_PLACE", first)
     assert without_keys(f"{first} {second}") == f"{first} {second}"
-    monkeypatch.delenv("A_PLACE")
-    monkeypatch.setenv("OTHER_TOKEN", second)
-    later = time.monotonic() + 2 * OLDEST_KEYS
-    monkeypatch.setattr(masking, "time", SimpleNamespace(monotonic=lambda: later))
-    assert without_keys(f"{first} {second}") == f"{first} ***"

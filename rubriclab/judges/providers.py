@@ -35,8 +35,6 @@ MASK = "***"
 MIN_KEY = 8
 # Longer values are documents, such as the credentials of a service account, which are masked as a whole.
 MAX_KEY = 1000
-# Seconds after which the keys in the environment are read again.
-OLDEST_KEYS = 1.0
 # Number of first characters that identify a key whose rest is omitted or replaced by asterisks or dots.
 HEAD = 4
 
@@ -110,42 +108,11 @@ def holds_secret(address: str) -> bool:
     )
 
 
-class _OwnKeys:
-    """The keys in the environment of this process.
-
-    Every reply is searched for them, and Python decodes each variable whenever the environment is read. So it is read
-    again only once its size or the value of a secret variable has changed, and at least once a second.
-    """
-
-    def __init__(self) -> None:
-        self._state: tuple[int, dict[str, str], float] = (-1, {}, 0.0)
-        self._keys: tuple[str, ...] = ()
-
-    def __call__(self) -> tuple[str, ...]:
-        size, secrets, until = self._state
-        unchanged = size == len(os.environ) and all(os.environ.get(name) == secrets[name] for name in secrets)
-        if not unchanged or time.monotonic() > until:
-            secrets = _secrets(os.environ)
-            self._keys = _ordered(secrets.values())
-            self._state = len(os.environ), secrets, time.monotonic() + OLDEST_KEYS
-        return self._keys
-
-
-_own_keys = _OwnKeys()
-
-
-def _keys(environment: Mapping[str, str] | None) -> tuple[str, ...]:
+def _keys(environment: Mapping[str, str] | None) -> list[str]:
     """Return the keys in the environment, longest first, as one may contain another."""
-    return _own_keys() if environment is None else _ordered(_secrets(environment).values())
-
-
-def _secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if _SECRET_VARIABLE.search(name)}
-
-
-def _ordered(values: Iterable[str]) -> tuple[str, ...]:
-    keys = {value.strip() for value in values}
-    return tuple(sorted((key for key in keys if len(key) >= MIN_KEY), key=lambda key: (-len(key), key)))
+    variables = os.environ if environment is None else environment
+    keys = {value.strip() for name, value in variables.items() if _SECRET_VARIABLE.search(name)}
+    return sorted((key for key in keys if len(key) >= MIN_KEY), key=lambda key: (-len(key), key))
 
 
 @lru_cache(maxsize=64)
@@ -558,13 +525,13 @@ def _kinds(error: Exception) -> set[str]:
 
 
 def _what_to_check(status: int, variable: str) -> str:
-    if status in (401, 403):
-        return f"Check the key in {variable}, and whether it may use this model."
-    if status == 402:
-        return "The account behind the key has no credit left."
-    if status == 404:
-        return "Check the model's name, and the address if the server is your own."
-    return "The provider does not accept the request; no retry can help."
+    key = f"Check the key in {variable}, and whether it may use this model."
+    return {
+        401: key,
+        402: "The account behind the key has no credit left.",
+        403: key,
+        404: "Check the model's name, and the address if the server is your own.",
+    }.get(status, "The provider does not accept the request; no retry can help.")
 
 
 def _first_cause(error: BaseException) -> BaseException:

@@ -157,8 +157,8 @@ def why_empty(choice: Any) -> str:
 
 def tokens_without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     """Return the tokens, or none if an alternative contains a key that the server has echoed."""
-    texts = (text for token in tokens for text, _ in token.alternatives)
-    return () if any(without_keys(text) != text for text in texts) else tokens
+    texts = "\0".join(text for token in tokens for text, _ in token.alternatives)
+    return () if without_keys(texts) != texts else tokens
 
 
 def token_count(reported: Any) -> int:
