@@ -355,23 +355,6 @@ async def test_a_batch_cancelled_elsewhere_ends_the_run_with_its_answers_cached(
     assert set(batch_server.processed.values()) == {1}
 
 
-async def test_a_run_that_is_stopped_leaves_its_batch_to_the_next_one(batch_server: BatchServer, store: Store) -> None:
-    batch_server.checks = 1000
-    polled, loop = asyncio.Event(), asyncio.get_running_loop()
-    batch_server.on_step = lambda step: step == "status" and loop.call_soon_threadsafe(polled.set)
-    running = asyncio.ensure_future(asked(store))
-    await polled.wait()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
-    (batch,) = store.batches.open()
-    assert batch.batch_id == "batch_0"
-    batch_server.batches["batch_0"]["checks"] = 0
-    ledger = Ledger()
-    # Only some of the prompts are asked again; the answers to the others are cached too.
-    assert None not in values(await asked(store, range(3), ledger))
-    assert (ledger.calls, store.answers.count(), len(batch_server.batches)) == (3, N, 1)
-
-
 async def test_a_batch_is_sent_and_cancelled_with_the_key_of_its_address(
     batch_server: BatchServer, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
