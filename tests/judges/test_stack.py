@@ -15,7 +15,7 @@ import pytest
 from commands import PATIENCE
 from judge_questions import GOOD, Clock, ScriptedJudge, good, rate
 from memory_answers import MemoryAnswers
-from server import RANDOM_FAULTS, RunningServer
+from server import RunningServer
 
 from rubriclab.errors import (
     BudgetReached,
@@ -270,16 +270,6 @@ async def test_nothing_else_is_retried(error: RubriclabError) -> None:
     assert not clock.slept
 
 
-async def test_dead_provider_ends_the_command_and_not_only_the_answer() -> None:
-    judge = Retried(failing(*[unavailable()] * 100), attempts=2, breaker=LocalBreaker(3), sleep=Clock().sleep)
-    for _ in range(2):
-        assert (await ask(judge, rate())).value is None
-    with pytest.raises(ProviderDown) as caught:
-        await ask(judge, rate())
-    assert caught.value.exit_code == 4
-    assert "3 prompts in a row" in str(caught.value)
-
-
 async def test_refusals_for_unknown_reasons_end_the_command_when_no_prompt_is_answered() -> None:
     async def missing(*errors: RubriclabError | None) -> int:
         judge = Retried(failing(*errors), attempts=1, breaker=LocalBreaker(3), sleep=Clock().sleep)
@@ -381,17 +371,6 @@ async def test_second_cancellation_waits_no_longer() -> None:
         asked.cancel()
         await asyncio.sleep(0.01)
     assert asked.cancelled()
-
-
-async def test_an_unusable_reply_is_asked_again_only_on_demand_and_the_new_one_stands_for_it() -> None:
-    answers, useless, better = MemoryAnswers(), waiting(opened(), "no JSON"), waiting(opened())
-    assert (await Cached(useless, answers).reply(rate())).text == "no JSON"
-    assert (await Cached(better, answers).reply(rate())).text == "no JSON"
-    assert better.prompts == 0
-    assert (await Cached(better, answers, retry_failed=True).reply(rate())).text == GOOD
-    assert (await Cached(better, answers, retry_failed=True).reply(rate())).cached
-    assert (await Cached(better, answers).reply(rate())).text == GOOD
-    assert better.prompts == 1
 
 
 async def test_those_who_wait_share_the_error() -> None:
@@ -704,20 +683,6 @@ async def test_repairs_and_missing_answers_are_counted(replies: tuple[str, ...],
     answer = await ask(Metered(FakeJudge(lambda _: left.pop(0)), ledger), rate())
     assert (ledger.calls, ledger.repaired, ledger.failed) == (len(replies), repaired, failed)
     assert (answer.value is None) == (failed == 1)
-
-
-async def test_every_fault_is_survived_and_counted(server: RunningServer) -> None:
-    server.faults, server.seed, server.hang = 0.2, 3, 1.5
-    ledger = Ledger()
-    options = JudgeOptions(timeout=1.2, concurrency=16)
-    judge = connect("openai/fake", options=options, ledger=ledger, answers=MemoryAnswers())
-    answers = await asyncio.gather(*(ask(judge, rate(f"text {n}")) for n in range(120)))
-    missing = sum(answer.value is None for answer in answers)
-    assert set(server.faulty) == {"none", *RANDOM_FAULTS}
-    assert ledger.failed == missing < 20
-    assert ledger.repaired > 0
-    assert ledger.calls == server.answered.total() >= 120
-    assert server.repeated == 0
 
 
 async def test_judge_and_generator_share_a_budget(server: RunningServer) -> None:

@@ -375,32 +375,32 @@ def test_an_imported_version_keeps_the_date_on_which_it_was_created(store: Store
     assert store.verify() == ()
 
 
-def test_a_pack_with_another_address_neither_replaces_nor_inherits_what_was_learned_here(store: Store) -> None:
-    store.save("news", numbered(1), MINE, EFFORT)
-    imported = bring(store, THEIRS)
-    assert (imported.ref, imported.new, imported.trusted) == ("news@2", True, False)
-    assert store.load("news@1").provenance.judge_address == "http://mine/v1"
-    assert store.load("news@1").trusted
+def learn(store: Store, by: Provenance) -> Version:
+    return store.save("news", numbered(1), by, EFFORT)
 
 
-def test_a_pack_of_the_newest_version_itself_changes_nothing(store: Store) -> None:
-    store.save("news", numbered(1), MINE, EFFORT)
-    same = bring(store, MINE)
-    assert (same.ref, same.new, same.imported) == ("news@1", False, False)
+def bring_confirmed(store: Store, by: Provenance) -> Version:
+    return store.confirm(bring(store, by).ref)
 
 
-def test_a_confirmed_pack_lends_nothing_to_the_same_rubric_with_another_address(store: Store) -> None:
-    assert store.confirm(bring(store, MINE).ref).trusted
-    assert bring(store, MINE).ref == "news@1"
-    other = bring(store, THEIRS)
-    assert (other.ref, other.trusted) == ("news@2", False)
-
-
-def test_what_is_learned_here_is_learned_here_though_an_imported_version_holds_the_same(store: Store) -> None:
-    bring(store, THEIRS)
-    learned = store.save("news", numbered(1), MINE, EFFORT)
-    assert (learned.ref, learned.new, learned.trusted) == ("news@2", True, True)
-    assert learned.provenance.judge_address == "http://mine/v1"
+@pytest.mark.parametrize(
+    ("first", "second", "outcome"),
+    [
+        ((learn, MINE), (bring, THEIRS), ("news@2", True, False)),
+        ((learn, MINE), (bring, MINE), ("news@1", False, True)),
+        ((bring_confirmed, MINE), (bring, MINE), ("news@1", False, True)),
+        ((bring_confirmed, MINE), (bring, THEIRS), ("news@2", True, False)),
+        ((bring, THEIRS), (learn, MINE), ("news@2", True, True)),
+    ],
+)
+def test_the_same_rubric_neither_replaces_nor_inherits_from_one_of_another_origin_or_address(
+    store: Store, first: tuple[Any, Provenance], second: tuple[Any, Provenance], outcome: tuple[str, bool, bool]
+) -> None:
+    for save_as, by in (first, second):
+        version = save_as(store, by)
+    assert (version.ref, version.new, version.trusted) == outcome
+    assert version.provenance.judge_address == second[1].judge_address
+    assert store.load("news@1").provenance.judge_address == first[1].judge_address
 
 
 def test_a_confirmation_lasts_until_it_is_revoked(store: Store, where: str) -> None:
