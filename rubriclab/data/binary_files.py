@@ -10,10 +10,10 @@ from __future__ import annotations
 import posixpath
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
+from xml.etree import ElementTree
 
 from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, UNCALCULATED, CellError, ReadingOptions, SourceFormat
 from rubriclab.data.rows import EXACT_DECIMAL, RowError
@@ -79,7 +79,7 @@ MAX_CELLS = 5_000_000
 # What a damaged archive or a damaged part raises.
 DAMAGE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError),
-    *(expat.ExpatError, StopIteration),
+    *(ElementTree.ParseError, StopIteration),
 )
 _BLOCK = 2**20
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
@@ -279,31 +279,22 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
 def _part_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:
     """Return the name of a sheet's part of the archive, in lower case."""
     attributes = next(each for event, each, _ in _events(archive, _MAIN) if event == "sheet" and each["name"] == sheet)
-    relation = next(value for key, value in attributes.items() if key.endswith(":id"))
+    relation = next(value for key, value in attributes.items() if key.endswith("}id"))
     relations = _events(archive, "xl/_rels/workbook.xml.rels")
     target = next(each["Target"] for _, each, _ in relations if each.get("Id") == relation)
     return posixpath.join("/xl", target).removeprefix("/").casefold()
 
 
-def _events(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, dict[str, str], str]]:
+def _events(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, Mapping[str, str], str]]:
     """Yield the name and attributes of each element of a part where it begins, and `/name` and its text at its end."""
-    events: list[tuple[str, dict[str, str], str]] = []
-    texts: list[str] = []
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        texts.clear()
-        events.append((tag.rpartition(":")[2], attributes, ""))
-
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = start
-    parser.EndElementHandler = lambda tag: events.append((f"/{tag.rpartition(':')[2]}", {}, "".join(texts)))
-    parser.CharacterDataHandler = texts.append
     with archive.open(part) as stream:
-        while block := stream.read(_BLOCK):
-            parser.Parse(block)
-            yield from events
-            events.clear()
-    parser.Parse(b"", True)
+        for event, element in ElementTree.iterparse(stream, ("start", "end")):
+            name = element.tag.rpartition("}")[2]
+            if event == "start":
+                yield name, element.attrib, ""
+            else:
+                yield f"/{name}", {}, element.text or ""
+                element.clear()
 
 
 def _number(letters: str) -> int:

@@ -216,11 +216,8 @@ MAX_RATING = 10
 _RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
 
 
-class Absent:
-    """The value of a column that a row lacks; a column with null is not absent."""
-
-
-ABSENT: Final = Absent()
+# The value of a column that a row lacks; a column with null is not absent.
+ABSENT: Final = object()
 
 
 @dataclass(frozen=True, slots=True)

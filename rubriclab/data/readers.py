@@ -19,7 +19,6 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from statistics import median
-from types import MappingProxyType
 from typing import Any
 
 from rubriclab.data import text_files
@@ -387,6 +386,7 @@ def _plain(value: Any) -> Any:
 ParsedRow = Example | RowError | tuple[PairwiseComparison, ...]
 
 
+@dataclass(eq=False)
 class Rows(Iterator[Example | RowError]):
     """Examples and faults, one for each row that does not compare texts.
 
@@ -400,26 +400,22 @@ class Rows(Iterator[Example | RowError]):
         not_assessed: by field, the number of answers that a text cannot be assessed.
     """
 
-    def __init__(
-        self,
-        source: SourceFormat,
-        parsed: Iterator[tuple[int, Any, ParsedRow]],
-        *,
-        skip_faulty: bool = False,
-        mapping: FieldMap = NATIVE,
-        not_assessed: Mapping[str, int] = MappingProxyType({}),
-    ) -> None:
-        self.source = source
-        self.not_assessed = not_assessed
-        self.where = source.where
-        self.line = 0
-        self.row: Any = None
-        self.comparisons: list[tuple[int, PairwiseComparison]] = []
-        self.mapping = mapping
-        self.skipped = self.skipped_scores = 0
-        self.first_skipped: RowError | None = None
-        self._parsed = parsed
-        self._skip_faulty = skip_faulty
+    source: SourceFormat
+    _parsed: Iterator[tuple[int, Any, ParsedRow]]
+    _skip_faulty: bool = False
+    mapping: FieldMap = NATIVE
+    not_assessed: Mapping[str, int] = field(default_factory=dict)
+    line: int = field(default=0, init=False)
+    row: Any = field(default=None, init=False)
+    comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list, init=False)
+    skipped: int = field(default=0, init=False)
+    skipped_scores: int = field(default=0, init=False)
+    first_skipped: RowError | None = field(default=None, init=False)
+
+    @property
+    def where(self) -> str:
+        """The file, or a name for another source."""
+        return self.source.where
 
     def __next__(self) -> Example | RowError:
         while True:
@@ -502,8 +498,7 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
         if is_empty:
             raise raw.source.without_rows()
 
-    parsed, skip_faulty = examples(), options.skip_faulty
-    return Rows(raw.source, parsed, skip_faulty=skip_faulty, mapping=options.mapping, not_assessed=rules.not_assessed)
+    return Rows(raw.source, examples(), options.skip_faulty, options.mapping, rules.not_assessed)
 
 
 def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:

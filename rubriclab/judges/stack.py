@@ -677,10 +677,8 @@ class Recording(JudgeWrapper):
     def __init__(self, judge: Judge, path: Path) -> None:
         super().__init__(judge)
         self._path = path
-        if not path.exists():
-            self._append(HEADER)
-        content = read_recording(path)
-        if content.end < path.stat().st_size:
+        content = read_recording(path) if path.exists() else RecordingContent()
+        if path.exists() and content.end < path.stat().st_size:
             with self._naming(), path.open("r+b") as file:
                 file.truncate(content.end)
         if content.end == 0:
