@@ -536,7 +536,7 @@ def _values(value: Any) -> Any:
 
 
 def _level_scores(value: Any) -> Any:
-    pairs = [_level(pair) for pair in comma_values(value)] if isinstance(value, str) else value.items()
+    pairs = map(_level, comma_values(value)) if isinstance(value, str) else value.items()
     scores: dict[str, float] = {}
     for given, score in pairs:
         word, number = str(given).strip().casefold(), float(score)
@@ -552,13 +552,11 @@ def _level_scores(value: Any) -> Any:
 def _level(pair: str) -> tuple[str, float]:
     word, equals, score = pair.rpartition("=")
     try:
-        if equals:
-            return word, float(score)
+        return word, float(score if equals else "")
     except ValueError:
-        pass
-    raise ValueError(
-        f"{pair.strip()!r} is not understood; write WORD=SCORE with a decimal point, as in good=5,ok=3.5,bad=1"
-    )
+        raise ValueError(
+            f"{pair.strip()!r} is not understood; write WORD=SCORE with a decimal point, as in good=5,ok=3.5,bad=1"
+        ) from None
 
 
 def _delimiter(value: Any) -> Any:
@@ -639,12 +637,8 @@ DEFAULTS = ReadingOptions()
 
 def changed_options(options: ReadingOptions) -> dict[str, str]:
     """Return every reading option without its default value, as texts by name; a flag is empty."""
-    given: dict[str, str] = {}
-    for name in ReadingOptions.model_fields:
-        value = getattr(options, name)
-        if value != getattr(DEFAULTS, name):
-            given[name] = _text(value)
-    return given
+    values = {name: getattr(options, name) for name in ReadingOptions.model_fields}
+    return {name: _text(value) for name, value in values.items() if value != getattr(DEFAULTS, name)}
 
 
 def _text(value: Any) -> str:

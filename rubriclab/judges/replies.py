@@ -6,7 +6,7 @@ import codecs
 import itertools
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -255,8 +255,12 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
     if "".join(token.text for token in reply.tokens) != reply.text:
         return None
     span = _place_of_number(reply.text, field)
-    place = _place(reply.tokens, *span) if span else None
-    return _normalised(_read(*place), legal) if place else None
+    at = 0
+    for token in reply.tokens if span else ():
+        if span and at <= span[0] and span[1] <= at + len(token.text):
+            return _normalised(_read(token, token.text[: span[0] - at], token.text[span[1] - at :]), legal)
+        at += len(token.text)
+    return None
 
 
 def _decoded(positions: Sequence[_Position]) -> list[str]:
@@ -290,16 +294,6 @@ def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
     return begin, begin + len(number[0])
 
 
-def _place(tokens: Sequence[Token], begin: int, end: int) -> tuple[Token, str, str] | None:
-    """Return the token that contains `begin` to `end`, with its text before and after."""
-    at = 0
-    for token in tokens:
-        if at <= begin and end <= at + len(token.text):
-            return token, token.text[: begin - at], token.text[end - at :]
-        at += len(token.text)
-    return None
-
-
 def _read(token: Token, before: str, after: str) -> dict[str, float]:
     """Return the probability of each number, as written, among the alternatives to `token`."""
     numbers: dict[str, float] = {}
@@ -313,19 +307,12 @@ def _read(token: Token, before: str, after: str) -> dict[str, float]:
 
 def _normalised(numbers: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
     shares = dict.fromkeys((float(score) for score in legal), 0.0)
-    split = [text for text in map(_text, shares) if not _in_one_token(text, numbers)]
+    # Scores that are one of the numbers, or integers with no more digits than one of them, are written in one token.
+    digits = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
+    written = (repr(score).removesuffix(".0") for score in shares)
+    split = [t for t in written if t not in numbers and ("." in t or len(t.lstrip("-")) > digits)]
     for text, probability in numbers.items():
         if float(text) in shares and not any(longer.startswith(text) for longer in split):
             shares[float(text)] += probability
     total = sum(shares.values())
     return {score: share / total for score, share in shares.items()} if total >= MIN_SHARE else None
-
-
-def _text(score: float) -> str:
-    return repr(score).removesuffix(".0")
-
-
-def _in_one_token(text: str, numbers: Collection[str]) -> bool:
-    """Return whether `text` is one of `numbers`, or an integer with no more digits than one of them."""
-    longest = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
-    return text in numbers or ("." not in text and len(text.lstrip("-")) <= longest)

@@ -99,8 +99,8 @@ def compare(a: Version, b: Version) -> VersionDiff:
         after=b.ref,
         same=a.digest == b.digest,
         fields=field_changes(_fields(a.rubric, a.provenance), _fields(b.rubric, b.provenance)),
-        added=_without(new, [match.after for match in matched]),
-        removed=_without(old, [match.before for match in matched]),
+        added=tuple(each for each in new if not any(each is match.after for match in matched)),
+        removed=tuple(each for each in old if not any(each is match.before for match in matched)),
         changed=tuple(change for change in matched if change.changes),
         unchanged=sum(not change.changes for change in matched),
         examples_added=tuple(sorted(set(b.provenance.examples) - set(a.provenance.examples))),
@@ -168,10 +168,6 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     for method, values in settings.items():
         fields |= {f"{method}.{name}": value for name, value in values.items()}
     return fields
-
-
-def _without(criteria: Sequence[Criterion], matched: Sequence[Criterion]) -> tuple[Criterion, ...]:
-    return tuple(criterion for criterion in criteria if not any(criterion is match for match in matched))
 
 
 def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:

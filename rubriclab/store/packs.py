@@ -46,17 +46,7 @@ class Pack(FrozenModel):
 
 def write_pack(version: Version) -> str:
     """Return `version` as the text of a pack: indented JSON with sorted keys."""
-    pack = Pack(
-        name=version.name,
-        number=version.number,
-        digest=version.digest,
-        rubric=version.rubric,
-        provenance=version.provenance,
-        provenance_digest=version.provenance_digest,
-        effort=version.effort,
-        parent=version.parent,
-        created=version.created,
-    )
+    pack = Pack(**{name: getattr(version, name) for name in Pack.model_fields if name != "format"})
     return json.dumps(pack.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -218,13 +208,10 @@ def _settings_faults(method: str, values: Mapping[str, Any], path: str) -> Itera
     from rubriclab.learning.fitting import JointSettings
     from rubriclab.methods.catalogue import METHODS
 
-    if method == JOINT:
-        model: type[BaseModel] = JointSettings
-    elif method in METHODS:
-        model = METHODS[method].settings
-    else:
+    if method != JOINT and method not in METHODS:
         yield f"provenance.settings: unknown name {describe(method)}, expected a method or 'joint'"
         return
+    model: type[BaseModel] = JointSettings if method == JOINT else METHODS[method].settings
     try:
         model.model_validate(dict(values))
     except ValidationError as error:
@@ -238,11 +225,10 @@ def _part_faults(part: Part, scale: Scale, path: str) -> Iterator[str]:
     if method.single_criterion and len(part.criteria) > 1:
         yield f"{path}.criteria: {part.method} scores by one criterion, got {len(part.criteria)}"
     yield from (f"{path}.{fault}" for fault in method.part_faults(part))
-    kind = method.criterion_kind
     for number, criterion in enumerate(part.criteria):
         place = f"{path}.criteria[{number}]"
-        if criterion.kind != kind:
-            yield f"{place}.kind: {part.method} scores by the kind {kind!r}, got {criterion.kind!r}"
+        if criterion.kind != method.criterion_kind:
+            yield f"{place}.kind: {part.method} scores by the kind {method.criterion_kind!r}, got {criterion.kind!r}"
         yield from _criterion_faults(criterion, scale, place)
 
 
