@@ -514,11 +514,7 @@ def _rater(column: str, aspect: str) -> str:
 # Bytes of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
 MAX_ROW_BYTES = 64_000_000
 UTF_8: Final = "utf-8"
-_ENCODING_NAMES = {
-    UTF_8: "UTF-8",
-    "utf-16": "UTF-16",
-    "cp1252": "Windows-1252",
-}
+_ENCODING_NAMES = {UTF_8: "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
 DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 _DELIMITERS_BY_MARK = {mark: name for name, mark in DELIMITER_NAMES.items()}
 Mark = Literal["point", "comma"]

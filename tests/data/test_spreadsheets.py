@@ -57,13 +57,7 @@ def texts(path: Path, **options: Any) -> list[Example]:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "name"),
-    [
-        ("cp1252", "Windows-1252"),
-        ("utf-8", None),
-        ("utf-8-sig", None),
-        ("utf-16", "UTF-16"),
-    ],
+    ("encoding", "name"), [("cp1252", "Windows-1252"), ("utf-8", None), ("utf-8-sig", None), ("utf-16", "UTF-16")]
 )
 def test_a_german_excel_export_is_read_in_any_encoding_with_a_note(
     tmp_path: Path, encoding: str, name: str | None

@@ -157,10 +157,7 @@ async def test_a_key_goes_to_the_address_of_one_model_only(
             for each in servers.values():
                 each.reset()
     is_shared = pair.at[1] == "-" and account(pair.judge) == account(pair.generator)
-    assert received == [
-        {pair.at[0]: {pair.keys[0]}},
-        {pair.at[0] if is_shared else pair.at[1]: {pair.keys[1]}},
-    ]
+    assert received == [{pair.at[0]: {pair.keys[0]}}, {pair.at[0] if is_shared else pair.at[1]: {pair.keys[1]}}]
 
 
 def test_the_pages_of_a_studio_share_whom_the_address_is_for() -> None:

@@ -143,11 +143,7 @@ FOX = list("🦊".encode())
         (("a", " 4"), "a 5", []),
         (("a", " 4"), "", []),
         # A character in several tokens is put together from their bytes.
-        (
-            (("\\xf0\\x9f", FOX[:2]), ("\\xa6", FOX[2:3]), ("\\x8a", FOX[3:]), " 4", ""),
-            "🦊 4",
-            ["", "", "🦊", " 4"],
-        ),
+        ((("\\xf0\\x9f", FOX[:2]), ("\\xa6", FOX[2:3]), ("\\x8a", FOX[3:]), " 4", ""), "🦊 4", ["", "", "🦊", " 4"]),
     ],
     ids=str,
 )

@@ -198,10 +198,7 @@ UNUSABLE = {
         "no complete JSON object",
     ),
     "quoted in an own one with other keys first": (QUOTED + '{"id": 7, "score": 1', "more than one"),
-    "quoted after a tag of thinking": (
-        json.dumps({"reasoning": "It says </think>" + WEAK, "score": "none"}),
-        "none",
-    ),
+    "quoted after a tag of thinking": (json.dumps({"reasoning": "It says </think>" + WEAK, "score": "none"}), "none"),
 }
 
 
