@@ -4,22 +4,14 @@ A tool names what it asks (a question, a control); the answers to it become anno
 they are numbers or words for levels, and reasons if they are comments. Other answers are kept in the column `answers`,
 also single ones among usable ones, such as two choices where one is expected; the first of these is stated.
 
-Label Studio's JSON is a list of tasks with the results of each annotation. Format: https://labelstud.io/guide/export.
+Read are Label Studio's JSON (https://labelstud.io/guide/export), Argilla 2's data sets (`records.to_datasets()`, with
+columns `QUESTION.responses`, `.users` and `.status`), Argilla 1's (`QUESTION` and `QUESTION-suggestion`), and doccano's
+JSON Lines (a list `label`, and `Comments`).
 
-Argilla 2's data sets (`records.to_datasets()`) have a column `QUESTION.responses` and beside it those of the raters and
-of the status of each response. Source: `argilla.records` of the package `argilla`. Argilla 1's have a column `QUESTION`
-with a list of responses, and beside it `QUESTION-suggestion`.
-
-doccano's JSON Lines have a list `label`, and comments in `Comments`.
-
-A comparison is in a row without a text, which refers to texts by their `id`, before or after them in the file:
-
-- `{"preferred": "a1-s3", "over": "a1-s1", "aspect": "coherence", "rater": "anna"}`, with `"tie": true` if neither is
-  better;
-- `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"], "a1-s4"], "aspect": "coherence"}`, best first, with ties in nested lists;
-  in CSV `a1-s3 > a1-s1 = a1-s2 > a1-s4`.
-
-`aspect` is optional if the file is about one aspect, `rater` always. A row with an `output` is a text.
+A comparison is in a row without an `output`, which refers to texts by their `id`, before or after them in the file:
+`{"preferred": "a1-s3", "over": "a1-s1"}`, with `"tie": true` if neither is better, or `{"ranking": ["a1-s3", ["a1-s1",
+"a1-s2"]]}`, best first, with ties in nested lists; in CSV `a1-s3 > a1-s1 = a1-s2`. `aspect` is optional if the file is
+about one aspect, `rater` always.
 """
 
 from __future__ import annotations
@@ -283,8 +275,8 @@ def read_export(where: str, rows: Rows, name: str, read: ReadTask) -> Export:
     for line, row in rows:
         try:
             export.tasks.append(row if isinstance(row, RowError) else read(export, line, row))
-        except _Malformed as fault:
-            export.tasks.append(RowError(where, line, *fault.args))
+        except FieldError as fault:
+            export.tasks.append(fault.at(where, line))
     return export
 
 
@@ -296,13 +288,9 @@ def _annotations(task: Mapping[str, Any]) -> Any:
     return task.get("annotations", task.get("completions"))
 
 
-class _Malformed(Exception):
-    """A part of an export that is not as the tool writes it: its field, what it is, and what was expected."""
-
-
 def _label_studio_task(export: Export, line: int, row: Any) -> Task:
     if not _is_task(row):
-        raise _Malformed(None, describe(row), "a task like the first one")
+        raise FieldError(None, describe(row), "a task like the first one")
     answers = tuple(_latest_answers(export, _annotations(row)))
     drafts = row.get("drafts")
     export.left_out["drafts"] += len(drafts) if isinstance(drafts, list) else 0
@@ -313,7 +301,7 @@ def _latest_answers(export: Export, annotations: list[Any]) -> Iterator[Answer]:
     expected = "annotations as Label Studio exports"
     by_rater: dict[str, list[Answer]] = {}
     if wrong := [each for each in annotations if not isinstance(each, Mapping)]:
-        raise _Malformed("annotations", describe(wrong[0]), expected)
+        raise FieldError("annotations", describe(wrong[0]), expected)
     for annotation in sorted(annotations, key=lambda each: str(each.get("updated_at") or each.get("created_at") or "")):
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             export.left_out["skipped annotations"] += 1
@@ -325,7 +313,7 @@ def _latest_answers(export: Export, annotations: list[Any]) -> Iterator[Answer]:
         results = annotation.get("result") or []
         results = results if isinstance(results, list) else [results]
         if wrong := [each for each in results if not isinstance(each, Mapping)]:
-            raise _Malformed("annotations", f"the result {describe(wrong[0])}", expected)
+            raise FieldError("annotations", f"the result {describe(wrong[0])}", expected)
         by_rater[rater] = list(_answers_of_results(results, rater))
     for answers in by_rater.values():
         yield from answers
@@ -362,7 +350,7 @@ def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
 
 def _data_set_task(export: Export, line: int, row: Any) -> Task:
     if not isinstance(row, Mapping):
-        raise _Malformed(None, describe(row), "a record like the first")
+        raise FieldError(None, describe(row), "a record like the first")
     questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
     lists = {name: [row.get(f"{name}{end}") for end in (_RESPONSES, _RATERS, _STATUS)] for name in questions}
     if text := next((cell for cells in lists.values() for cell in cells if isinstance(cell, str)), None):
@@ -375,7 +363,7 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
         present = [cell for cell in cells if cell is not None]
         if not all(isinstance(cell, list | tuple) for cell in present) or len(set(map(len, present))) > 1:
             expected = "lists of one length: the responses, their raters and their status"
-            raise _Malformed("responses", describe(row), expected)
+            raise FieldError("responses", describe(row), expected)
         filled = ([None] * len(present[0]) if cell is None else cell for cell in cells)
         given += [(name, *each) for each in zip(*filled, strict=True)] if present else []
     others = {name: cell for name, cell in row.items() if not str(name).endswith(_COLUMNS)}
@@ -404,7 +392,7 @@ def _with_columns(row: Any) -> Any:
 def _doccano_task(_export: Export, line: int, row: Any) -> Task:
     labels = row.get("label") if isinstance(row, Mapping) else None
     if not isinstance(labels, list):
-        raise _Malformed(None, describe(row), "a text with a list of labels")
+        raise FieldError(None, describe(row), "a text with a list of labels")
     return Task(line, {**row, "label": None if not labels else labels[0] if len(labels) == 1 else labels})
 
 
@@ -541,8 +529,8 @@ def comparisons_of(
     try:
         pairs = _ranked_pairs(fields) if fields.is_given("ranking") else [_preferred_pair(fields)]
         aspect, rater = (fields.name(name) if fields.is_given(name) else None for name in ("aspect", "rater"))
-    except FieldError as wrong:
-        return RowError(where, line, wrong.field, wrong.got, wrong.expected)
+    except FieldError as fault:
+        return fault.at(where, line)
     return tuple(PairwiseComparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
 
 

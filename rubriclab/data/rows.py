@@ -70,10 +70,13 @@ class FieldError(Exception):
     `single` says whether it is the score of one named rater, without which the row can be used.
     """
 
-    def __init__(self, field: str, got: str, expected: str, word: str | None = None) -> None:
+    def __init__(self, field: str | None, got: str, expected: str, word: str | None = None) -> None:
         super().__init__(field, got, expected)
         self.field, self.got, self.expected, self.word = field, got, expected, word
         self.single = False
+
+    def at(self, where: str, line: int) -> RowError:
+        return RowError(where, line, self.field, self.got, self.expected, word=self.word)
 
 
 class Fields:
@@ -316,13 +319,13 @@ def example_of(
 
 def make_fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
     """Return the fault of a row with an invalid value of a field."""
-    column = fields.mapping.columns.get(error.field)
+    column = fields.mapping.columns.get(error.field or "")
     column = column if column and look_up(fields.row, column) is not ABSENT else None
     try:
         known_id = fields.name("id")
     except FieldError:
         known_id = None
-    return RowError(where, line, error.field, error.got, error.expected, known_id, column, error.word)
+    return replace(error.at(where, line), id=known_id, column=column)
 
 
 def is_derived(name: str) -> bool:
@@ -340,17 +343,17 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
             if fields.value(name) is ABSENT:
                 raise FieldError(name, "nothing", f"{_A_TEXT}{fields.columns()}")
     except FieldError as error:
-        if error.field == "output" and len(asked := form_columns(map(str, row))) > 1:
+        if name == "output" and len(asked := form_columns(map(str, row))) > 1:
             raise DataError(
                 f"{where}: the columns {asked[0]!r}, {asked[1]!r} and so on seem to be a form's questions, each about "
                 "one text; write a row for each rating, with the columns output, rater and score."
             ) from None
-        mapped = mapping.columns.get(error.field)
+        mapped = mapping.columns.get(name)
         proposed = propose_mapping([row]) if mapped is None else {}
-        if mapped is not None or error.field not in proposed:
-            proposed = {error.field: (mapped and closest_column(mapped, [str(name) for name in row])) or "COLUMN"}
+        if mapped is not None or name not in proposed:
+            proposed = {name: (mapped and closest_column(mapped, [str(name) for name in row])) or "COLUMN"}
         hint = f"Name the column that holds it: `mapping={mapping_text({**mapping.columns, **proposed})}`."
-        raise DataError(f"{where}: field {error.field!r}: got {error.got}, expected {error.expected}.", hint) from None
+        raise DataError(f"{where}: field {name!r}: got {error.got}, expected {error.expected}.", hint) from None
 
 
 def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
