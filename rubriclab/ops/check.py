@@ -39,7 +39,7 @@ from rubriclab.data.mapping import (
     propose_mapping,
     rated_aspects,
 )
-from rubriclab.data.readers import ParsedRow, RawRows, Rows, parse_row, raw_rows, raw_table
+from rubriclab.data.readers import RawRows, Rows, parse_row, raw_rows, raw_table
 from rubriclab.data.rows import RowError, check_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
@@ -92,6 +92,7 @@ class AspectCheck:
 
 
 def aspects_of(examples: Sequence[Example], compared: Sequence[tuple[int, PairwiseComparison]]) -> list[str]:
+    """Return the aspects that have scores or comparisons, the most frequent first."""
     counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
     counts.update(comparison.aspect for _, comparison in compared if comparison.aspect)
     return sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
@@ -286,6 +287,8 @@ class _Reading:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(single)
         levels, _ = levels_of(fault.word for fault in single if fault.word)
+        optional = ("source", "context", "reference", "system")
+        missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}
         return CheckResult(
             source=self.raw.source,
             columns=tuple(self._columns()),
@@ -296,7 +299,7 @@ class _Reading:
             skipped=skipped,
             skipped_scores=self.skipped_scores,
             duplicates=len(examples) - len({(each.output, each.source, each.context) for each in examples}),
-            missing=_missing(examples),
+            missing={name: number for name, number in missing.items() if 0 < number < len(examples)},
             aspects=checked,
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(lines) + cells,
@@ -365,10 +368,10 @@ class _Reading:
     def _comments(self, aspects: Sequence[str]) -> Iterator[str]:
         """Yield which aspects have no scores, since their answers were taken as comments."""
         # An annotation tool's export says itself what its answers are read as.
-        named = [] if self.raw.source.tool else [aspect for aspect in self.answered if aspect not in aspects]
+        named = {} if self.raw.source.tool else {name: n for name, n in self.answered.items() if name not in aspects}
         if named:
-            listed = ", ".join(f"{aspect!r} ({self.answered[aspect]} rows)" for aspect in named)
-            yield f"no scores of {listed}: the answers were taken as comments, and are in the column 'answers'"
+            rows = ", ".join(f"{aspect!r} ({number} rows)" for aspect, number in named.items())
+            yield f"no scores of {rows}: the answers were taken as comments, and are in the column 'answers'"
 
     def _scale(self, examples: Sequence[Example], aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
@@ -453,12 +456,6 @@ def _answer_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         )
 
 
-def _missing(examples: Sequence[Example]) -> dict[str, int]:
-    names = ("source", "context", "reference", "system")
-    counts = {name: sum(getattr(each, name) is None for each in examples) for name in names}
-    return {name: count for name, count in counts.items() if 0 < count < len(examples)}
-
-
 # Words that can differ between two questions that ask the same.
 _ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
 
@@ -502,15 +499,11 @@ def lint(source: str | Path | Checklist) -> LintResult:
     first: dict[tuple[str, ...], str] = {}
     duplicates = []
     for question in checklist.questions:
-        earlier = first.setdefault(_words(question.text), question.id)
-        if earlier != question.id:
+        words = re.findall(r"[\w<>=%+'-]+", question.text.casefold())
+        key = tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
+        if (earlier := first.setdefault(key, question.id)) != question.id:
             duplicates.append(Duplicate(question.id, question.text, earlier))
     return LintResult(checklist, tuple(duplicates))
-
-
-def _words(text: str) -> tuple[str, ...]:
-    words = re.findall(r"[\w<>=%+'-]+", text.casefold())
-    return tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
 
 
 def _read(source: str | Path) -> Checklist:
@@ -544,52 +537,60 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     Groups are taken in an order that depends on their names and the seed only, until `train` texts are reached. A row
     of comparisons goes with its texts.
     """
-    rows = list(rows_of(data, options, notify).every_row())
-    faults = [parsed for _, _, parsed in rows if isinstance(parsed, RowError)]
+    rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).every_row()]
+    faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
     if faults and not options.skip_faulty:
-        named = [str(fault) for fault in faults]
         raise DataError(
-            "\n  ".join([f"{count(len(named), 'faulty row')}:", *first_faults(named)]),
+            "\n  ".join([f"{count(len(faults), 'faulty row')}:", *first_faults(faults)]),
             "Fix them, or leave them out: `skip_faulty`.",
-            faults=named,
+            faults=faults,
         )
     if faults:
         notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")
-    examples = [(row, parsed) for _, row, parsed in rows if isinstance(parsed, Example)]
-    group_like = _group_like([row for row, _ in examples])
-    groups = [_group(row, parsed, options.by, group_like) for row, parsed in examples]
-    group_of = {parsed.id: group for (_, parsed), group in zip(examples, groups, strict=True)}
-    texts = Counter(groups)
-    chosen = _chosen(texts, options, notify, group_like)
+    tables = [row for row, parsed in rows if isinstance(parsed, Example) and isinstance(row, Mapping)]
+    repeated = []
+    for column in dict.fromkeys(column for row in tables for column in row):
+        values = [row[column] for row in tables if isinstance(row.get(column), str | int)]
+        if len(values) == len(tables) and 2 <= len(set(values)) <= len(values) / 2:
+            repeated.append(column)
+    group_like = f" (columns with repeated values: {listed(map(repr, repeated))})" if repeated else ""
+    groups = [_group(row, parsed, options.by, group_like) for row, parsed in rows if isinstance(parsed, Example)]
+    texts = (parsed for _, parsed in rows if isinstance(parsed, Example))
+    group_of = dict(zip((text.id for text in texts), groups, strict=True))
+    sizes, in_order = Counter(groups), iter(groups)
+    chosen = _chosen(sizes, options, notify, group_like)
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
-    for _, row, parsed in rows:
-        if not isinstance(parsed, RowError):
-            group = _group_of_row(row, parsed, options.by, group_like, group_of)
-            sides[group not in chosen].append(row if isinstance(row, Mapping) else asdict(row))
-    return SplitResult(tuple(sides[0]), tuple(sides[1]), len(chosen), len(texts) - len(chosen))
+    for row, parsed in rows:
+        if isinstance(parsed, RowError):
+            continue
+        pairs = () if isinstance(parsed, Example) else parsed
+        of_pairs = (group_of[name] for pair in pairs for name in (pair.better, pair.worse) if name in group_of)
+        group = next(in_order) if isinstance(parsed, Example) else next(of_pairs, "")
+        sides[group not in chosen].append(row if isinstance(row, Mapping) else asdict(row))
+    return SplitResult(tuple(sides[0]), tuple(sides[1]), len(chosen), len(sizes) - len(chosen))
 
 
-def _chosen(texts: Counter[str], options: SplitOptions, notify: Notify, group_like: str) -> frozenset[str]:
+def _chosen(sizes: Counter[str], options: SplitOptions, notify: Notify, group_like: str) -> frozenset[str]:
     """Return the groups to learn from, at least one and not all."""
-    if len(texts) < 2:
+    texts = sizes.total()
+    if len(sizes) < 2:
         raise DataError(
-            f"All {count(sum(texts.values()), 'text')} are of one {options.by}, which is never divided.",
+            f"All {count(texts, 'text')} are of one {options.by}, which is never divided.",
             f"Give more groups, or another column: `by=COLUMN`{group_like}.",
         )
-    if options.train >= sum(texts.values()):
+    if options.train >= texts:
         raise DataError(
-            f"`train={options.train}` leaves none of {count(sum(texts.values()), 'text')} to hold out.",
-            "Give a smaller number.",
+            f"`train={options.train}` leaves none of {count(texts, 'text')} to hold out.", "Give a smaller number."
         )
     chosen, taken = list[str](), 0
-    for group in sorted(texts, key=lambda name: digest([options.seed, name])):
-        if taken >= options.train or len(chosen) == len(texts) - 1:
+    for group in sorted(sizes, key=lambda name: digest([options.seed, name])):
+        if taken >= options.train or len(chosen) == len(sizes) - 1:
             break
         chosen.append(group)
-        taken += texts[group]
+        taken += sizes[group]
     if taken != options.train:
         notify(f"{count(taken, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
-    if len(texts) == sum(texts.values()):
+    if len(sizes) == texts:
         notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides{group_like}")
     return frozenset(chosen)
 
@@ -602,27 +603,6 @@ def _group(row: Any, example: Example, by: str, group_like: str) -> str:
         hint = f"Name another column: `by=COLUMN`{group_like}."
         raise DataError(f"The text {example.id!r} has no {by!r} to split by.", hint)
     return str(value)
-
-
-def _group_like(rows: Sequence[Any]) -> str:
-    """Return the columns whose values divide the rows into groups, in words; empty if there are none."""
-    tables = [row for row in rows if isinstance(row, Mapping)]
-    values = {
-        column: [row[column] for row in tables if isinstance(row.get(column), str | int)]
-        for column in dict.fromkeys(column for row in tables for column in row)
-    }
-    whole = {column: cells for column, cells in values.items() if len(cells) == len(tables)}
-    found = [column for column, cells in whole.items() if 2 <= len(set(cells)) <= len(cells) / 2]
-    return f" (columns with repeated values: {listed(map(repr, found))})" if found else ""
-
-
-def _group_of_row(row: Any, parsed: ParsedRow, by: str, group_like: str, group_of: Mapping[str, str]) -> str:
-    """Return the group of a row; that of comparisons is the one of their texts."""
-    if isinstance(parsed, Example):
-        return _group(row, parsed, by, group_like)
-    pairs = () if isinstance(parsed, RowError) else parsed
-    names = (name for pair in pairs for name in (pair.better, pair.worse))
-    return next((group_of[name] for name in names if name in group_of), "")
 
 
 README, LABELLED, HELDOUT, UNLABELLED, RECORDING = FILES = (
@@ -658,18 +638,16 @@ def write_sample(folder: str | Path) -> SampleFiles:
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file, and the sample needs a folder.", "Name another folder.")
-    paths = [folder / name for name in FILES]
-    contents = [content_path("sample", name).read_bytes() for name in FILES]
-    if folder.exists() and any(folder.iterdir()):
-        for path, content in zip(paths, contents, strict=True):
-            if not path.is_file() or path.read_bytes() != content:
-                problem = "differs from that of the sample" if path.exists() else "is missing"
-                raise SettingsError(
-                    f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}.",
-                    "Name another folder; nothing was written.",
-                )
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, content in zip(paths, contents, strict=True):
+    contents = {folder / name: content_path("sample", name).read_bytes() for name in FILES}
+    is_empty = not folder.exists() or not any(folder.iterdir())
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in contents.items():
+        if is_empty:
             path.write_bytes(content)
-    return SampleFiles(*paths)
+        elif not path.is_file() or path.read_bytes() != content:
+            problem = "differs from that of the sample" if path.exists() else "is missing"
+            raise SettingsError(
+                f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}.",
+                "Name another folder; nothing was written.",
+            )
+    return SampleFiles(*contents)
