@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from rubriclab.models.aggregation import average_score, combine
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, listed
 from rubriclab.models.text import Example
-from rubriclab.models.version import Neighbour, RecordedText, TrainingRecord, Version, nearest_texts
+from rubriclab.models.version import Cell, Neighbour, RecordedText, TrainingRecord, Version, nearest_texts
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, rows_of
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.score import prepare_scoring
@@ -104,14 +105,14 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
             "give a file, or the id of a text that the rubric was learned from with `id=ID`.",
         )
     record = training_record(workspace, version.ref)
-    texts = {text.id: text for text in record.texts}
-    if options.id not in texts:
-        hint = did_you_mean(options.id, texts).strip()
+    rows = {text.id: (text, cells) for text, cells in zip(record.texts, record.cells, strict=True)}
+    if options.id not in rows:
+        hint = did_you_mean(options.id, rows).strip()
         raise NotInStore(f"{version.ref} was not learned from a text {options.id!r}.", hint)
+    text, cells = rows[options.id]
 
     async def run() -> ScoreExplanation:
-        text = texts[options.id or ""]
-        return explained(version, record, text.example, _recorded_score(version, record, text), options.nearest)
+        return explained(version, record, text.example, _recorded_score(version, record, text, cells), options.nearest)
 
     return Job(lambda: dry_run({}, workspace.options), run)
 
@@ -134,15 +135,13 @@ def explained(
     return ScoreExplanation(version, example, score, average, labelled, nearest)
 
 
-def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText) -> Score:
+def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText, row: Sequence[Cell]) -> Score:
     aggregation = version.rubric.aggregation
     assert aggregation
-    row = next(row for each, row in zip(record.texts, record.cells, strict=True) if each is text)
     pairs = zip(record.candidates, row, strict=True)
     cells = {candidate.criterion.id: cell for candidate, cell in pairs if candidate.kept}
-    combined = combine(
-        aggregation, {name: cell.score for name, cell in cells.items() if cell.applies}, version.rubric.scale
-    )
+    ratings = {name: cell.score for name, cell in cells.items() if cell.applies}
+    combined = combine(aggregation, ratings, version.rubric.scale)
     criteria = tuple(
         CriterionRating(name, cell.score, cell.reason, cell.applies, contribution=combined.contributions.get(name))
         for name, cell in cells.items()

@@ -61,10 +61,9 @@ class ScoredRow:
 
     def replies_row(self) -> dict[str, Any]:
         """Return which criteria have no rating and why, and the raw replies that could not be used."""
-        score = self.score
-        missing = {each.id: each.reason for each in score.criteria if each.answers_missing}
-        replies = [asdict(reply) for reply in score.replies]
-        return {"id": score.id, "unscored": score.unscored, "missing": missing, "replies": replies}
+        missing = {each.id: each.reason for each in self.score.criteria if each.answers_missing}
+        replies = [asdict(reply) for reply in self.score.replies]
+        return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
 
     def to_cells(self) -> dict[str, Any]:
         """Return the score as cells of a table, with the columns of the row and three for each criterion.
@@ -78,18 +77,14 @@ class ScoredRow:
 def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a user's row and what was found of it; `input.NAME` is a column that has a name of these.
 
-    An `id` that is the row's own stands once.
+    An `id` that is the row's own stands once; a spreadsheet may hold 7.0 for 7.
     """
     columns = row if isinstance(row, Mapping) else {}
     renamed = {f"input.{name}" if name in found else str(name): cell for name, cell in columns.items()}
-    if "id" in columns and "id" in found and same_name(columns["id"], found["id"]):
+    own = columns.get("id")
+    if "id" in columns and str(int(own) if isinstance(own, float) and own.is_integer() else own) == found.get("id"):
         del renamed["input.id"]
     return {**renamed, **found}
-
-
-def same_name(own: Any, name: Any) -> bool:
-    """Return whether a row's own id is `name`: a spreadsheet may hold 7.0 for 7."""
-    return bool(str(int(own) if isinstance(own, float) and own.is_integer() else own) == name)
 
 
 @dataclass(slots=True)
@@ -197,18 +192,21 @@ def criterion_cells(score: Score) -> dict[str, Any]:
 def _flat(scored: ScoredRow) -> dict[str, Any]:
     score = scored.score
     low, high = score.interval or (None, None)
-    row: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
-    row |= {"verdict": score.verdict} if score.verdict else {}
-    row["addresses_judge"] = scored.addresses_judge
-    if score.rivals:
-        row["rivals"] = score.rivals
-    criteria: Mapping[str, float | None] = {criterion.id: criterion.score for criterion in score.criteria}
-    return {**row, **criteria}
+    return {
+        "id": score.id,
+        "score": score.score,
+        "low": low,
+        "high": high,
+        "unscored": score.unscored,
+        **({"verdict": score.verdict} if score.verdict else {}),
+        "addresses_judge": scored.addresses_judge,
+        **({"rivals": score.rivals} if score.rivals else {}),
+        **{criterion.id: criterion.score for criterion in score.criteria},
+    }
 
 
 @cache
-def _scores() -> TypeAdapter[Score]:
-    """Return what validates a score: built once, and only where it is needed."""
+def _score_adapter() -> TypeAdapter[Score]:
     return TypeAdapter(Score)
 
 
@@ -218,7 +216,7 @@ def score_of(row: Mapping[str, Any]) -> Score:
     Raises:
         ValidationError: if it has none.
     """
-    return _scores().validate_python({name: row[name] for name in Score.__slots__ if name in row})
+    return _score_adapter().validate_python({name: row[name] for name in Score.__slots__ if name in row})
 
 
 class ColumnScorer(NamedTuple):
@@ -259,19 +257,21 @@ class ColumnScoring:
         """Yield each usable text, or each of `texts`, with its score by each scorer, in order."""
         workspace = self.workspace
         columns = [(version, workspace.judge(judge)) for version, judge in self.scorers]
-        for first, second in combinations(range(len(columns)), 2):
-            (version, judge), (other, another) = columns[first], columns[second]
-            specs = [self.scorers[place].judge.spec for place in (first, second)]
+        named = [
+            (version.ref, choice.spec, judge.identity)
+            for (version, choice), (_, judge) in zip(self.scorers, columns, strict=True)
+        ]
+        for (ref, spec, identity), (other, another, same) in combinations(named, 2):
             # One judge may have two names, such as its recording beside it.
-            if version.ref == other.ref and specs[0] != specs[1] and judge.identity == another.identity:
+            if ref == other and spec != another and identity == same:
                 raise SettingsError(
-                    f"{' and '.join(specs)} are the same judge;", "a judge cannot be compared with itself."
+                    f"{spec} and {another} are the same judge;", "a judge cannot be compared with itself."
                 )
         ids, addressing, done = set[str](), 0, 0
+        given = self.texts() if texts is None else texts
         total = len(texts) if texts is not None else row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:
-            scored = score_columns(columns, self.texts() if texts is None else texts, workspace.under_way)
-            async with aclosing(scored):
+            async with aclosing(score_columns(columns, given, workspace.under_way)) as scored:
                 async for example, scores in scored:
                     for place, score in enumerate(scores):
                         self._scored[place] += score.score is not None
@@ -367,10 +367,10 @@ class ScoreDistribution:
     @property
     def standard_deviation(self) -> float | None:
         """The standard deviation with n - 1; `None` for fewer than two scores."""
-        if len(self.values) < 2 or self.mean is None:
+        mean, number = self.mean, len(self.values)
+        if mean is None or number < 2:
             return None
-        mean = self.mean
-        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.values) / (len(self.values) - 1))
+        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.values) / (number - 1))
 
     @property
     def histogram(self) -> tuple[int, ...]:
@@ -389,17 +389,23 @@ class ScoreDistribution:
         """
         texts, slices = self._texts(), np.array(self.slices, dtype=np.int64)
         stratified = mean_by_own_labels(texts, slices) if self.own_labels else Interval(None)
-        return self._human_mean(texts) if stratified.value is None else stratified.within(*self._ends)
+        if stratified.value is None:
+            return self._human_mean(texts)
+        return stratified.within(self.scale.low, self.scale.high)
 
     def slice_rows(self) -> list[SliceSummary]:
         """Return the texts of each slice, with their mean score and estimated mean human score, in order of names."""
-        rows, slices = [], np.array(self.slices)
+        slices, rows = np.array(self.slices), []
         for name, number in sorted(self.names.items()):
             texts = self._texts(slices == number)
-            mean, human_mean = float(texts.scores.mean()), self._human_mean(texts).rounded()
-            labels = len(texts.labelled.labels)
             rows.append(
-                SliceSummary(name=name, texts=len(texts.scores), labels=labels, mean=mean, human_mean=human_mean)
+                SliceSummary(
+                    name=name,
+                    texts=len(texts.scores),
+                    labels=len(texts.labelled.labels),
+                    mean=float(texts.scores.mean()),
+                    human_mean=self._human_mean(texts).rounded(),
+                )
             )
         return rows
 
@@ -408,20 +414,13 @@ class ScoreDistribution:
         return ScoredSet(values, labels, renumber(np.array(self.groups)[chosen]), np.ones(len(values)))
 
     def _human_mean(self, texts: ScoredSet) -> Interval:
-        if not len(texts.scores):
-            return Interval(None)
-        if self.own_labels:
+        found = Interval(None)
+        if len(texts.scores) and self.own_labels:
             found = mean_by_own_labels(texts, np.zeros_like(texts.unit))
-        elif self.learned:
+        elif len(texts.scores) and self.learned:
             groups = int(texts.unit.max()) + 1
             found = corrected_mean(float(texts.scores.mean()), len(texts.scores), groups, self.learned)
-        else:
-            return Interval(None)
-        return found.within(*self._ends)
-
-    @property
-    def _ends(self) -> tuple[float, float]:
-        return self.scale.low, self.scale.high
+        return found.within(self.scale.low, self.scale.high)
 
     @property
     def labelled(self) -> LabelledScores | None:
@@ -439,9 +438,8 @@ class ScoreDistribution:
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
-        if not distributions_differ(np.array(self.values), len(set(self.groups)), labelled):
-            return None
-        return labels_for_margin(labelled, self.margin)
+        differ = distributions_differ(np.array(self.values), len(set(self.groups)), labelled)
+        return labels_for_margin(labelled, self.margin) if differ else None
 
     @property
     def margin(self) -> float:
