@@ -52,10 +52,8 @@ from rubriclab.ops.inputs import (
     Data,
     check_text_fields,
     describe,
-    missing_fields,
     rows_of,
     usable_examples,
-    without_fields,
 )
 from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring, held_out_scores, score_of
@@ -599,9 +597,7 @@ def _rows(scoring: ColumnScoring, name: str, data: Data) -> list[OutputRow]:
     found = [(each, carried_score(rows.row, each, version, judge.spec)) for each in usable_examples(rows, notify, name)]
     # Scores that rows carry were made from the fields that the texts had then.
     examples = [example for example, score in found if score is None]
-    check_text_fields(version, examples, data, options, name)
-    for note in without_fields(version, missing_fields(version, examples), name, len(examples)):
-        notify(note)
+    check_text_fields(version, examples, data, options, notify=notify, name=name)
     if carried := len(found) - len(examples):
         notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
     return found

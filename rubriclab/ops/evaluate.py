@@ -20,7 +20,7 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, labelled, text_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 from rubriclab.models.version import Baseline, Effort, Provenance, Version
-from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, usable_texts, without_fields
+from rubriclab.ops.inputs import Data, check_text_fields, usable_texts
 from rubriclab.ops.options import AgreeOptions, EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring
@@ -171,9 +171,7 @@ def _texts(
             if "system" in options.levels:
                 raise DataError("Some texts do not name their system, so systems cannot be compared.", "Give `system`.")
             notify(f"{version.ref}: no comparison of systems, as some texts do not name theirs")
-        check_text_fields(version, rows, data, options)
-        for note in without_fields(version, missing_fields(version, rows), describe(data), len(rows)):
-            notify(note)
+        check_text_fields(version, rows, data, options, notify=notify)
     return texts
 
 

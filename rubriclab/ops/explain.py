@@ -80,7 +80,7 @@ def explain(
         return _explain_recorded(workspace, version, options)
     example = _example(workspace, data, options)
     if not _is_plain_text(data):
-        check_text_fields(version, [example], data, options)
+        check_text_fields(version, [example], data, options, notify=workspace.notify)
     elif lacking := [name for name, number in missing_fields(version, [example]).items() if number]:
         raise SettingsError(
             f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one.",

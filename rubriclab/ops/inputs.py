@@ -93,18 +93,23 @@ def usable_texts(
 
     Rows that cannot be used are left out, and `notify` is told which and why.
     """
-    rows = rows_of(data, options, notify)
-    read_rows = list(rows)
+    rows, scales = rows_of(data, options, notify), tuple(aspects)
+    parsed = list(rows)
     notify_skipped(rows, notify)
-    for row in read_rows:
-        if not isinstance(row, Example):
-            notify(f"left out: {row}")
-    examples, aspects = tuple(row for row in read_rows if isinstance(row, Example)), tuple(aspects)
-    for note in chain.from_iterable(
-        unassessed_notes(rows, aspect) for aspect in dict.fromkeys(name for name, _ in aspects)
-    ):
+    examples = tuple(row for row in parsed if isinstance(row, Example))
+    notes = chain.from_iterable(unassessed_notes(rows, aspect) for aspect in dict.fromkeys(name for name, _ in scales))
+    faults = list(comparison_faults(rows.where, rows.comparisons, examples))
+    left_out = [f"left out: {row}" for row in parsed if not isinstance(row, Example)]
+    for note in (*left_out, *notes, *(f"left out: {fault}" for fault in faults)):
         notify(note)
-    return _with_compared(examples, rows, aspects, notify)
+    faulty = {fault.line for fault in faults}
+    usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty]
+    for aspect, scale in scales:
+        compared = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
+        examples, fit_notes = fit_scores(examples, compared, aspect, scale)
+        for line in fit_notes:
+            notify(line)
+    return examples
 
 
 def labels_on_scale(
@@ -151,22 +156,6 @@ def notify_left_out(rows: Rows, notify: Notify) -> None:
         notify(f"{count(lines, 'row')} left out that hold no text, but compare others")
 
 
-def _with_compared(
-    examples: tuple[Example, ...], rows: Rows, aspects: Iterable[tuple[str, Scale]], notify: Notify
-) -> tuple[Example, ...]:
-    faults = list(comparison_faults(rows.where, rows.comparisons, examples))
-    for fault in faults:
-        notify(f"left out: {fault}")
-    faulty = {fault.line for fault in faults}
-    usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty]
-    for aspect, scale in aspects:
-        compared = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
-        examples, fit_notes = fit_scores(examples, compared, aspect, scale)
-        for line in fit_notes:
-            notify(line)
-    return examples
-
-
 class ReadRow(NamedTuple):
     """A row as it came, and its text unless it is faulty."""
 
@@ -211,22 +200,35 @@ def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOpt
     Raises:
         FieldMissing: if no row has one of them; the message proposes a mapping.
     """
-    needed = set(version.provenance.text_fields or ())
+    needed = version.provenance.text_fields or ()
     found = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
-    raw, examples = next((row for row, _ in found), None), [example for _, example in found]
-    searched = f"None of the first {ROWS_SEARCHED} rows of {name} has" if len(found) == ROWS_SEARCHED else None
-    _check(version, examples, name, (raw, options.mapping), searched)
+    searched = f"None of the first {ROWS_SEARCHED} rows" if len(found) == ROWS_SEARCHED else "No row"
+    raw = found[0][0] if found else None
+    _check(version, [example for _, example in found], f"{searched} of {name} has", raw, options.mapping)
 
 
 def check_text_fields(
-    version: Version, examples: Sequence[Example], data: Data, options: ReadingOptions, name: str | None = None
+    version: Version,
+    examples: Sequence[Example],
+    data: Data,
+    options: ReadingOptions,
+    *,
+    notify: Notify,
+    name: str | None = None,
 ) -> None:
     """Check that one text or more of `examples` has each field that all training texts of `version` had.
+
+    How many lack one of them is said.
 
     Raises:
         FieldMissing: if none has one of them; the message proposes a mapping.
     """
-    _check(version, examples, name or describe(data), (_first_row(data, options), options.mapping))
+    name, rows = name or describe(data), list[tuple[Any, Example]]()
+    if can_be_read_again(data) and not isinstance(data, Rows):
+        rows = rows_of(data, options).look_ahead(lambda _example: True, 1)
+    _check(version, examples, f"No row of {name} has", rows[0][0] if rows else None, options.mapping)
+    for note in without_fields(version, missing_fields(version, examples), name, len(examples)):
+        notify(note)
 
 
 def without_fields(version: Version, missing: Mapping[str, int], name: str, texts: int) -> list[str]:
@@ -244,52 +246,30 @@ def without_fields(version: Version, missing: Mapping[str, int], name: str, text
     ]
 
 
-def missing_fields(version: Version, examples: Iterable[Example]) -> dict[str, int]:
+def missing_fields(version: Version, examples: Sequence[Example]) -> dict[str, int]:
     """Return the number of texts without each field that all training texts of `version` had."""
-    listed_examples = tuple(examples)
     fields = version.provenance.text_fields or ()
-    return {field: sum(not getattr(each, field) for each in listed_examples) for field in fields}
+    return {field: sum(not getattr(each, field) for each in examples) for field in fields}
 
 
-def _check(
-    version: Version,
-    examples: Collection[Example],
-    name: str,
-    columns: tuple[Any, FieldMap],
-    searched: str | None = None,
-) -> None:
+def _check(version: Version, examples: Sequence[Example], none_has: str, row: Any, mapping: FieldMap) -> None:
+    """Raise FieldMissing if no text has a field; `row` is the first as it came, `None` if it cannot be read again."""
     needed = version.provenance.text_fields or ()
     missing = [field for field in needed if examples and not any(getattr(each, field) for each in examples)]
     if not missing:
         return
-    row, mapping = columns
+    advice, mapped = "Map the column that holds it", [mapping.columns.get(field, field) for field in missing]
+    if isinstance(row, Mapping) and all(look_up(row, column) is not ABSENT for column in mapped):
+        columns = listed(map(repr, mapped))
+        advice = f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
+    elif isinstance(row, Mapping):
+        named = ", ".join([repr(str(column)) for column in row][:MAX_COLUMNS_NAMED])
+        advice = f"The columns are {named}{', ...' if len(row) > MAX_COLUMNS_NAMED else ''}. {advice}"
     raise FieldMissing(
-        f"{searched or f'No row of {name} has'} the field {listed(map(repr, missing))}, and every text that "
-        f"{version.ref} was learned from had it, so the scores would not be comparable.",
-        f"{_advice(row, mapping, missing)}: `mapping={_proposal(row, mapping, missing, needed)}`.",
+        f"{none_has} the field {listed(map(repr, missing))}, and every text that {version.ref} was learned from had "
+        "it, so the scores would not be comparable.",
+        f"{advice}: `mapping={_proposal(row, mapping, missing, needed)}`.",
     )
-
-
-def _first_row(data: Data, options: ReadingOptions) -> Any:
-    if not can_be_read_again(data) or isinstance(data, Rows):
-        return None
-    found = rows_of(data, options).look_ahead(lambda _example: True, 1)
-    return found[0][0] if found else None
-
-
-def _advice(row: Any, mapping: FieldMap, missing: Sequence[ShownField]) -> str:
-    mapped = {field: mapping.columns.get(field, field) for field in missing}
-    if isinstance(row, Mapping) and all(look_up(row, column) is not ABSENT for column in mapped.values()):
-        columns = listed(map(repr, mapped.values()))
-        return f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
-    return f"{_columns(row)}Map the column that holds it"
-
-
-def _columns(row: Any) -> str:
-    if not isinstance(row, Mapping):
-        return ""
-    named = [repr(str(column)) for column in row][:MAX_COLUMNS_NAMED]
-    return f"The columns are {', '.join(named)}{', ...' if len(row) > MAX_COLUMNS_NAMED else ''}. "
 
 
 def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:
