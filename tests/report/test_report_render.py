@@ -18,7 +18,8 @@ from kinds_samples import hostile_kinds
 from markupsafe import Markup
 from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
-from view_samples import USUAL_VIEWS, hostile_views
+from syrupy.assertion import SnapshotAssertion
+from view_samples import PAGES, USUAL_VIEWS, hostile_views
 
 from rubriclab.models.text import Example
 from rubriclab.report.evaluation import evaluation_view
@@ -82,6 +83,11 @@ def test_a_page_needs_no_network_and_can_be_read_without_seeing_it(made: Callabl
     assert all(section["aria-labelledby"] in ids for section in seen.having("section"))
     drawings = [drawing for drawing in seen.having("svg") if "overflow" not in drawing]
     assert all(d.get("aria-hidden") == "true" or (d.get("role") == "img" and d["aria-label"]) for d in drawings)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_words_of_pages_are_as_pinned(name: str, snapshot: SnapshotAssertion) -> None:
+    assert "\n".join(filter(None, (" ".join(each.split()) for each in Page(PAGES[name]()).words))) == snapshot
 
 
 def test_the_same_input_gives_the_same_page() -> None:

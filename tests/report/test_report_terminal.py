@@ -15,7 +15,7 @@ from report_samples import printed
 from rich.cells import cell_len
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
-from view_samples import USUAL_VIEWS, hostile_views
+from view_samples import RARE_VIEWS, USUAL_VIEWS, hostile_views
 
 import rubriclab
 from rubriclab.models.characters import is_blank
@@ -41,9 +41,9 @@ def widest(text: str) -> int:
     return max(map(cell_len, text.split("\n")))
 
 
-@pytest.mark.parametrize("name", list(USUAL_VIEWS))
+@pytest.mark.parametrize("name", [*USUAL_VIEWS, *RARE_VIEWS])
 def test_views_are_as_pinned(name: str, snapshot: SnapshotAssertion) -> None:
-    lines = printed(USUAL_VIEWS[name]()).splitlines()
+    lines = printed((USUAL_VIEWS | RARE_VIEWS)[name]()).splitlines()
     assert "\n".join(line.rstrip() for line in lines) == snapshot
 
 

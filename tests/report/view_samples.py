@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from joint_samples import hostile_joint, joint_record, joint_version
-from kinds_samples import checklist, explained, hostile_kinds, shown, unlabelled
-from report_samples import examples, hostile_evaluation, hostile_version, results_of, scores_of, version
+from drift_samples import Values, compared, version as drift_version
+from joint_samples import hostile_joint, joint_record, joint_trust, joint_version
+from kinds_samples import (
+    answers_of,
+    checklist,
+    checklist_part,
+    demonstration,
+    explained,
+    hostile_kinds,
+    question,
+    shown,
+    unlabelled,
+)
+from report_samples import criterion, examples, hostile_evaluation, hostile_version, results_of, scores_of, version
 
+from rubriclab.learning.paired_scores import DriftLimits
 from rubriclab.learning.rewriting import SentenceEdit, TextFault
 from rubriclab.learning.scoring import Score
-from rubriclab.models.text import Example, Scale
-from rubriclab.models.version import Effort
+from rubriclab.models.rubric import Part
+from rubriclab.models.text import Aspect, Example, Scale, Units
+from rubriclab.models.version import EditOrigin, Effort, GateVerdict, Version
 from rubriclab.ops.evaluate import (
     CriterionAgreement,
     Figure,
@@ -29,6 +44,7 @@ from rubriclab.ops.transfer import ActionEvaluation, Transfer
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.render import View
 from rubriclab.report.results import (
+    comparison_view,
     difference_view,
     improvement_view,
     interrater_view,
@@ -39,11 +55,12 @@ from rubriclab.report.results import (
     scores_view,
     transfer_view,
 )
-from rubriclab.report.rubrics import evidence_view, matrix_view, rubric_view, version_view
+from rubriclab.report.rubrics import evidence_view, matrix_view, rubric_view, training_report, version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.store import Problem
 
+Rate = Callable[[int, Example], float | None]
 UNDEFINED = Interval(None)
 FIGURES: dict[Kind, tuple[Figure, ...]] = {
     "yes/no": ("alpha_nominal", "fleiss_kappa"),
@@ -194,6 +211,152 @@ USUAL_VIEWS: dict[str, Callable[[], View]] = {
 }
 
 
+def _learned_anew() -> Version:
+    """Return a version with other criteria, texts, seed and agreement than `version()`."""
+    before = version().provenance.agreement
+    assert before
+    reworded = criterion(statement="Each sentence takes up the last one.")
+    added = criterion("h09", "vivid verbs", statement="Verbs show the scene at hand.")
+    return version(
+        2,
+        seed=2,
+        parts=(Part(method="hypoeval", settings={"k": 10}, criteria=(reworded, added)),),
+        examples=tuple(f"new-{number:02}" for number in range(12)),
+        data="sha256:" + "c" * 64,
+        agreement=before.model_copy(update={"pearson": Interval(0.5)}),
+    )
+
+
+def _edited() -> Version:
+    """Return a version that an edit has made worse than `joint_version()`."""
+    edit = EditOrigin(
+        author="lead", because="order", changes=(), labels=30, folds=6, difference=Interval(-0.1, -0.2, -0.05)
+    )
+    worse = joint_trust(verdicts=(GateVerdict(against="word count", outcome="not better", difference=Interval(0.0)),))
+    first = joint_version()
+    made = first.provenance.model_copy(update={"validation": worse, "edit": edit})
+    return replace(first, number=4, parent=first.ref, provenance=made)
+
+
+def _bare() -> Version:
+    """Return a version of which nothing was measured."""
+    part = Part(method="hypoeval", settings={"k": 10}, criteria=(criterion(),))
+    return version(agreement=None, baseline=None, parent=None, model_versions=(), tags=(), parts=(part,))
+
+
+def _by_units(units: Units) -> Version:
+    """Return a version with a question that is asked of units."""
+    own: dict[str, Any] = {"method": "seal", "units": units, "settings": {"weights": "as packed"}, "dropped": ()}
+    part = checklist_part(question("f1", support="source"), question("f2")).model_copy(update=own)
+    return version(name="pieces", parts=(part,))
+
+
+def _drift(values: Sequence[Values], others: Sequence[Values] | None = None, **options: Any) -> View:
+    """Return the comparison of two versions of the criterion `a`."""
+    one, other = drift_version({"a": 1}), drift_version({"a": 1}, number=2)
+    return comparison_view(compared(one, other, values, others, **options))
+
+
+WEIGHED = (question("a", weight=0.5), question("b", weight=2))
+VERDICTS = Scale(low=0, high=1, whole=False, names=("bad", "good"))
+JOINT = joint_trust().evaluators[0]
+LIMITS = DriftLimits(max_shift=0.1, max_flips=0.5, min_rank=0.5)
+# Views of rarer things, which are pinned only.
+RARE_VIEWS: dict[str, Callable[[], View]] = {
+    "nothing measured": lambda: version_view(_bare()),
+    "verdicts": lambda: evidence_view(version(scale=VERDICTS)),
+    "weighed questions": lambda: version_view(checklist(1, *WEIGHED)),
+    "units": lambda: version_view(_by_units(Units(kind="fact", beside=("source",)))),
+    "raters unknown": lambda: evidence_view(joint_version(validation=joint_trust(raters=None))),
+    "not optimistic": lambda: evidence_view(
+        joint_version(validation=joint_trust(training=joint_trust().evaluators[0]))
+    ),
+    "other units": lambda: difference_view(
+        compare(
+            _by_units(Units(kind="fact", beside=("source",))),
+            _by_units(Units(kind="sentence", beside=("source", "context"))),
+        )
+    ),
+    "names of every kind": lambda: names_view([version(), checklist(), explained(), unlabelled(), joint_version()]),
+    "learned anew": lambda: difference_view(compare(version(), _learned_anew())),
+    "edited": lambda: difference_view(compare(joint_version(), _edited())),
+    "texts shown": lambda: difference_view(
+        compare(shown(demonstration("a")), shown(demonstration("a"), demonstration("b")))
+    ),
+    "then learned from labels": lambda: difference_view(
+        compare(explained(), explained(2, agreement=version().provenance.agreement))
+    ),
+    "then measured": lambda: difference_view(compare(unlabelled(), explained())),
+    "one kind of criteria": lambda: interrater_view(
+        "news@2", interrater(criteria=(agreed("h1", "graded", 0.5),), pooled=())
+    ),
+    "drift": lambda: comparison_view(
+        compared(
+            drift_version({"a": 1, "b": 1}),
+            drift_version({"b": 1, "c": 3}, number=2),
+            [{"a": 5.0, "b": 4.0, "c": 1.0}, {"a": 4.0, "b": 4.0, "c": 4.0}],
+        )
+    ),
+    "limits": lambda: _drift([{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}], limits=LIMITS),
+    "drift unscored": lambda: _drift([{"a": 4.0}, {"a": 2.0}], [{"a": 4.0}, {"a": None}]),
+    "drift unknown": lambda: _drift([{"a": 4.0}], [{"a": None}], limits=DriftLimits(min_rank=0.5)),
+}
+
+
+def _evaluated(*versions: Version, rate: Rate = lambda number, _: 1.0 + (number * 3) % 4, **fields: Any) -> str:
+    """Return the page on versions of one aspect; checklists answer, others score by `rate`."""
+    texts = [replace(text, **fields) for text in examples()]
+    scored = {
+        one.ref: answers_of(one, texts) if one.rubric.criteria[0].kind == "question" else scores_of(one, texts, rate)
+        for one in versions
+    }
+    return evaluation_view(versions, results_of(versions, scored, texts), scored, texts).page()
+
+
+def _combined() -> str:
+    """Return the page on a rubric of several methods, of whose criteria it is known what each adds."""
+    one, texts = joint_version(), examples()
+    scores = []
+    for score in scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4):
+        criteria = [replace(each, contribution=-0.4 if each.id == "h01" else 0.25) for each in score.criteria]
+        scores.append(replace(score, interval=(1.0, 2.755), criteria=tuple(criteria)))
+    return evaluation_view([one], results_of([one], {one.ref: scores}, texts), {one.ref: scores}, texts).page()
+
+
+def _two_aspects() -> str:
+    texts = [replace(text, scores={**text.scores, "fluency": 9 - text.scores["coherence"]}) for text in examples()]
+    one, two = version(), version(name="plain", aspect=Aspect(name="fluency", definition="How well it reads."))
+    scored = {each.ref: scores_of(each, texts, lambda _, text: text.scores["coherence"]) for each in (one, two)}
+    results = [result for each in (one, two) for result in results_of([each], {each.ref: scored[each.ref]}, texts)]
+    return evaluation_view([one, two], results, scored, texts).page()
+
+
+def _training(**fields: Any) -> str:
+    """Return the page on a rubric of several methods; `fields` replace those of every text of its record."""
+    record = joint_record()
+    texts = tuple(text.model_copy(update=fields) for text in record.texts)
+    return training_report(joint_version(), record.model_copy(update={"texts": texts}))
+
+
+# Pages, which are pinned.
+PAGES: dict[str, Callable[[], str]] = {
+    "training": _training,
+    "training with context": lambda: _training(context="What about it?"),
+    "training without held-out scores": lambda: _training(predicted=None, low=None, high=None),
+    "training without record": lambda: training_report(joint_version(), None),
+    **{
+        f"training of {one.ref}": partial(training_report, one, None)
+        for one in (version(), checklist(), explained(), shown(), unlabelled())
+    },
+    "evaluation": lambda: _evaluated(version(), version(2), rate=lambda n, _: None if n == 5 else 1.0 + (n * 3) % 4),
+    "evaluation of answers": lambda: _evaluated(checklist()),
+    "evaluation with raters": lambda: _evaluated(version(), annotations={"coherence": (1.0, 2.0)}),
+    "evaluation without scores": lambda: _evaluated(version(agreement=None, baseline=None), rate=lambda *_: None),
+    "evaluation of a combination": _combined,
+    "evaluation of two aspects": _two_aspects,
+}
+
+
 def hostile_views(words: str) -> dict[str, View]:
     """Return views of things that say `words` wherever a user, a model or a file may put words."""
     evil, kinds = hostile_version(words), hostile_kinds(words)
@@ -223,4 +386,12 @@ def hostile_views(words: str) -> dict[str, View]:
         "revision": improvement_view(gains, Effort()),
         "rewriting": rewrite_view(improvement(words, words)),
         "problems": problems_view([Problem(words, words)]),
+        "drift": comparison_view(
+            compared(
+                drift_version({"a": 1}),
+                drift_version({"b": 1}, number=2, words={"b": words}),
+                [{"a": 4.0, words: 2.0}],
+                judges=(words, words),
+            )
+        ),
     }
