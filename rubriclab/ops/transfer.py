@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
@@ -77,7 +78,7 @@ from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace, generator_of, imported_source, judge_of, version_of
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
-from rubriclab.stats.intervals import MIN_GROUPS, Interval, grouped_folds, paired_mean, rounded, rounded_number, units
+from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, rounded, rounded_number, units
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,26 +186,23 @@ def _scale(rated: Sequence[Example], aspect: str, version: Version, options: Tra
 
     Labels that all lie on the rubric's scale are taken to be on it, though they may cover only a part of it.
     """
-    source = version.rubric.scores_on
-    labels = [text.scores[aspect] for text in rated]
+    source, labels = version.rubric.scores_on, [text.scores[aspect] for text in rated]
     if options.scale:
         return parse_scale(options.scale, labels)
     if not labels:
         return source
     scale = scale_of(labels, (score for text in rated for score in text.annotations.get(aspect, ())))
+    between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     ends = f"{source.low:g} to {source.high:g}"
-    if source.low <= scale.low and scale.high <= source.high:
-        if scale.width <= source.width / 2:
-            notify(
-                f"the labels lie between {scale.low:g} and {scale.high:g} and are taken to be on the rubric's scale, "
-                f"{ends} (`scale` overrides it)"
-            )
-        return source
-    notify(
-        f"the labels lie between {scale.low:g} and {scale.high:g}, which is taken as their scale "
-        f"(`scale` overrides it); scores of {version.ref} are mapped linearly to it from {ends}"
-    )
-    return scale
+    if not (source.low <= scale.low and scale.high <= source.high):
+        notify(
+            f"{between}, which is taken as their scale (`scale` overrides it); scores of {version.ref} are mapped "
+            f"linearly to it from {ends}"
+        )
+        return scale
+    if scale.width <= source.width / 2:
+        notify(f"{between} and are taken to be on the rubric's scale, {ends} (`scale` overrides it)")
+    return source
 
 
 def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingRun | None:
@@ -216,27 +214,20 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
     methods = [METHODS[name] for name in recorded if name != JOINT]
     resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
-    startable = []
+    findings = load_findings(task, aspect, without=version.provenance.literature_without)
+    training_input = TrainingInput(target.labelled, Assignment(task_words(task), target.aspect, target.scale), findings)
+    plans = []
     for method in methods:
         settings = resolved.methods[method.name]
-        try:
+        with suppress(ChecklistError):
             needed = method.needs_checklist(settings)
-            startable.append((method, settings, seed_questions(method.checklists, task, aspect, needed=needed)))
-        except ChecklistError:
-            continue
-    if not startable:
+            checklist = seed_questions(method.checklists, task, aspect, needed=needed)
+            plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
+    if not plans:
         workspace.notify(
             f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}"
         )
         return None
-    assignment = Assignment(task_words(task), target.aspect, target.scale)
-    findings = load_findings(task, aspect, without=version.provenance.literature_without)
-
-    training_input = TrainingInput(target.labelled, assignment, findings)
-    plans = (
-        Plan(method, replace(training_input, checklist=checklist), settings)
-        for method, settings, checklist in startable
-    )
     return TrainingRun(tuple(plans), resolved.joint)
 
 
@@ -508,50 +499,50 @@ def as_trained(
     rubric depends on both, and must be evaluated on neither.
     """
     assert fitted.labelled
-    adapted, labelled = fitted.adapted[action], fitted.labelled
+    adapted, labelled, before = fitted.adapted[action], fitted.labelled, source.provenance
+    rated, trained = labelled.rated, fitted.trained if action == "relearn" else None
+    if trained:
+        provenance, record, notes = trained.provenance, trained.record, trained.notes
+    else:
+        provenance, notes = _provenance(before, adapted, labelled, judge, model_versions), ()
+        low = high = np.full(len(adapted.scores), np.nan)
+        if aggregation := adapted.rubric.aggregation:
+            low, high = bounds(adapted.scores, aggregation.conformal, labelled.rubric.scale)
+        mapped = [rescale(each, labelled.rubric.scale, labelled.label_scale) for each in (adapted.scores, low, high)]
+        texts = recorded_texts(rated.examples, labelled.aspect, *mapped)
+        record = TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
+    names = ("examples", "groups", "texts")
+    both = {name: tuple(sorted({*getattr(provenance, name), *getattr(before, name)})) for name in names}
     origin = TransferOrigin(
         action=action,
-        judge=source.provenance.judge,
+        judge=before.judge,
         aspect=source.rubric.aspect.name,
-        data=source.provenance.data,
-        labels=len(labelled.rated.examples),
+        data=before.data,
+        labels=len(rated.examples),
     )
-    if action == "relearn" and (trained := fitted.trained):
-        both = _of_both(source.provenance, dict(trained.provenance))
-        provenance = trained.provenance.model_copy(update={**both, "transfer": origin})
-        return Trained(trained.rubric, provenance, trained.notes, trained.record)
-    provenance = _provenance(source, adapted, labelled, judge=judge, model_versions=model_versions)
-    return Trained(adapted.rubric, provenance.model_copy(update={"transfer": origin}), (), _record(adapted, labelled))
-
-
-def _of_both(before: Provenance, fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the ids and digests of the texts that a rubric depends on: those of its source, and those of `fields`."""
-    return {name: tuple(sorted({*fields[name], *getattr(before, name)})) for name in ("examples", "groups", "texts")}
+    return Trained(adapted.rubric, provenance.model_copy(update={**both, "transfer": origin}), notes, record)
 
 
 def _provenance(
-    source: Version,
-    adapted: AdaptedRubric,
-    labelled: LabelledTarget,
-    *,
-    judge: Judge,
-    model_versions: Sequence[str],
+    before: Provenance, adapted: AdaptedRubric, labelled: LabelledTarget, judge: Judge, model_versions: Sequence[str]
 ) -> Provenance:
-    before, examples, table = source.provenance, labelled.rated.examples, labelled.table
+    examples, table, aggregation = labelled.rated.examples, labelled.table, adapted.rubric.aggregation
     fields: dict[str, Any] = origins(examples, labelled.aspect, judge, judge, model_versions)
-    fields |= {**_of_both(before, fields), "text_fields": fields_of_both(before, examples)}
+    fields |= {
+        "text_fields": fields_of_both(before, examples),
+        "generator": before.generator,
+        "generator_address": before.generator_address,
+    }
     reused = adapted.action == "reuse"
     scores = adapted.scores if reused else aggregate_scores(adapted.rubric, labelled.rated)
-    aggregation = adapted.rubric.aggregation
     # In one call with criteria, the judge is not asked directly.
     direct = DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
-    fold = grouped_folds(table.groups, labelled.settings.folds, labelled.seed)
     found = validation(
         table,
         feature_values(examples, FEATURE_NAMES),
         adapted.raw,
         scores,
-        fold,
+        labelled.fold,
         alone={},
         points=adapted.scores if table.scale.names else None,
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
@@ -560,11 +551,11 @@ def _provenance(
     verdicts: tuple[VerdictAgreement, ...] = ()
     if table.scale.names and (threshold := adapted.rubric.threshold) is not None:
         recall = labelled.settings.recall(table.scale.names)
-        given = threshold if reused else threshold_by_hand(adapted.rubric.aggregation)
-        passed = held_out_verdicts(adapted.scores, table.labels, fold, recall, given)
+        given = threshold if reused else threshold_by_hand(aggregation)
+        passed = held_out_verdicts(adapted.scores, table.labels, labelled.fold, recall, given)
         verdicts = (verdict_agreement(JOINT, adapted.scores, passed, table.labels, table.groups, order=adapted.raw),)
     return Provenance(
-        **{**fields, "generator": before.generator, "generator_address": before.generator_address},
+        **fields,
         settings=before.settings,
         prompts=before.prompts,
         seed=labelled.seed,
@@ -574,13 +565,3 @@ def _provenance(
         baseline=best_feature(examples, labelled.aspect),
         validation=found.model_copy(update={"verdict_agreements": verdicts}),
     )
-
-
-def _record(adapted: AdaptedRubric, labelled: LabelledTarget) -> TrainingRecord:
-    rated, scale, aggregation = labelled.rated, labelled.rubric.scale, adapted.rubric.aggregation
-    low = high = np.full(len(adapted.scores), np.nan)
-    if aggregation:
-        low, high = bounds(adapted.scores, aggregation.conformal, scale)
-    mapped = [rescale(values, scale, labelled.label_scale) for values in (adapted.scores, low, high)]
-    texts = recorded_texts(rated.examples, labelled.aspect, *mapped)
-    return TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
