@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 
 import orjson
@@ -74,27 +73,40 @@ def resolve_settings(
     _check_owners(configured or {})
     _check_owners(chosen or {})
     why = "it takes no part in this training" if joint else f"this is {names[0]}"
-    for owner, values_of_owner in (chosen or {}).items():
+    for owner, of_owner in (chosen or {}).items():
         if owner not in names:
-            setting = ".".join([owner, *list(values_of_owner)[:1]])
+            setting = ".".join([owner, *list(of_owner)[:1]])
             raise SettingsError(f"`settings`: {setting} is for another method; {why}.")
-    defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
-    layers = (defaults, configured or {}, chosen or {}, _set_by_user(recorded or {}))
+    set_by_user = dict(recorded or {})
+    for name, of_method in set_by_user.items() if JOINT not in set_by_user else ():
+        defaults = method_named(name).settings().model_dump(mode="json")
+        set_by_user[name] = {key: value for key, value in of_method.items() if value != defaults.get(key)}
+    joint_defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
+    layers = (joint_defaults, configured or {}, chosen or {}, set_by_user)
 
     def values(name: str) -> dict[str, Any]:
         return {key: value for layer in layers for key, value in layer.get(name, {}).items()}
 
     return ResolvedSettings(
-        {
-            method.name: _checked(
-                method.name,
-                method.settings,
-                partial(choose_settings, method.settings, method.presets, values(method.name)),
-            )
-            for method in methods
-        },
-        _checked(JOINT, JointSettings, lambda: JointSettings(**values(JOINT))) if joint else None,
+        {method.name: _settings_of(method, values(method.name)) for method in methods},
+        _validated(JOINT, JointSettings, lambda: JointSettings(**values(JOINT))) if joint else None,
     )
+
+
+def _settings_of(method: Method, values: dict[str, Any]) -> BaseModel:
+    return _validated(method.name, method.settings, lambda: choose_settings(method.settings, method.presets, values))
+
+
+def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
+    try:
+        return make()
+    except ValidationError as error:
+        names = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)]
+        wrong = str(error.errors(include_url=False)[0]["loc"][-1])
+        hint = f"{did_you_mean(wrong, names)}Known are: {', '.join(names)}." if has_unknown_name(error) else None
+        raise SettingsError(f"{first_fault(error, name)}.", hint) from None
+    except ValueError as error:
+        raise SettingsError(f"{name}.preset: {error}.") from None
 
 
 def method_named(name: str) -> Method:
@@ -125,33 +137,11 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _set_by_user(recorded: SettingsTables) -> dict[str, Mapping[str, Any]]:
-    if JOINT in recorded:
-        return dict(recorded)
-    defaults = {name: method_named(name).settings().model_dump(mode="json") for name in recorded}
-    return {
-        name: {key: value for key, value in values.items() if value != defaults[name].get(key)}
-        for name, values in recorded.items()
-    }
-
-
 def _check_owners(tables: SettingsTables) -> None:
     for owner in check_tables(tables):
         if not has_settings(owner):
             methods = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings`: {owner!r} is no method.", methods)
-
-
-def _checked(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
-    try:
-        return make()
-    except ValidationError as error:
-        names = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)]
-        wrong = str(error.errors(include_url=False)[0]["loc"][-1])
-        hint = f"{did_you_mean(wrong, names)}Known are: {', '.join(names)}." if has_unknown_name(error) else None
-        raise SettingsError(f"{first_fault(error, name)}.", hint) from None
-    except ValueError as error:
-        raise SettingsError(f"{name}.preset: {error}.") from None
 
 
 class Models(TypedDict):
@@ -336,15 +326,13 @@ def _training_input(
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
     """Say once if raters' reasons change nothing, since no generator is shown them or reads them."""
-    training_input = training.plans[0].training_input
+    training_input, names = training.plans[0].training_input, [plan.method.name for plan in training.plans]
     aspect = training_input.assignment.aspect.name
     number = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
-    if not number:
-        return
+    why = None
     if generator == EMBEDDED:
         why = "the offline judge does not read them; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
-        why = f"{listed([plan.method.name for plan in training.plans])} proposes no criteria from labels"
-    else:
-        return
-    notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")
+        why = f"{listed(names)} proposes no criteria from labels"
+    if number and why:
+        notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")

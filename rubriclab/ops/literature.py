@@ -243,10 +243,16 @@ class LiteratureAdded(Displayed):
 
 def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> Job[LiteratureAdded]:
     """Return the findings that a model takes from a paper, having kept those whose quotation is in the paper."""
-    file = _findings_file(options)
-    paper = read_paper(Path(path))
+    spec, task, place = options.judge or EMBEDDED, options.task, place_of(options.folder)
+    if spec == EMBEDDED:
+        raise SettingsError(
+            "The offline judge does not understand texts, so it cannot find anything in a paper.",
+            "Name a language model: `judge=JUDGE`.",
+        )
+    if task != Path(task).name:
+        raise LiteratureError(f"The task {task!r} cannot name a file.")
+    file, paper = place if place.suffix == ".json" else place / f"{task}.json", read_paper(Path(path))
     prompts = findings_prompts(paper, file, options)
-    spec = options.judge or EMBEDDED
 
     async def run() -> LiteratureAdded:
         await workspace.off_event_loop(workspace.open_store, create=True)
@@ -270,18 +276,6 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         return LiteratureAdded(file, _keep(file, kept) if kept else (), dropped, tuple(missing), workspace.effort())
 
     return Job(lambda: dry_run({"judge": (spec, estimate_prompts(prompts))}, workspace.options), run)
-
-
-def _findings_file(options: LiteratureAddOptions) -> Path:
-    if (options.judge or EMBEDDED) == EMBEDDED:
-        raise SettingsError(
-            "The offline judge does not understand texts, so it cannot find anything in a paper.",
-            "Name a language model: `judge=JUDGE`.",
-        )
-    task, place = options.task, place_of(options.folder)
-    if task != Path(task).name:
-        raise LiteratureError(f"The task {task!r} cannot name a file.")
-    return place if place.suffix == ".json" else place / f"{task}.json"
 
 
 def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) -> list[Prompt[QuotedFindings]]:

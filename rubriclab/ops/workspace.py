@@ -117,15 +117,14 @@ def generator_of(version: Version, store: Store, notify: Notify) -> JudgeChoice 
 
     One that an unconfirmed imported version named is left out, which is said.
     """
-    provenance = version.provenance
-    address = provenance.generator_address
-    if (provenance.generator, address) == (provenance.judge, provenance.judge_address):
+    made, address = version.provenance, version.provenance.generator_address
+    if (made.generator, address) == (made.judge, made.judge_address):
         return None
-    source = imported_source(version, provenance.generator_from, store)
-    if provenance.generator == EMBEDDED or source is None or source.trusted:
-        is_apart = address is not None and address != provenance.judge_address
-        return JudgeChoice(provenance.generator, address, source.ref if source else None, is_apart)
-    generator = quoted_judge(provenance.generator, address)
+    source = imported_source(version, made.generator_from, store)
+    if made.generator == EMBEDDED or source is None or source.trusted:
+        is_apart = address is not None and address != made.judge_address
+        return JudgeChoice(made.generator, address, source.ref if source else None, is_apart)
+    generator = quoted_judge(made.generator, address)
     notify(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
     return None
 
@@ -142,13 +141,10 @@ def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
 
     A generator that is the judge is listed once.
     """
-    provenance = version.provenance
-    judges = {
-        "judge": (provenance.judge, provenance.judge_address),
-        "generator": (provenance.generator, provenance.generator_address),
-    }
-    if judges["generator"] == judges["judge"]:
-        del judges["generator"]
+    made = version.provenance
+    judges = {"judge": (made.judge, made.judge_address)}
+    if (generator := (made.generator, made.generator_address)) != judges["judge"]:
+        judges["generator"] = generator
     return {role: judge for role, judge in judges.items() if judge[0] != EMBEDDED}
 
 
@@ -557,25 +553,15 @@ def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[spent]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
+    texts = (TextColumn(words) for words in ("{task.description}", "{task.fields[spent]}", "left"))
+    description, spending, left = texts
+    columns = (description, BarColumn(), spending, TimeElapsedColumn(), left, TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=1.0, spent="")
 
         def advance(doing: str, share: float) -> None:
-            bar.update(
-                task,
-                description=doing,
-                total=1.0 if share >= 0 else None,
-                completed=max(share, 0.0),
-                spent=spent(ledger),
-            )
+            total, done = 1.0 if share >= 0 else None, max(share, 0.0)
+            bar.update(task, description=doing, total=total, completed=done, spent=spent(ledger))
 
         yield advance
 
@@ -632,16 +618,15 @@ def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
 def spent(ledger: Ledger) -> str:
     """Return calls, tokens and money so far, in one line."""
     usage = ledger.usage
-    parts = [f"{ledger.calls:,} calls"]
-    if ledger.cached:
-        parts.append(f"{ledger.cached:,} cached")
-    if ledger.failed:
-        parts.append(f"{ledger.failed:,} failed")
-    if usage.prompt_tokens or usage.completion_tokens:
-        parts.append(f"{(usage.prompt_tokens + usage.completion_tokens) / 1000:,.0f}k tokens")
-    if usage.cached_tokens:
-        parts.append(f"{usage.cached_tokens / 1000:,.0f}k of them read from the provider's cache")
-    parts.append("price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}")
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    counts = {"cached": ledger.cached, "failed": ledger.failed}
+    thousands = {"tokens": tokens, "of them read from the provider's cache": usage.cached_tokens}
+    parts = [
+        f"{ledger.calls:,} calls",
+        *(f"{number:,} {what}" for what, number in counts.items() if number),
+        *(f"{number / 1000:,.0f}k {what}" for what, number in thousands.items() if number),
+        "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}",
+    ]
     return ", ".join(parts)
 
 
