@@ -106,13 +106,26 @@ def unable(of):
     return script
 
 
+@pytest.mark.parametrize(
+    ("judge", "outcome", "reasons"),
+    [
+        (scripted(evaluate=unable("Second right")), "rejected by the judge", "the judge gives no score: "),
+        (scripted(evaluate=unable("Second wrong")), "unscored", None),
+        (
+            scripted(rewrite=lambda _: "I would rather not."),
+            "no usable rewriting",
+            "unusable reply, also after one repair: it",
+        ),
+    ],
+)
 @pytest.mark.parametrize("take", ["better", "every"])
-async def test_without_a_score_of_the_rewriting_it_is_not_taken(take):
-    found = await improved(scripted(evaluate=unable("Second right")), take=take)
-    assert (found.outcome, found.output) == ("rejected by the judge", FAULTY.output)
-    assert found.rounds[0].score is None
-    assert found.rounds[0].reason.startswith("the judge gives no score: ")
-    assert "the server is busy" in found.rounds[0].reason
+async def test_without_a_score_of_both_texts_or_a_usable_reply_nothing_is_changed(judge, outcome, reasons, take):
+    found = await improved(judge, take=take)
+    assert (found.outcome, found.output) == (outcome, FAULTY.output)
+    if reasons is None:
+        assert found.rounds == ()
+        assert "the server is busy" in found.unscored
+    assert all(done.score is None and done.reason.startswith(reasons) for done in found.rounds)
 
 
 async def test_a_score_that_rises_because_a_verdict_is_missing_is_no_rise():
@@ -127,24 +140,6 @@ async def test_a_score_that_rises_because_a_verdict_is_missing_is_no_rise():
     assert (
         found.rounds[0].reason == "the judge: 2.333 to 3, but score lacks a verdict on sentence 2, which had one before"
     )
-
-
-async def test_without_a_score_of_the_text_there_is_nothing_to_compare_with():
-    judge = scripted(evaluate=unable("Second wrong"))
-    found = await improved(judge)
-    assert (found.outcome, found.output, found.rounds) == ("unscored", FAULTY.output, ())
-    assert "the server is busy" in found.unscored
-    assert not asked(judge, "rewrite")
-
-
-async def test_a_writer_whose_replies_cannot_be_used_changes_nothing():
-    judge = scripted(rewrite=lambda _: "I would rather not.")
-    found = await improved(judge)
-    assert (found.outcome, found.output) == ("no usable rewriting", FAULTY.output)
-    assert [done.reason for done in found.rounds] == [
-        "unusable reply, also after one repair: it held no complete JSON object."
-    ] * 2
-    assert len(judge.prompts) == 5
 
 
 async def test_whole_texts_are_rewritten_where_no_sentence_is_named():
@@ -310,10 +305,9 @@ async def found_in(rows):
     return summarize_revisions(sentence_rubric(), REF, [revision_metrics(each) async for each in stream], "first")
 
 
-async def test_every_text_is_counted_once_and_sentences_where_they_changed():
-    fault = RowError("f", 2, "output", "nothing", "a text", "t9")
-    found = await found_in([*TEXTS, fault])
-    assert found.texts == 6
+async def test_every_text_is_counted_once_and_means_are_over_the_texts_with_both_scores():
+    found = await found_in([*TEXTS, RowError("f", 2, "output", "nothing", "a text", "t9")])
+    assert (found.texts, found.changed, found.sentences) == (6, 4, 10)
     assert found.outcomes == {
         "improved": 3,
         "without fault": 1,
@@ -322,11 +316,6 @@ async def test_every_text_is_counted_once_and_sentences_where_they_changed():
         "no usable rewriting": 0,
         "unscored": 1,
     }
-    assert (found.changed, found.sentences) == (4, 10)
-
-
-async def test_means_are_over_the_texts_with_both_scores():
-    found = await found_in(TEXTS)
     assert (found.judge.name, found.judge.texts) == ("first", 5)
     assert found.judge.before == pytest.approx((5 + 3 + 3 + 1 + 3) / 5)
     assert found.judge.after == pytest.approx((5 + 5 + 5 + 1 + 5) / 5)

@@ -60,14 +60,14 @@ def test_the_value_at_group_level_is_the_mean_of_scipy_s_over_the_groups(name):
     assert found.low < found.value < found.high
 
 
-def test_every_evaluator_has_a_result_at_every_level_in_the_order_given():
-    results = measure_agreement(TEXTS, [OURS, Evaluator("theirs", -OURS.scores)], "coherence")
+def test_every_evaluator_has_a_result_at_every_level_and_that_of_systems_only_if_every_text_names_its_own():
+    mute = Evaluator("mute", np.full(len(TEXTS), np.nan))
+    results = measure_agreement(TEXTS, [OURS, mute], "coherence")
     assert [(r.evaluator, r.agreement.level) for r in results] == [
-        (name, level) for name in ("ours", "theirs") for level in LEVELS
+        (name, level) for name in ("ours", "mute") for level in LEVELS
     ]
-
-
-def test_the_system_level_needs_every_text_s_system():
+    assert [(each.unscored, each.agreement.n) for each in results[3:]] == [(len(TEXTS), 0)] * 3
+    assert results[4].to_row()["spearman"] == {"value": None, "low": None, "high": None}
     nameless = [replace(TEXTS[0], system=None), *TEXTS[1:]]
     assert list(by_level(OURS, nameless)) == ["group", "dataset"]
     assert list(by_level(OURS, nameless, levels=["system"])) == []
@@ -82,12 +82,6 @@ def test_texts_without_a_score_are_left_out_and_counted():
     there = ~np.isnan(scores)
     found = by_level(Evaluator("ours", scores))["dataset"].agreement.spearman.value
     assert found == pytest.approx(spearmanr(scores[there], HUMAN[there]).statistic, abs=1e-9)
-
-
-def test_an_evaluator_that_scored_nothing_has_no_figure_and_says_how_much_is_missing():
-    result = by_level(Evaluator("mute", np.full(len(TEXTS), np.nan)))["dataset"]
-    assert (result.unscored, result.agreement.n) == (len(TEXTS), 0)
-    assert result.to_row()["spearman"] == {"value": None, "low": None, "high": None}
 
 
 def test_missing_answers_are_counted_beside_every_result_and_baselines_have_none():

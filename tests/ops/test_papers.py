@@ -30,11 +30,8 @@ def test_form_feeds_divide_a_text_file_into_pages(tmp_path: Path) -> None:
     paper = read_paper(write_paper(tmp_path))
     assert (paper.name, paper.paged, [page.number for page in paper.pages]) == ("paper.txt", True, [1, 2, 3])
     assert "marked down summaries whose sentences" in paper.pages[1].text
-
-
-def test_a_text_file_without_form_feeds_has_no_pages(tmp_path: Path) -> None:
-    paper = read_paper(write(tmp_path, b"One \x07text.", "plain.txt"))
-    assert (paper.paged, paper.pages) == (False, (PaperPage(1, "One text."),))
+    plain = read_paper(write(tmp_path, b"One \x07text.", "plain.txt"))
+    assert (plain.paged, plain.pages) == (False, (PaperPage(1, "One text."),))
 
 
 def test_pages_have_the_numbers_that_a_reader_of_the_file_shows(tmp_path: Path) -> None:
@@ -222,13 +219,8 @@ def test_layout_and_extraction_do_not_count(there: str, copied: str) -> None:
     assert find_quotation(found.text, pages) == found
 
 
-def test_the_page_is_that_where_the_quotation_stands_not_the_one_that_was_named() -> None:
+def test_the_page_is_that_where_the_quotation_stands_and_a_few_words_prove_nothing() -> None:
     twice = (*PAGES, PaperPage(7, PAGES[2].text))
     pages = [find_quotation("The value was -0.31 for all", twice, named) for named in (None, 1, 5, 7, 9)]
     assert [each.number for each in pages if each] == [5, 5, 5, 7, 5]
-
-
-def test_a_few_words_prove_nothing() -> None:
-    assert find_quotation("did not reward length", PAGES) is None
-    assert find_quotation("… — …", PAGES) is None
-    assert find_quotation(ORIGINAL, ()) is None
+    assert [find_quotation(words, PAGES) for words in ("did not reward length", "… — …")] == [None, None]

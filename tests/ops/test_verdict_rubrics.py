@@ -19,12 +19,10 @@ from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.results import names_view
-from rubriclab.report.rubrics import matrix_view
 from rubriclab.web.api_models import ScoreResult, score_row
 from rubriclab.web.studio.pages import Draft
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
-LEVELS = {"fail", "pass"}
 
 
 def as_verdicts(path: Path, least: float = 4) -> list[dict[str, Any]]:
@@ -53,47 +51,38 @@ def lab(store: Path, rubric: Version) -> Lab:
     return Lab(store, progress=None)
 
 
-def test_a_rubric_for_verdicts_has_their_names_a_logistic_map_and_a_threshold(rubric: Version) -> None:
-    assert rubric.rubric.scale.names == ("fail", "pass")
-    aggregation = rubric.rubric.aggregation
+def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_threshold(
+    lab: Lab, rubric: Version
+) -> None:
+    aggregation, validation = rubric.rubric.aggregation, rubric.provenance.validation
     assert aggregation is not None
-    assert aggregation.calibration.kind == "logistic"
-    assert aggregation.conformal is None
-    assert aggregation.threshold is not None
-
-
-def test_scores_are_probabilities_and_the_verdict_follows_the_threshold(lab: Lab, rubric: Version) -> None:
-    rows = lab.score(as_verdicts(HELDOUT), rubric).to_rows()
-    threshold = rubric.rubric.threshold
+    assert validation is not None
+    assert rubric.rubric.scale.names == ("fail", "pass")
+    assert (aggregation.calibration.kind, aggregation.conformal) == ("logistic", None)
+    assert [agreement.name for agreement in validation.verdict_agreements] == ["joint", "direct"]
+    assert sum(validation.verdict_agreements[0].cells) == validation.n
+    threshold = aggregation.threshold
     assert threshold is not None
-    assert {row["verdict"] for row in rows} <= LEVELS
-    for row in rows:
+    for row in lab.score(as_verdicts(HELDOUT), rubric).to_rows():
         assert 0 < row["score"] < 1
         assert row["verdict"] == ("pass" if row["score"] >= threshold else "fail")
 
 
-def test_the_preferred_recall_is_kept_on_the_labels(rubric: Version) -> None:
-    validation = rubric.provenance.validation
-    assert validation is not None
-    names = [agreement.name for agreement in validation.verdict_agreements]
-    assert names == ["joint", "direct"]
-    assert sum(validation.verdict_agreements[0].cells) == validation.n
-
-
-def test_a_transfer_recalibrates_the_threshold_and_keeps_the_levels(lab: Lab, rubric: Version) -> None:
+def test_a_transfer_recalibrates_the_threshold_keeps_the_levels_and_states_auroc(lab: Lab, rubric: Version) -> None:
     result = lab.transfer(rubric, as_verdicts(HELDOUT), action="recalibrate", save=True, no_relearn=True)
-    adapted = result.saved
-    assert adapted is not None
-    assert adapted.rubric.scores_on.names == ("fail", "pass")
-    assert adapted.rubric.aggregation is not None
-    assert adapted.rubric.aggregation.calibration.kind == "logistic"
-    assert adapted.rubric.aggregation.threshold is not None
-    assert adapted.rubric.aggregation.conformal is None
-    validation = adapted.provenance.validation
+    assert result.saved is not None
+    aggregation, validation = result.saved.rubric.aggregation, result.saved.provenance.validation
+    assert aggregation is not None
     assert validation is not None
+    assert result.saved.rubric.scores_on.names == ("fail", "pass")
+    assert (aggregation.calibration.kind, aggregation.conformal) == ("logistic", None)
+    assert aggregation.threshold is not None
     (own,) = validation.verdict_agreements
     assert sum(own.cells) == len(as_verdicts(HELDOUT))
     assert own.auroc == validation.evaluators[0].auroc
+    assert all(each.auroc.value > 0.5 for each in result.transfer.actions if not each.skipped)
+    assert "AUROC" in str(result)
+    assert not {"Pearson", "Spearman"} & set(str(result).split())
 
 
 def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfers_until_it_is_lifted(
@@ -134,13 +123,10 @@ def test_the_effect_of_an_edited_threshold_is_in_verdicts(lab: Lab, rubric: Vers
     assert effect.verdicts[0].auroc == validation.evaluators[0].auroc
 
 
-@pytest.mark.parametrize(("given", "threshold"), [("0.8", 0.8), (0.8, 0.8), ("learned", "learned")])
-def test_the_page_gives_the_threshold_as_the_command_does(given: Any, threshold: Any) -> None:
-    options = Draft.model_validate({"threshold": given}).options(None, preview=True)
-    assert options.threshold == EditOptions(threshold=given).threshold == threshold
-
-
-def test_a_threshold_beyond_probabilities_or_of_a_graded_rubric_is_refused(lab: Lab, rubric: Version) -> None:
+def test_a_threshold_is_a_probability_and_only_of_a_rubric_with_verdicts(lab: Lab, rubric: Version) -> None:
+    for given, threshold in (("0.8", 0.8), (0.8, 0.8), ("learned", "learned")):
+        options = Draft.model_validate({"threshold": given}).options(None, preview=True)
+        assert options.threshold == EditOptions(threshold=given).threshold == threshold
     graded = lab.learn(LABELLED, task="summarization", aspect="coherence", name="graded")
     for ref, threshold, message in (
         (rubric, 1.5, "scores are probabilities"),
@@ -163,17 +149,6 @@ def test_the_summary_has_the_share_that_passes_and_fail_under_goes_by_it(lab: La
     without_labels = summarize_scores(scores, rubric.rubric.scores_on, rubric.rubric.threshold)
     assert without_labels.meets(passing) is True
     assert without_labels.meets(passing + 0.01) is False
-
-
-def test_a_test_asserts_the_share_that_passes(store: Path, rubric: Version, lab: Lab) -> None:
-    rows = as_verdicts(HELDOUT)
-    passing = sum(score.verdict == "pass" for score in lab.score(rows, rubric)) / len(rows)
-    with Lab(store, progress=None).scorer(rubric) as scorer:
-        checker = RubricChecker(scorer, Tallies())
-        side = checker.assert_mean_at_least(rows, 0.0, inconclusive="fail")
-        assert side.mean.value == pytest.approx(passing, abs=1e-5)
-        with pytest.raises(AssertionError, match="share of 'pass'"):
-            checker.assert_mean_at_least(rows, 1.0, inconclusive="fail")
 
 
 def test_the_gate_compares_auroc_and_brier_score_with_the_judge_asked_directly(lab: Lab, rubric: Version) -> None:
@@ -200,12 +175,6 @@ def test_the_gate_compares_auroc_and_brier_score_with_the_judge_asked_directly(l
     for shown in (str(gate), str(lab.versions()), str(rubric).partition("8 criteria")[0]):
         assert "Pearson" not in shown
         assert "Spearman" not in shown
-
-
-def test_graded_rubrics_have_no_verdicts(lab: Lab) -> None:
-    graded = lab.learn(LABELLED, task="summarization", aspect="coherence", methods="direct")
-    rows = lab.score(HELDOUT, graded).to_rows()
-    assert not any("verdict" in row for row in rows)
 
 
 def test_every_view_of_the_rubric_shows_the_verdicts_held_out_beside_the_judge_asked_directly(
@@ -244,18 +213,6 @@ def test_a_rubric_of_one_method_has_an_auroc_instead_of_correlations(lab: Lab, r
         assert not {"Pearson", "Spearman", "Kendall"} & set(re.findall(r"\w+", words))
 
 
-def test_the_matrix_names_the_levels_of_labels(lab: Lab, rubric: Version) -> None:
-    shown = str(matrix_view(rubric, lab.training_record(rubric)))
-    assert {"'fail'", "'pass'"} <= set(shown.split())
-
-
-def test_a_transfer_states_auroc_instead_of_correlations(lab: Lab, rubric: Version) -> None:
-    result = lab.transfer(rubric, as_verdicts(HELDOUT), no_relearn=True)
-    assert all(each.auroc.value > 0.5 for each in result.transfer.actions if not each.skipped)
-    assert "AUROC" in str(result)
-    assert not {"Pearson", "Spearman"} & set(str(result).split())
-
-
 def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Version) -> None:
     direct = lab.learn(as_verdicts(LABELLED), **LEARN, methods="direct", name="asked")
     found = lab.evaluate(as_verdicts(HELDOUT), [rubric, direct])
@@ -292,17 +249,18 @@ def test_tools_with_pass_and_fail_use_the_verdict(store: Path, rubric: Version) 
     assert words.startswith(f"{score.verdict}: ")
 
 
-def test_a_test_asserts_that_a_text_passes(store: Path, rubric: Version, lab: Lab) -> None:
-    scores = lab.score(as_verdicts(HELDOUT), rubric)
-    texts = {verdict: next(n for n, score in enumerate(scores) if score.verdict == verdict) for verdict in LEVELS}
-    rows = as_verdicts(HELDOUT)
+def test_a_test_asserts_that_a_text_or_a_share_of_texts_passes(store: Path, rubric: Version, lab: Lab) -> None:
+    rows, scores = as_verdicts(HELDOUT), lab.score(as_verdicts(HELDOUT), rubric)
+    passing = sum(score.verdict == "pass" for score in scores) / len(rows)
+    texts = {score.verdict: (row["output"], {"source": row["source"]}) for row, score in zip(rows, scores, strict=True)}
     with Lab(store, progress=None).scorer(rubric) as scorer:
         checker = RubricChecker(scorer, Tallies())
-        given = {
-            verdict: (rows[place]["output"], {"source": rows[place]["source"]}) for verdict, place in texts.items()
-        }
-        output, fields = given["pass"]
+        output, fields = texts["pass"]
         assert checker.assert_passes(output, **fields).verdict == "pass"
-        output, fields = given["fail"]
+        output, fields = texts["fail"]
         with pytest.raises(AssertionError, match="is below"):
             checker.assert_passes(output, **fields)
+        side = checker.assert_mean_at_least(rows, 0.0, inconclusive="fail")
+        assert side.mean.value == pytest.approx(passing, abs=1e-5)
+        with pytest.raises(AssertionError, match="share of 'pass'"):
+            checker.assert_mean_at_least(rows, 1.0, inconclusive="fail")
