@@ -502,9 +502,7 @@ SPREADS_ON_SCALE = 4
 
 @dataclass(frozen=True, slots=True)
 class PairwiseComparison:
-    """A preference between two texts, given by their ids, or a tie, in either order; `None` for an aspect or rater not
-    named.
-    """
+    """A preference between two texts, given by their ids, or a tie; `None` for an aspect or rater not named."""
 
     better: str
     worse: str
@@ -609,9 +607,7 @@ def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Examp
 def comparison_faults(
     where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield at most one fault per row: texts that cannot be compared, unless their own row is faulty, or a missing
-    aspect.
-    """
+    """Yield at most one fault per row, unless that of a text is faulty: no comparable texts, or no aspect."""
     groups = {example.id: example.group for example in examples}
     several = len(_aspects(comparisons, examples)) > 1
     passed, faulty = frozenset(faulty_texts), set[int]()

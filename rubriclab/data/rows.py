@@ -334,9 +334,7 @@ def is_derived(name: str) -> bool:
 
 
 def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None:
-    """Check that a table with the columns of `row` has a column for each needed or mapped field, with a `DataError` if
-    not.
-    """
+    """Check that a table with the columns of `row` has one for each needed or mapped field, or raise `DataError`."""
     fields = Fields(row, mapping, UNTYPED)
     try:
         for name in ("output", *mapping.columns):

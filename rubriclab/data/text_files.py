@@ -56,9 +56,7 @@ _MAX_ACCENTED = 0.4
 
 
 def read_lines(path: Path, longest: int = MAX_ROW_BYTES, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
-    """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts. See
-    `bounded_lines`.
-    """
+    """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts."""
     with open_file(path) as stream:
         if encoding == UTF_8 and newline == "\n":
             yield from bounded_lines(str(path), stream, longest)
@@ -74,9 +72,7 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def read_sample(path: Path) -> tuple[bytes, bool]:
-    """Return the first decompressed bytes of a file, and whether these are all; none of a pipe, which is read only
-    once.
-    """
+    """Return the first decompressed bytes of a file, and whether these are all; none of a pipe."""
     parts = list[bytes]()
     size = 0
     if not path.is_file():
@@ -89,9 +85,7 @@ def read_sample(path: Path) -> tuple[bytes, bool]:
 
 
 def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
-    """Yield the lines of a stream or an iterable; one of more than `longest` bytes is a `DataError` before it is read
-    whole.
-    """
+    """Yield the lines of a stream or an iterable; refuse one of more than `longest` bytes before it is read whole."""
     readline = getattr(lines, "readline", None)
     read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
     for number, line in enumerate(read, start=1):

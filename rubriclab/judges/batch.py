@@ -374,9 +374,7 @@ class BatchStore(Storage, Protocol):
 
 
 class Batched(JudgeWrapper):
-    """A judge that is asked by `waves`, and for small waves one by one by `direct`, which has limits and retries of its
-    own.
-    """
+    """A judge that is asked by `waves`, and for small waves one by one by `direct`."""
 
     def __init__(self, waves: Judge, direct: Judge) -> None:
         super().__init__(waves)

@@ -50,9 +50,7 @@ class EmbeddedJudge:
         return {"model": "embedded", "rules": _rules()}
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply as JSON text, in the form the prompt asks for; `JudgeRefused` for a kind that it has no
-        answer to.
-        """
+        """Return the reply as JSON text; `JudgeRefused` for a kind of prompt that it has no answer to."""
         if prompt.name not in ANSWERS:
             raise JudgeRefused(f"The offline judge cannot answer {prompt.name!r} prompts.", "Use a language model.")
         answer = ANSWERS[prompt.name]({**prompt.fields, "sample": prompt.sample})

@@ -35,9 +35,7 @@ INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
 
 
 def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
-    """Return the `response_format` for `reply`, numbers with their limits if `ranges`; `None` if no strict schema
-    expresses it.
-    """
+    """Return the `response_format` for `reply`, with limits of numbers if `ranges`; `None` if it has none."""
     schema = strict_schema(reply, ranges=ranges)
     if schema is None:
         return None
@@ -227,9 +225,7 @@ class CacheMarks:
 
 
 def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
-    """Return how many prompt tokens, at most `most`, were read from the provider's cache and written to it; 0 if
-    impossible.
-    """
+    """Return the prompt tokens read from the provider's cache and written to it; 0 for more than `most`."""
     details = getattr(usage, "prompt_tokens_details", None)
 
     def reported(detail: str, name: str) -> int:

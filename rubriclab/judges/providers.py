@@ -280,9 +280,7 @@ def is_loaded() -> bool:
 
 @functools.cache
 def provider_of(model: str) -> str:
-    """Return the provider that litellm asks for `model`; a bare name that it does not know, and will refuse, is
-    returned itself.
-    """
+    """Return the provider that litellm asks for `model`; a bare name that it will refuse is returned itself."""
     if "/" in model:
         return model.split("/", 1)[0]
     if _OPENAI.match(model):
@@ -364,9 +362,7 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
 
 
 def most_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
-    """Return a number that no tokenizer exceeds, since every token covers at least one byte; providers add `schema`
-    too.
-    """
+    """Return a number that no tokenizer exceeds: each token covers a byte or more; providers add `schema`."""
     sizes = _bytes_of(messages)
     added = MAX_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
     return sum(sizes) + MAX_PER_MESSAGE * len(sizes) + MAX_PER_REQUEST + added

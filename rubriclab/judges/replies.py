@@ -81,9 +81,7 @@ _COUNTS = ("tokens", "Tokens", "TokenCount")
 
 
 def stated_status(body: Any) -> int | None:
-    """Return the HTTP status of the error that a body with the status 200 states, as gateways pass on a provider's
-    error.
-    """
+    """Return the HTTP status of the error that a body with the status 200 states, as gateways pass it on."""
     error = body.get("error") if isinstance(body, Mapping) else None
     if isinstance(error, Mapping) and not error.get("message") and error.get("code") is None:
         return None  # some servers send an empty error with every reply

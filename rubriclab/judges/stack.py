@@ -110,15 +110,11 @@ class Budget(Protocol):
         """
 
     def settle(self, reserved: float, cost: float | None, /) -> None:
-        """Replace a reservation by the actual `cost` in US dollars, `None` if the request is certainly not billed, at
-        once.
-        """
+        """Replace a reservation at once by the actual `cost`, `None` if the request is certainly not billed."""
 
 
 class LocalBudget:
-    """The `Budget` of one process, for judges in any of its threads and event loops; `calls` and `cost` are settled
-    ones.
-    """
+    """The `Budget` of one process, for judges in any of its threads and event loops."""
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
         self.max_calls = max_calls
@@ -475,9 +471,7 @@ class AnswerCache(Storage, Protocol):
     """Replies by the digest of their request."""
 
     def get(self, digest: str, /) -> dict[str, Any] | None:
-        """Return the answer cached under `digest`, or `None`; a `DamagedAnswer` is raised if it is not as it was
-        written.
-        """
+        """Return the answer cached under `digest`, or `None`; raise `DamagedAnswer` if it was changed."""
 
     def put(self, digest: str, answer: dict[str, Any], /) -> bool:
         """Return whether `answer` (JSON types only) was cached; an answer that is there already stays."""

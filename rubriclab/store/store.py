@@ -126,9 +126,7 @@ class KindSize:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The bytes that a database takes, with indexes and free space, and those that `vacuum` would give back; `None` if
-    unknown.
-    """
+    """The bytes that a database takes, and those that `vacuum` would give back; `None` if unknown."""
 
     total: int | None
     free: int | None
@@ -384,9 +382,7 @@ class Store:
         return self._write(add)
 
     def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return people's judgments about a question, given its digest, each with its number in the store, above
-        `after`, in order.
-        """
+        """Return people's judgments about a question, given its digest, with their numbers, above `after`, in order."""
         number = col(HumanJudgmentRow.number)
         rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
         with self._session() as session:
@@ -404,9 +400,7 @@ class Store:
             return _measure_space(session.connection())
 
     def prune(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
-        """Remove cached answers from `before` this time, unless it is a `dry_run`; return how many, and the bytes of
-        their replies.
-        """
+        """Remove cached answers from `before` a time, unless `dry_run`; return how many, and the bytes of replies."""
         is_older = col(AnswerRow.created) < format_time(before)
 
         def remove(session: Session) -> tuple[int, int]:

@@ -419,9 +419,7 @@ class AnswerTable:
         self._read_only = read_only
 
     def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the reply cached under `digest`, or `None`; a `DamagedAnswer` is raised if it is not as it was
-        written.
-        """
+        """Return the reply cached under `digest`, or `None`; raise `DamagedAnswer` if it was changed."""
         rows = fetch_rows(self._engine, _REPLY, {"wanted": digest})
         return read_reply(digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
