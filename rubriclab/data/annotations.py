@@ -376,7 +376,6 @@ def _is_question(row: Mapping[str, Any], name: Any) -> bool:
 
 
 def _with_columns(row: Any) -> Any:
-    """Return a record of Argilla 1 with the columns of Argilla 2."""
     if not isinstance(row, Mapping):
         return row
     columns = dict(row)
@@ -467,7 +466,6 @@ def join_ratings(
 
 
 def _add(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
-    """Add a rating to the row of its text."""
     named = str(fields.value("aspect")).strip().casefold() if fields.is_given("aspect") else ""
     rater = fields.name("rater")
     if has_raters and not rater:

@@ -210,7 +210,6 @@ def _fill_merged(cells: list[list[Any]], ranges: Sequence[Range]) -> int:
 
 
 def _check_format(path: Path) -> None:
-    """Check that a file is an Excel workbook of limited size, and not protected by a password."""
     with path.open("rb") as file:
         start = file.read(_BLOCK)
         file.seek(max(0, path.stat().st_size - _BLOCK))

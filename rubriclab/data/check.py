@@ -145,7 +145,6 @@ def _select_sound(
 
 
 def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspect: str) -> Scale:
-    """Return the scale of the labels."""
     if rated:
         annotations = (score for example in rated for score in example.annotations.get(aspect, ()))
         return scale_of((example.scores[aspect] for example in rated), annotations)
@@ -168,7 +167,6 @@ def verdict_words(values: Iterable[float]) -> list[str]:
 
 
 def _check_words(rated: tuple[Example, ...], scale: Scale, aspect: str) -> None:
-    """Raise an error if words of a verdict stand among the numbers of a longer scale."""
     words = verdict_words(value for example in rated for value in values_of(example, aspect))
     if words and not scale.names:
         raise DataError(

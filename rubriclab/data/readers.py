@@ -249,7 +249,6 @@ def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
 
 
 def _filled_cells(numbered: Sequence[tuple[int, Any]], rules: CellRules) -> dict[str, tuple[int, str]]:
-    """Return the number of cells in each column that are not missing, and the first of them."""
     rows = [row for _, row in numbered if isinstance(row, Mapping)]
     cells = {
         column: [row[column] for row in rows if column in row and not rules.is_missing(row[column])]
@@ -269,7 +268,6 @@ def _json_lines(where: str, lines: text_files.Lines, options: ReadingOptions, en
 
 
 def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
-    """Return the rows of a text file, after detecting its encoding, delimiter and decimal mark."""
     where, longest = str(path), options.longest
     sample, complete = text_files.read_sample(path)
     text_files.check_text(where, sample)

@@ -247,7 +247,6 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
 
 
 def _is_columns(document: Any) -> bool:
-    """Return whether all values of an object are lists of one length, or objects with the same keys."""
     if not isinstance(document, Mapping) or not document or "ranking" in document:
         return False
     first, *others = document.values()

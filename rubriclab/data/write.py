@@ -197,7 +197,6 @@ def json_line(row: Mapping[str, Any]) -> bytes:
 
 
 def _common(kind: Kind | None, cell: Any) -> Kind | None:
-    """Return the kind of a column after adding `cell`."""
     if cell is None:
         return kind
     cell_kind: Kind = next((each for each in (bool, int, float) if isinstance(cell, each)), str)

@@ -577,11 +577,6 @@ class BatchScheduler(JudgeWrapper):
     async def _ended(
         self, batch: OpenBatch, batch_id: str, *, resumed: bool
     ) -> tuple[BatchStatus, BatchCancelled | None]:
-        """Return the status of a batch once it has ended, with an error if it was cancelled meanwhile.
-
-        Raises:
-            JudgeRefused, JudgeUnavailable: if the provider refuses the whole batch.
-        """
         pause, checks, done = PAUSE, 0, -1
         while True:
             status = await self._persistently(lambda: self._model.status(batch_id))
@@ -606,7 +601,6 @@ class BatchScheduler(JudgeWrapper):
         return status, None
 
     async def _outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:
-        """Return what became of the requests of a batch, with all its answers cached and the batch removed."""
         names = {key.removeprefix(PREFIX): key for key in batch.requests}
         files = [await self._persistently(partial(self._model.content, file, len(names))) for file in status.files]
         outcomes: Outcomes = {}

@@ -527,7 +527,6 @@ class LanguageModel:
         return Usage(read, wrote, cost, from_cache, saved)
 
     def _saved(self, read: int, written: int) -> float:
-        """Return what reading tokens from the cache and writing them to it saved in US dollars."""
         info = providers.model_info(self.model)
         prompt = info.get("input_cost_per_token") or 0.0
         costs = [info.get(f"cache_{kind}_input_token_cost") for kind in ("read", "creation")]

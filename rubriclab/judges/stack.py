@@ -158,7 +158,6 @@ class LocalBudget:
                 settled.set_result(None)
 
     def _reached(self, cost: float) -> str | None:
-        """Return which cap one more call of at most `cost` might exceed."""
         max_calls, max_cost = self.max_calls, self.max_cost
         if max_calls is not None and self.calls + self._calls_in_flight >= max_calls:
             return f"The cap of {max_calls} call{'' if max_calls == 1 else 's'} is reached."

@@ -146,7 +146,6 @@ def _refuse_redirect(request: httpx.Request, response: httpx.Response, reception
 
 
 def _read_reply(body: bytes) -> tuple[int, bytes]:
-    """Return the status and the body of a reply; see `rubriclab.judges.replies`."""
     if body[:100].lstrip().lower().startswith((b"<!doctype html", b"<html")):
         message = "The server sent a web page instead of a reply: check its address, which often ends in /v1."
         return 502, json.dumps({"error": {"message": message}}).encode()

@@ -353,8 +353,6 @@ class Store:
         return self._mark(ref, revoke)
 
     def _mark(self, ref: str, change: Callable[[Session, VersionRow], object]) -> Version:
-        """Return the version of `ref` after a change of its tags or confirmation."""
-
         def work(session: Session) -> Version:
             row = _find_row(session, ref)
             change(session, row)
@@ -566,7 +564,6 @@ def _checked(what: str, content: str, expected: str) -> str:
 
 
 def _read(kind: type[Model], content: str, what: str) -> Model:
-    """Return the model in `content`; `what` names it in errors."""
     try:
         # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
@@ -674,7 +671,6 @@ def _not_found(message: str, wanted: str, known: tuple[str, ...], nothing: str) 
 
 
 def _problems(session: Session) -> Iterator[Problem]:
-    """Yield problems of everything that has a digest, table by table, each by key."""
     rubrics = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubrics.add(row.digest)
@@ -751,7 +747,6 @@ def _attempt(where: str, attempt: Callable[..., object], *arguments: object) -> 
 
 
 def _sizes(connection: Connection) -> Iterator[KindSize]:
-    """Yield the size of every kind, cached answers by model, the most first."""
     for name, table in METADATA.tables.items():
         texts = [column for column in table.c if column.type.python_type in (str, bytes)]
         content = func.sum(sum((func.coalesce(_octets(connection, column), 0) for column in texts), start=0))
