@@ -197,17 +197,7 @@ def test_the_objects_found_are_complete_ones_that_no_damaged_one_encloses(text: 
 @pytest.mark.parametrize(
     "unit",
     [
-        "{ ",
-        '{"',
-        '"{',
-        '{"a":',
-        '{"a":[',
-        '{"a":"x',
-        '{"\\',
-        '{"a":1}{',
-        '{"":x',
-        '{"a":1,"a":2,"b":',
-        "{x} ",
+        *("{ ", '{"', '"{', '{"a":', '{"a":[', '{"a":"x', '{"\\', '{"a":1}{', '{"":x', '{"a":1,"a":2,"b":', "{x} "),
         '{"a":{},',
     ],
 )

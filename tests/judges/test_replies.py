@@ -86,20 +86,9 @@ def test_value_of_the_field_is_found(before: str, behind: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "4",
-        "score: 4",
-        '{"score": 4',
-        '{"points": 4}',
-        '{"score": "four"}',
-        '{"score": true}',
-        '{"score": null}',
-        '{"score": [4]}',
-        '{"score": {"score": 4}}',
-        '{"score": 4e0}',
-        '{"score": "4/5"}',
-        '{"score": 4} {"score": 4}',
-        '[{"parts": {"score": 4}}]',
-        '{"reasoning": "\\"score\\": 4"}',
+        *("4", "score: 4", '{"score": 4', '{"points": 4}', '{"score": "four"}', '{"score": true}', '{"score": null}'),
+        *('{"score": [4]}', '{"score": {"score": 4}}', '{"score": 4e0}', '{"score": "4/5"}'),
+        *('{"score": 4} {"score": 4}', '[{"parts": {"score": 4}}]', '{"reasoning": "\\"score\\": 4"}'),
         '{"score":' * 5000,
     ],
 )

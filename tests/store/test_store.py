@@ -178,12 +178,8 @@ def test_what_could_not_be_read_back_is_not_stored(sqlite_store: Store) -> None:
 
 CHANGES = {
     "both": [
-        "UPDATE versions SET effort = '{}'",
-        "DELETE FROM versions",
-        "UPDATE rubrics SET content = '{}'",
-        "DELETE FROM rubrics",
-        "UPDATE human_judgments SET content = ''",
-        "DELETE FROM human_judgments",
+        *("UPDATE versions SET effort = '{}'", "DELETE FROM versions", "UPDATE rubrics SET content = '{}'"),
+        *("DELETE FROM rubrics", "UPDATE human_judgments SET content = ''", "DELETE FROM human_judgments"),
     ],
     "sqlite": [
         "INSERT OR REPLACE INTO rubrics SELECT digest, '{}' FROM rubrics",
