@@ -114,7 +114,9 @@ class BatchModel(LanguageModel):
         body = {"model": model, "messages": messages, **settings}
         if provider in OPENAI_FORM:  # litellm translates the file for others
             litellm = providers.load_litellm()
-            mapped = litellm.utils.get_optional_params(model=model, custom_llm_provider=provider, **settings)
+            mapped = litellm.utils.get_optional_params(
+                model=model, custom_llm_provider=provider, drop_params=True, **settings
+            )
             chat = litellm.utils.ProviderConfigManager.get_provider_chat_config(model, litellm.LlmProviders(provider))
             body = chat.transform_request(
                 model=model, messages=messages, optional_params=mapped, litellm_params={}, headers={}

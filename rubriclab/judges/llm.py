@@ -348,11 +348,6 @@ class LanguageModel:
             return self._reasoning_tokens
         return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.model) else 0
 
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """Parameters that are omitted, since the model is known not to accept them or the provider has refused them."""
-        return tuple(sorted({*self._unsupported, *self._mended.dropped}))
-
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the model's reply, by one request, and one more for each setting that is refused for the first time.
 
@@ -438,6 +433,7 @@ class LanguageModel:
                     timeout=self._timeout + GRACE_SECONDS,
                     num_retries=0,
                     max_retries=0,
+                    drop_params=True,  # what the model is known not to take
                     **self._place_and_key,
                     **settings,
                 )
@@ -492,11 +488,9 @@ class LanguageModel:
             "seed": prompt.sample,
             "response_format": response_format(prompt.reply, ranges=not mended.without_ranges) if schema else None,
         }
-        # If litellm knows that the model reports none, it refuses before anything is sent.
         if prompt.alternatives and "logprobs" not in mended.dropped:
             settings |= {"logprobs": True, "top_logprobs": prompt.alternatives}
-        dropped = self.dropped
-        return {name: value for name, value in settings.items() if value is not None and name not in dropped}
+        return {name: value for name, value in settings.items() if value is not None and name not in mended.dropped}
 
     def _read(self, response: Any, price: Price | None) -> Reply:
         choice = response.choices[0] if response.choices else None
@@ -560,21 +554,6 @@ class LanguageModel:
         if self.api_base is None:
             providers.check_environment(provider)  # only litellm knows the provider of a bare name
         return model, provider
-
-    @functools.cached_property
-    def _unsupported(self) -> frozenset[str]:
-        litellm = providers.load_litellm()
-        model, provider = self._place
-        supported = litellm.get_supported_openai_params(model, custom_llm_provider=provider)
-        if supported is None:  # no list for this provider, which will refuse what it does not accept
-            return frozenset()
-        sent = litellm.utils.get_optional_params(
-            model=model, custom_llm_provider=provider, temperature=0.0, drop_params=True
-        )
-        taken = {"temperature"} & sent.keys()
-        taken |= {"max_tokens"} if set(LIMIT_NAMES) & set(supported) else set()
-        taken |= {"seed"} & set(supported)
-        return frozenset({"temperature", "max_tokens", "seed"} - taken)
 
     @functools.cached_property
     def takes_schema(self) -> bool | None:

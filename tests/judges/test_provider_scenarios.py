@@ -475,7 +475,7 @@ async def test_a_setting_that_is_refused_in_any_wording_is_changed_for_this_and_
         assert limit == (400 if setting == "highest" else 512)
     contents = ["\n\n".join(turn["content"] for turn in body["messages"]) for body in bodies]
     assert set(contents) == {contents[0]}
-    assert {*asked.model.dropped} == {*setting.split()} & {"seed", "temperature", "response_format"}
+    assert {*asked.model._mended.dropped} == {*setting.split()} & {"seed", "temperature", "response_format"}
 
 
 class WithRange(BaseModel):
@@ -510,7 +510,7 @@ async def test_ranges_that_are_refused_in_a_schema_are_left_out_of_this_and_all_
     scores = [schema["properties"]["score"] for schema in schemas]
     assert [{"minimum", "maximum"} & score.keys() for score in scores] == [{"minimum", "maximum"}, set(), set()]
     assert {score["type"] for score in scores} == {"number"}
-    assert not asked.model.dropped
+    assert not asked.model._mended.dropped
 
 
 async def test_a_refusal_that_has_the_name_of_a_setting_in_other_words_concerns_its_prompt(
