@@ -166,12 +166,12 @@ class Labeling:
 
     def shown(self, rater: str, position: int) -> ShownItem:
         """Return what a rater sees at a position."""
-        items = list(self._of_rater(rater).items())
-        if not 0 <= position < len(items):
-            raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
-        name, item = items[position]
+        dealt = self._of_rater(rater)
+        if not 0 <= position < len(dealt):
+            raise SettingsError(f"There is no item {position + 1}: {rater} has {len(dealt)}.", "Load the page again.")
+        name, item = list(dealt.items())[position]
         former = self._history.of(rater).get(item)
-        return ShownItem(position, len(items), name, self._of[item.text].example, former)
+        return ShownItem(position, len(dealt), name, self._of[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
         """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
@@ -189,24 +189,25 @@ class Labeling:
     def judge(self, rater: str, submission: Submission) -> int:
         """Store what a rater has decided, and return the item's position; the same submission again changes nothing.
 
-        Skipping an item that the rater has answered, in another tab perhaps, changes nothing either.
+        Skipping an item that the rater has answered, in another tab perhaps, changes nothing either. If the store does
+        not answer, the same submission may be sent again.
         """
-        dealt = self._of_rater(rater)
+        dealt, value, scale = self._of_rater(rater), None, self.question.scale
         item = dealt.get(submission.item)
         if item is None:
             raise SettingsError("The answer is about a text that is not here.", "Load the page again.")
-        judgment = HumanJudgment(
+        if submission.kind == "rating":
+            if submission.value is None or not scale.holds(submission.value):
+                raise SettingsError(f"The score {submission.value} is not on the scale.", f"It is {scale.describe()}.")
+            value = round(float(submission.value), DECIMALS)
+        judgment = self._judgment(
+            rater,
+            item,
             id=submission.id,
-            question=self.question.digest,
-            aspect=self.question.aspect.name,
-            rater=rater,
             kind=submission.kind,
-            text=item.text,
-            again=item.again,
-            value=self._value(submission),
+            value=value,
             reason=submission.reason.strip(),
             seconds=min(submission.seconds, MAX_SECONDS),
-            created=datetime.now(UTC),
         )
         with self._lock:
             self._refresh()
@@ -227,17 +228,7 @@ class Labeling:
                 latest = self._history.latest(rater, self._places(rater))
                 if latest is None:
                     return None
-                withdrawn = HumanJudgment(
-                    id=request,
-                    question=latest.question,
-                    aspect=latest.aspect,
-                    rater=rater,
-                    kind="withdrawal",
-                    text=latest.text,
-                    again=latest.again,
-                    withdraws=latest.id,
-                    created=datetime.now(UTC),
-                )
+                withdrawn = self._judgment(rater, latest.item, id=request, kind="withdrawal", withdraws=latest.id)
             if withdrawn.kind != "withdrawal":
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
             self._add(withdrawn)
@@ -256,16 +247,16 @@ class Labeling:
         """Return all that is known so far."""
         history = self._snapshot()
         # Texts of other files are no items of this page.
-        given = {
+        judgments = {
             rater: [each for item, each in history.of(rater).items() if item in self._places(rater)]
             for rater in history.raters
         }
-        answers = [each for judgments in given.values() for each in judgments if each.kind == "rating"]
+        ratings = [each for of_rater in judgments.values() for each in of_rater if each.kind == "rating"]
         return LabelResult(
             aspect=self.question.aspect.name,
             rows=tuple(labelled_rows(self.texts, history, self.question.aspect.name, self._former)),
-            texts=len({each.text for each in answers if not each.again}),
-            raters={rater: self.progress(rater) for rater, judgments in given.items() if judgments},
+            texts=len({each.text for each in ratings if not each.again}),
+            raters={rater: self.progress(rater) for rater, of_rater in judgments.items() if of_rater},
             agreement=rater_agreement(history, self.texts),
         )
 
@@ -291,41 +282,21 @@ class Labeling:
     def _of_rater(self, rater: str) -> Mapping[str, Item]:
         with self._lock:
             if rater not in self._dealt:
-                self._dealt[rater] = {_name(rater, item): item for item in arrange_items(self.texts, rater)}
+                self._dealt[rater] = {}
+                for item in arrange_items(self.texts, rater):
+                    content = "\0".join((rater, item.text, "again" if item.again else ""))
+                    name = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+                    self._dealt[rater][name] = item
             return self._dealt[rater]
 
-    def _value(self, submission: Submission) -> float | None:
-        if submission.kind != "rating":
-            return None
-        scale = self.question.scale
-        if submission.value is None or not scale.holds(submission.value):
-            raise SettingsError(f"The score {submission.value} is not on the scale.", f"It is {scale.describe()}.")
-        return round(float(submission.value), DECIMALS)
-
-
-def _name(rater: str, item: Item) -> str:
-    content = "\0".join((rater, item.text, "again" if item.again else ""))
-    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    def _judgment(self, rater: str, item: Item, **fields: Any) -> HumanJudgment:
+        about = {"question": self.question.digest, "aspect": self.question.aspect.name, "rater": rater}
+        return HumanJudgment(text=item.text, again=item.again, created=datetime.now(UTC), **about, **fields)
 
 
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
-    """Return the texts of `data`, ready to be judged."""
-    question = question_of(options)
-    store = workspace.open_store(create=True)
-    texts, former = _texts(workspace, data, options, question.aspect.name)
-    return Labeling(store, question, texts, options, former=former)
-
-
-def question_of(options: LabelOptions) -> LabelQuestion:
-    """Return what the raters are asked."""
-    # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
-    scale = parse_scale(options.scale, (0.0,))
-    return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
-
-
-def _texts(
-    workspace: Workspace, data: Data, options: LabelOptions, aspect: str
-) -> tuple[tuple[LabelText, ...], tuple[PairwiseComparison, ...]]:
+    """Return the texts of `data`, ready to be judged; a faulty row, or an id that occurs twice, is an error."""
+    question, store = question_of(options), workspace.open_store(create=True)
     rows = rows_of(data, options, workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
     for row in rows:
@@ -344,8 +315,15 @@ def _texts(
         raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
-    comparisons = select_comparisons(rows.comparisons, examples, aspect)
-    return tuple(texts.values()), tuple(comparison for _, comparison in comparisons)
+    former = [pair for _, pair in select_comparisons(rows.comparisons, examples, question.aspect.name)]
+    return Labeling(store, question, tuple(texts.values()), options, former=former)
+
+
+def question_of(options: LabelOptions) -> LabelQuestion:
+    """Return what the raters are asked."""
+    # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
+    scale = parse_scale(options.scale, (0.0,))
+    return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
 
 
 # The rater of labels that a file has without a rater's name.
@@ -388,28 +366,22 @@ def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict
     annotations: dict[str, Any] = {
         aspect: named_annotations(example, aspect) or list(numbers) for aspect, numbers in example.annotations.items()
     }
-    if given := {each.rater: each.value for each in ratings if each.value is not None}:
-        everybody = _earlier_scores(example, aspect) | given
-        annotations[aspect] = everybody
+    if values := {each.rater: each.value for each in ratings if each.value is not None}:
+        # The raters' scores that the text came with; those of unknown raters are named `earlier`.
+        numbers = example.annotations.get(aspect, ())
+        earlier = {EARLIER: scores[aspect]} if aspect in scores else {}
+        if numbers:
+            named = {f"{EARLIER} {number}": value for number, value in enumerate(numbers, start=1)}
+            earlier = named_annotations(example, aspect) or named
+        annotations[aspect] = everybody = earlier | values
         scores[aspect] = math.fsum(everybody.values()) / len(everybody)
-    if said := {each.rater: each.reason for each in ratings if each.reason}:
-        reasons[aspect] = {rater or EARLIER: reason for rater, reason in named_reasons(example, aspect).items()} | said
+    if written := {each.rater: each.reason for each in ratings if each.reason}:
+        earlier_reasons = named_reasons(example, aspect).items()
+        reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | written
     names = ("id", "group", "system", "source", "context", "reference", "output")
-    fields = {
-        **{name: getattr(example, name) for name in names},
-        "scores": scores,
-        "annotations": annotations,
-        "reasons": reasons,
-    }
+    fields = {name: getattr(example, name) for name in names}
+    fields |= {"scores": scores, "annotations": annotations, "reasons": reasons}
     return {**{name: value for name, value in fields.items() if value not in (None, {})}, **text.columns}
-
-
-def _earlier_scores(example: Example, aspect: str) -> dict[str, float]:
-    """Return the raters' scores that a text came with; those of unknown raters are named `earlier`."""
-    if numbers := example.annotations.get(aspect):
-        names = (f"{EARLIER} {number}" for number in range(1, len(numbers) + 1))
-        return named_annotations(example, aspect) or dict(zip(names, numbers, strict=True))
-    return {EARLIER: example.scores[aspect]} if aspect in example.scores else {}
 
 
 DEFAULT_COUNT = 10

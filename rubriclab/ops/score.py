@@ -42,7 +42,6 @@ from rubriclab.models.characters import count, did_you_mean, listed, preview
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Assignment, Example, find_aspect, format_score, parse_scale, task_words
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.compare import CompareResult, compare
 from rubriclab.ops.inputs import (
     Data,
     ReadRow,
@@ -57,7 +56,7 @@ from rubriclab.ops.inputs import (
     rows_of,
     without_fields,
 )
-from rubriclab.ops.options import CompareOptions, RivalOptions, ScoreOptions
+from rubriclab.ops.options import RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
 from rubriclab.ops.scores import (
     ScoreCounts,
@@ -554,14 +553,6 @@ class TextScorer:
             StoreUnavailable: if the file of the store was removed or replaced.
         """
         await self._loop.run_async(self._check_store)
-
-    def compare(self, before: Data, after: Data, options: CompareOptions | None = None) -> CompareResult:
-        """Return how the scores of two sets of outputs differ, as `Lab.compare` does; the judge is the scorer's."""
-        version = self.version
-        if version is None:
-            raise SettingsError("Outputs are compared by a version, and this rubric is not stored.", "Save it first.")
-        chosen = (options or CompareOptions()).model_copy(update={"judge": self._options.judge})
-        return self._loop.run(lambda: self._workspace.run(compare, before, after, version, chosen))
 
     @property
     def effort(self) -> Effort:
