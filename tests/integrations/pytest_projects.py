@@ -1,23 +1,54 @@
-"""Small projects whose tests use the fixture `rubric`, run by pytest in processes of their own."""
+"""Texts and projects that tests of other tools score, the examples of their pages, and what each score has to say."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
-from commands import HELDOUT, Commands, Done
+from commands import CHECKOUT, HELDOUT, Commands, Done
+from documentation import example_files
 from scripted_model import BAD, GOOD, UNSCORABLE, WHY, planted as brain  # noqa: F401, for the tests that import them from here
+
+from rubriclab import Lab
 
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:12]]
 TEXTS = [
     {**{name: row[name] for name in ("id", "output", "source")}, "group": f"group {place // 2}"}
     for place, row in enumerate(ROWS)
 ]
+# A text that has a score, and one that has none.
+GOOD_AND_BAD = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
+NO_RATING = "criteria without a usable rating"
 JUDGE = ("--rubric-judge", "openai/fake")
 QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:syrupy")
+
+
+def check_details(about: Mapping[str, Any], words: str, row: Mapping[str, Any]) -> None:
+    """Check that the metadata and the explanation of a score say what the command says of the text."""
+    assert (about["rubric"], about["interval"]) == ("remote@1", row["interval"])
+    assert [{"id": key, **value} for key, value in about["criteria"].items()] == row["criteria"]
+    assert all(criterion["reason"] in words for criterion in row["criteria"])
+
+
+def run_example(page: str, file: str, changes: Mapping[str, str] | None = None, **names: Any) -> dict[str, Any]:
+    """Return the names after an example of a page has run, with the store of the tests and other `changes`."""
+    example = example_files(CHECKOUT / "docs" / "integrations" / f"{page}.md")[file]
+    for old, new in {"rubrics.db": "store.db", "news-coherence": "planted", **(changes or {})}.items():
+        example = example.replace(old, new)
+    exec(example, names)
+    return names
+
+
+def check_learned_annotations(page: str) -> None:
+    """Check that the example of a page learns from what anna said of the only text."""
+    lab = create_autospec(Lab, instance=True)
+    run_example(page, "annotations.py", lab=lab)
+    ((learned,), options) = lab.learn.call_args
+    assert [row["annotations"] for row in learned] == [{options["aspect"]: {"anna": 2.0}}]
 
 
 @dataclass(frozen=True)

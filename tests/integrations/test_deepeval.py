@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import CHECKOUT
-from documentation import example_files
 from parity_table import same_scores
-from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE
+from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, run_example
 from server import RunningServer
 
 from rubriclab.errors import BudgetReached
@@ -27,7 +25,6 @@ from deepeval.test_case import LLMTestCase, RetrievedContextData  # noqa: E402
 from rubriclab.integrations.deepeval import RubricMetric, row_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-PAGE = CHECKOUT / "docs" / "integrations" / "deepeval.md"
 
 
 def case(text: dict[str, Any], words: str = "") -> LLMTestCase:
@@ -110,8 +107,6 @@ def test_the_fields_of_a_test_case_are_those_of_a_row() -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    (example,) = example_files(PAGE).values()
-    names: dict[str, Any] = {}
-    exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
+    names = run_example("deepeval", "test_answers.py")
     names["test_answer"]()
     assert len(names["results"].test_results) == 1

@@ -1,13 +1,19 @@
-"""The rows that evaluators make of the inputs, outputs and metadata of a tool."""
+"""The rows that evaluators make of a tool's inputs, outputs and metadata, and of what people said about texts in it."""
 
 from __future__ import annotations
 
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rubriclab.errors import DataError
-from rubriclab.integrations.evaluator import row_of_text
+import rubriclab as rl
+from rubriclab.errors import DataError, UserError
+from rubriclab.integrations.evaluator import Annotation, row_of_text, rows_of_texts
 
 
 @pytest.mark.parametrize("field", ["reference", "context", "source"])
@@ -30,6 +36,167 @@ def test_inputs_come_before_metadata(inputs: Any, metadata: dict[str, Any], expe
     assert row_of_text(inputs, "a", None, metadata) == {**expected, "output": "a"}
 
 
-def test_several_inputs_without_the_name_of_a_field_are_listed() -> None:
+@pytest.mark.parametrize(
+    ("outputs", "reference", "expected"),
+    [
+        ({"text": "So."}, {"answer": "R"}, {"output": "So.", "reference": "R"}),
+        ({"output": "O", "n": 2}, {"reference": "R", "n": 1}, {"output": "O", "reference": "R"}),
+        ("O", {"label": 4}, {"output": "O"}),
+    ],
+)
+def test_the_only_field_or_the_one_of_the_name_counts(outputs: Any, reference: Any, expected: dict[str, Any]) -> None:
+    assert row_of_text({}, outputs, reference) == expected
+
+
+def test_several_fields_without_the_name_of_one_are_listed() -> None:
     with pytest.raises(DataError, match=r"'inputs' has several fields \(question, style\), and none"):
         row_of_text({"question": "Why?", "style": "short", "id": 7, "reference": None}, "a")
+    with pytest.raises(DataError, match=r"'outputs' has several fields \(a, b\), and none of them is named 'output'"):
+        row_of_text({}, {"a": "1", "b": "2"})
+
+
+Row = Mapping[str, Any]
+
+
+def rows_about(names: Iterable[str], given: list[Annotation]) -> list[dict[str, Any]]:
+    """Return the rows of texts with these ids, without their output."""
+    found = rows_of_texts([(name, lambda: {"output": "A"}) for name in names], given)
+    return [{field: value for field, value in row.items() if field != "output"} for row in found]
+
+
+WHY = "It answers the question and says why."
+
+
+def test_comments_are_reasons_of_the_scores_of_their_rater_and_no_scores() -> None:
+    given = [
+        Annotation("a", "tone", 4.0, "anna"),
+        Annotation("a", "comment", WHY, "anna"),
+        Annotation("a", "comment", "fine", "ben"),
+        Annotation("a", "tone", "good", "ben", "Polite."),
+        Annotation("a", "length", 2.0, "ben"),
+        Annotation("a", "why this tone?", "warm\nand short", "ben"),
+        Annotation("b", "comment", "short", "anna"),
+        Annotation("b", "comment", "shorter", None),
+        Annotation("b", "tone", 3.0, "ben"),
+    ]
+    assert rows_about("abc", given) == [
+        {
+            "id": "a",
+            "annotations": {"tone": {"anna": 4.0, "ben": "good"}, "length": {"ben": 2.0}},
+            "reasons": {"tone": {"anna": WHY, "ben": "fine\nPolite.\nwarm\nand short"}, "length": {"ben": "fine"}},
+        },
+        {
+            "id": "b",
+            "annotations": {"tone": {"ben": 3.0}},
+            "answers": {"comment": {"anna": "short", "unnamed-8": "shorter"}},
+        },
+        {"id": "c"},
+    ]
+
+
+def test_an_aspect_with_more_comments_than_words_for_levels_has_comments() -> None:
+    said = ["none", "none", *(f"{WHY} {n}" for n in range(3))]
+    given = [Annotation(str(n), "thoughts", text, "anna") for n, text in enumerate(said)]
+    found = rows_about(map(str, range(5)), given)
+    assert found == [{"id": str(n), "answers": {"thoughts": {"anna": text}}} for n, text in enumerate(said)]
+
+
+def test_a_comment_is_about_the_longest_aspect_that_its_name_contains_and_no_other() -> None:
+    given = [
+        Annotation("a", "ton", 1.0, "anna"),
+        Annotation("a", "tone", 2.0, "anna"),
+        Annotation("a", "tone_why", "warm", "anna"),
+        Annotation("a", "ton", 3.0, "ben"),
+        Annotation("a", "tone_why", "cold", "ben"),
+    ]
+    (row,) = rows_about("a", given)
+    assert row["reasons"] == {"tone": {"anna": "warm", "ben": "cold"}}
+
+
+def test_known_raters_keep_their_names_and_their_last_scores_beside_unknown_ones() -> None:
+    given = [
+        Annotation("a", "q", 1.0, "anna", "Early."),
+        Annotation("a", "q", 5.0, "anna"),
+        Annotation("a", "q", 4.0, None, "Late."),
+        Annotation("a", "q", 3.0, None),
+        Annotation("b", "q", 2.0, None, "One."),
+        Annotation("b", "q", 2.0, None, "Two."),
+    ]
+    assert rows_about("ab", given) == [
+        {
+            "id": "a",
+            "annotations": {"q": {"anna": 5.0, "unnamed-3": 4.0, "unnamed-4": 3.0}},
+            "reasons": {"q": {"unnamed-3": "Late."}},
+        },
+        {
+            "id": "b",
+            "annotations": {"q": {"unnamed-5": 2.0, "unnamed-6": 2.0}},
+            "reasons": {"q": {"unnamed-5": "One.", "unnamed-6": "Two."}},
+        },
+    ]
+
+
+def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out() -> None:
+    def unclear() -> Row:
+        raise DataError("There are several outputs.", "Name one.")
+
+    texts: list[tuple[str, Callable[[], Row]]] = [
+        ("good", lambda: {"output": "A"}),
+        ("failed", lambda: {"output": None}),
+        ("tool", unclear),
+    ]
+    given = [Annotation("good", "x", 1.0, "anna"), Annotation("failed", "x", 1.0, "anna")]
+    found = rows_of_texts(texts, given)
+    assert [(row["id"], row["annotations"]) for row in found] == [("good", {"x": {"anna": 1.0}})]
+    with pytest.raises(DataError, match=r"^tool: There are several outputs\."):
+        rows_of_texts(texts, [Annotation("tool", "x", 1.0, "anna")])
+
+
+@pytest.mark.parametrize(
+    ("aspect", "words"),
+    [
+        ("explanation_quality", ["Good", "Fair", "Poor"] * 13),
+        ("justification", ["supported", "unsupported"] * 10),
+        ("explanation_quality", ["Good", "Fair", "Poor"]),
+    ],
+)
+def test_words_for_levels_are_scores_under_a_name_of_comments(aspect: str, words: list[str]) -> None:
+    given = [Annotation(str(n), aspect, word, "anna") for n, word in enumerate(words)]
+    found = rows_about(map(str, range(len(words))), given)
+    assert [row.get("annotations") for row in found] == [{aspect: {"anna": word}} for word in words]
+
+
+def test_rows_are_read_as_labelled_texts(tmp_path: Path) -> None:
+    given = [
+        Annotation("a", "tone", "good", "anna"),
+        Annotation("a", "tone", 2.0, "ben"),
+        Annotation("b", "x", 1.0, None),
+    ]
+    rows = rows_of_texts([(name, lambda: {"output": "A"}) for name in "ab"], given)
+    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    read = [example.annotations for example in rl.read(tmp_path / "texts.jsonl", level_scores={"good": 5})]
+    assert read == [{"tone": (5, 2)}, {"x": (1,)}]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "library", "extra"),
+    [
+        ("deepeval", "RubricMetric", "deepeval", "deepeval"),
+        ("inspect_ai", "rubric_scorer", "inspect_ai", "inspect-ai"),
+        ("langfuse", "LangfuseEvaluator", "langfuse", "langfuse"),
+        ("langsmith", "LangSmithEvaluator", "langsmith", "langsmith"),
+        ("mcp", "RubricTools", "mcp", "mcp"),
+        ("mlflow", "MLflowScorer", "mlflow", "mlflow"),
+        ("phoenix", "PhoenixEvaluator", "phoenix", "phoenix"),
+        ("weave", "WeaveScorer", "weave", "weave"),
+    ],
+)
+def test_the_error_names_the_extra_that_installs_a_library(
+    module: str, name: str, library: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = f"rubriclab.integrations.{module}"
+    for loaded in [each for each in sys.modules if each.partition(".")[0] == library or each.startswith(package)]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(UserError, match=rf"pip install 'rubriclab\[{extra}\]'"):
+        getattr(importlib.import_module(package), name)

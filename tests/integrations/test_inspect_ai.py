@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import CHECKOUT
-from documentation import example_files
 from parity_table import same_scores
-from pytest_projects import GOOD, TEXTS, UNSCORABLE
+from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, check_details, run_example
 from server import RunningServer
 
 from rubriclab import Lab
@@ -32,7 +30,6 @@ from inspect_ai.model import ModelOutput, get_model
 from rubriclab.integrations.inspect_ai import rubric_scorer
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-PAGE = CHECKOUT / "docs" / "integrations" / "inspect-ai.md"
 
 
 @pytest.fixture(autouse=True)
@@ -75,10 +72,8 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
     for name, score in found.items():
         row, metadata = rows[name], score.metadata
         assert score.answer == next(text["output"] for text in TEXTS if text["id"] == name)
-        assert (metadata["rubric"], metadata["judge"]) == ("remote@1", "openai/fake")
-        assert metadata["interval"] == row["interval"]
-        assert [{"id": key, **value} for key, value in metadata["criteria"].items()] == row["criteria"]
-        assert all(criterion["reason"] in score.explanation for criterion in row["criteria"])
+        assert metadata["judge"] == "openai/fake"
+        check_details(metadata, score.explanation, row)
     values = [row["score"] for row in rows.values()]
     metrics, mean = metrics_of(log), sum(values) / len(values)
     deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
@@ -87,8 +82,7 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 
 
 def test_a_text_without_a_score_is_unscored_with_the_reason(store: Path) -> None:
-    texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
-    log = run([*texts, {**TEXTS[2], "output": " "}], rubric_scorer("remote", store=str(store)))
+    log = run([*GOOD_AND_BAD, {**TEXTS[2], "output": " "}], rubric_scorer("remote", store=str(store)))
     good, bad, faulty = scores_of(log).values()
     assert (math.isnan(bad.value), bad.reason, math.isnan(faulty.value), faulty.reason) == (
         True,
@@ -96,7 +90,7 @@ def test_a_text_without_a_score_is_unscored_with_the_reason(store: Path) -> None
         True,
         "scoring_failed",
     )
-    assert "criteria without a usable rating" in bad.explanation
+    assert NO_RATING in bad.explanation
     assert "output" in faulty.explanation
     (result,) = log.results.scores
     assert (result.scored_samples, result.unscored_samples) == (1, 2)
@@ -140,8 +134,6 @@ def test_a_log_is_scored_again_by_the_name_of_the_scorer(store: Path) -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    (example,) = example_files(PAGE).values()
-    names: dict[str, Any] = {}
-    exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
+    names = run_example("inspect-ai", "bridge.py")
     (log,) = inspect_ai.eval(names["bridge"](), "mockllm/model", display="none", log_dir="logs")
     assert (log.status, len(log.samples)) == ("success", 1)

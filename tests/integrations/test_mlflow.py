@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import CHECKOUT
-from documentation import example_files
 from parity_table import same_scores
-from pytest_projects import GOOD, TEXTS, UNSCORABLE
+from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, run_example
 from server import RunningServer
 
 from rubriclab import Lab
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import SettingsError
 
 os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 mlflow = pytest.importorskip("mlflow", reason="needs MLflow: run make test-integrations")
@@ -24,7 +22,6 @@ mlflow = pytest.importorskip("mlflow", reason="needs MLflow: run make test-integ
 from rubriclab.integrations.mlflow import MLflowScorer, row_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-PAGE = CHECKOUT / "docs" / "integrations" / "mlflow.md"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -92,13 +89,12 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 
 
 def test_a_text_without_a_score_has_an_error_and_does_not_count_in_the_mean(store: Path) -> None:
-    texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
     with MLflowScorer("remote", store=store, name="coherence") as remote:
-        result = mlflow.genai.evaluate(data=items(texts), scorers=[remote])
-    (good, bad) = (feedbacks(result, "coherence")[text["id"]]["feedback"] for text in texts)
+        result = mlflow.genai.evaluate(data=items(GOOD_AND_BAD), scorers=[remote])
+    (good, bad) = (feedbacks(result, "coherence")[text["id"]]["feedback"] for text in GOOD_AND_BAD)
     assert result.metrics == {"coherence/mean": good["value"]}
     assert (bad.get("value"), bad["error"]["error_code"]) == (None, "UNSCORED")
-    assert "criteria without a usable rating" in bad["error"]["error_message"]
+    assert NO_RATING in bad["error"]["error_message"]
 
 
 def test_a_cap_ends_in_errors_that_name_it_and_not_in_scores(store: Path, server: RunningServer) -> None:
@@ -111,17 +107,8 @@ def test_a_cap_ends_in_errors_that_name_it_and_not_in_scores(store: Path, server
 
 def test_the_row_of_a_text_is_that_of_its_inputs_or_of_a_function() -> None:
     expected = {"expected_response": "A reference."}
-    assert row_of(inputs={"question": "Why?"}, outputs="So.", expectations=expected) == {
-        "source": "Why?",
-        "reference": "A reference.",
-        "output": "So.",
-    }
-    named = row_of(inputs={"source": "S", "style": "x"}, outputs={"output": "O", "n": 1})
-    assert named == {"source": "S", "output": "O"}
-    with pytest.raises(DataError, match=r"several fields \(a, b\), and none of them is named 'source'"):
-        row_of(inputs={"a": "1", "b": "2"}, outputs="O")
-    with pytest.raises(DataError, match="'outputs' has several fields"):
-        row_of(inputs={}, outputs={"a": "1", "b": "2"})
+    found = row_of(inputs={"question": "Why?"}, outputs="So.", expectations=expected)
+    assert found == {"source": "Why?", "reference": "A reference.", "output": "So."}
 
 
 def test_faulty_settings_are_named_before_anything_is_scored(store: Path) -> None:
@@ -131,17 +118,12 @@ def test_faulty_settings_are_named_before_anything_is_scored(store: Path) -> Non
         MLflowScorer("remote", store=store, max_call=2)
 
 
-def test_the_example_of_the_documentation_works(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    example = example_files(PAGE)["evaluate.py"]
-    monkeypatch.chdir(store.parent)
-    names: dict[str, Any] = {}
-    exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
-    assert names["result"].metrics["planted/mean"] > 1
+def test_the_example_of_the_documentation_works(store: Path) -> None:
+    assert run_example("mlflow", "evaluate.py")["result"].metrics["planted/mean"] > 1
 
 
 def test_the_function_of_the_documentation_makes_the_row_of_a_text(store: Path) -> None:
-    names: dict[str, Any] = {"MLflowScorer": partial(MLflowScorer, store=store)}
-    exec(example_files(PAGE)["row.py"].replace("news-coherence", "planted"), names)
+    names = run_example("mlflow", "row.py", MLflowScorer=partial(MLflowScorer, store=store))
     outputs = {"choices": [{"message": {"content": TEXTS[0]["output"]}}]}
     with names["scorer"] as scorer:
         feedback = scorer(inputs={"article": TEXTS[0]["source"]}, outputs=outputs)

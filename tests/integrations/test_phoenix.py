@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,11 @@ from unittest.mock import create_autospec
 
 import httpx
 import pytest
-from commands import CHECKOUT
-from documentation import example_files
 from parity_table import same_scores
-from pytest_projects import GOOD, TEXTS, UNSCORABLE
+from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, check_details, check_learned_annotations, run_example
 from server import RunningServer
 
-import rubriclab as rl
-from rubriclab.errors import DataError, NotInStore
+from rubriclab.errors import NotInStore
 
 pytest.importorskip("phoenix.client", reason="needs Phoenix: run make test-integrations")
 
@@ -27,7 +23,6 @@ from phoenix.client.experiments import run_experiment
 from rubriclab.integrations.phoenix import PhoenixEvaluator, row_of, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-PAGE = CHECKOUT / "docs" / "integrations" / "phoenix.md"
 NOW = "2026-01-01T00:00:00+00:00"
 
 
@@ -84,20 +79,16 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
     same_scores("Phoenix", "arize-phoenix-client", scores, {name: row["score"] for name, row in expected.items()})
     for name, each in found.items():
         assert (each.name, each.annotator_kind) == ("remote", "LLM")
-        assert each.result["metadata"]["interval"] == expected[name]["interval"]
-        criteria = [{"id": key, **value} for key, value in each.result["metadata"]["criteria"].items()]
-        assert criteria == expected[name]["criteria"]
-        assert all(criterion["reason"] in each.result["explanation"] for criterion in criteria)
+        check_details(each.result["metadata"], each.result["explanation"], expected[name])
 
 
 async def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path) -> None:
-    texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
     with PhoenixEvaluator("remote", store=store) as evaluator:
-        good, bad = (run(texts, evaluator)[text["id"]].result for text in texts)
-        again = await evaluator.async_evaluate(input={"article": texts[0]["source"]}, output=texts[0]["output"])
+        good, bad = (each.result for each in run(GOOD_AND_BAD, evaluator).values())
+        again = await evaluator.async_evaluate(input=TEXTS[0]["source"], output=GOOD_AND_BAD[0]["output"])
     assert again == good
     assert "score" not in bad
-    assert "criteria without a usable rating" in bad["explanation"]
+    assert NO_RATING in bad["explanation"]
 
 
 def test_the_offline_judge_is_code_and_an_unknown_rubric_is_named_at_once(store: Path) -> None:
@@ -110,8 +101,6 @@ def test_the_offline_judge_is_code_and_an_unknown_rubric_is_named_at_once(store:
 def test_the_fields_of_a_row_are_those_of_the_example() -> None:
     found = row_of(input={"question": "Why?"}, output="So.", expected={"answer": "R"}, metadata={"id": "1"}, example=1)
     assert found == {"id": "1", "source": "Why?", "output": "So.", "reference": "R"}
-    with pytest.raises(DataError, match="'inputs' has several fields"):
-        row_of(input={"a": "1", "b": "2"}, output="O")
 
 
 def span(name: str, source: Any, output: str, **attributes: str) -> dict[str, Any]:
@@ -129,7 +118,7 @@ def said(about: str, person: str | None, result: dict[str, Any], **fields: Any) 
     return {"id": "a", "created_at": NOW, "updated_at": NOW, "source": "APP", **given, **fields}
 
 
-def test_annotations_of_people_label_the_spans(tmp_path: Path) -> None:
+def test_annotations_of_people_label_the_spans() -> None:
     found = rows(
         [
             span("s1", '{"source": "It rained.", "group": "g"}', "Rain.", **{"input.mime_type": "application/json"}),
@@ -152,9 +141,6 @@ def test_annotations_of_people_label_the_spans(tmp_path: Path) -> None:
         {**first, "annotations": labels, "reasons": {"helpfulness": {"anna": "short"}}},
         {"source": "It rained.", "output": "No.", "id": "s2", "annotations": {"helpfulness": {"unnamed-4": 1.0}}},
     ]
-    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in found), "utf-8")
-    read = [example.annotations for example in rl.read(tmp_path / "texts.jsonl", level_scores={"good": 5})]
-    assert [sorted(labels["helpfulness"]) for labels in read] == [[2, 4], [1]]
 
 
 def test_a_value_marked_as_json_that_is_no_json_is_a_text() -> None:
@@ -163,12 +149,12 @@ def test_a_value_marked_as_json_that_is_no_json_is_a_text() -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    example = example_files(PAGE)["experiment.py"]
-    text = {**TEXTS[0], "id": "1"}
-    names: dict[str, Any] = {"client": client_with([text])}
-    own = example.replace("client = Client()\n", "").replace('dataset="questions"', 'dataset="d"')
-    own = own.replace("client=client", "client=client, dry_run=1")
-    exec(own.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
+    local = {
+        "client = Client()\n": "",
+        'dataset="questions"': 'dataset="d"',
+        "client=client": "client=client, dry_run=1",
+    }
+    names = run_example("phoenix", "experiment.py", local, client=client_with([{**TEXTS[0], "id": "1"}]))
     (evaluation,) = names["experiment"]["evaluation_runs"]
     assert isinstance(evaluation.result["score"], float)
 
@@ -180,7 +166,4 @@ def test_the_annotations_of_the_documentation_can_be_learned_from(monkeypatch: p
     spans.get_span_annotations.return_value = [said("s1", "anna", {"score": 2})]
     monkeypatch.setattr(Client, "spans", spans)
     monkeypatch.setattr("phoenix.client.Client", lambda: client)
-    lab = create_autospec(rl.Lab, instance=True)
-    exec(example_files(PAGE)["annotations.py"], {"lab": lab})
-    ((learned,), options) = lab.learn.call_args
-    assert [row["annotations"] for row in learned] == [{options["aspect"]: {"anna": 2.0}}]
+    check_learned_annotations("phoenix")

@@ -10,14 +10,9 @@ from typing import Any
 from unittest.mock import create_autospec
 
 import pytest
-from commands import CHECKOUT
-from documentation import example_files
 from parity_table import same_scores
-from pytest_projects import GOOD, TEXTS, UNSCORABLE
+from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, check_details, check_learned_annotations, run_example
 from server import RunningServer
-
-from rubriclab import Lab
-from rubriclab.errors import DataError
 
 os.environ["WEAVE_DISABLED"] = "true"
 pytest.importorskip("weave", reason="needs Weave: run make test-integrations")
@@ -30,7 +25,6 @@ from weave.trace.weave_client import WeaveClient
 from rubriclab.integrations.weave import WeaveScorer, row_of, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-PAGE = CHECKOUT / "docs" / "integrations" / "weave.md"
 
 
 def run(texts: list[dict[str, Any]], scorer: WeaveScorer) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -62,31 +56,20 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
     values = [row["score"] for row in expected.values()]
     assert summary["remote"]["score"]["mean"] == pytest.approx(sum(values) / len(values))
     for name, each in found.items():
-        assert (each["rubric"], each["interval"]) == ("remote@1", expected[name]["interval"])
-        criteria = [{"id": key, **value} for key, value in each["criteria"].items()]
-        assert criteria == expected[name]["criteria"]
-        assert all(criterion["reason"] in each["reason"] for criterion in criteria)
+        check_details(each, each["reason"], expected[name])
 
 
 def test_a_text_without_a_score_has_none_and_does_not_count_in_the_mean(store: Path) -> None:
-    texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
     with WeaveScorer("remote", store=store) as scorer:
-        found, summary = run(texts, scorer)
-    good, bad = (found[text["id"]] for text in texts)
-    assert bad["score"] is None
-    assert "criteria without a usable rating" in bad["reason"]
+        found, summary = run(GOOD_AND_BAD, scorer)
+    good, bad = found.values()
+    assert (bad["score"], NO_RATING in bad["reason"]) == (None, True)
     assert summary["remote"]["score"]["mean"] == good["score"]
 
 
 def test_the_fields_of_a_row_are_the_columns() -> None:
-    assert row_of(output={"text": "So."}, question="Why?", id="1", reference="R") == {
-        "reference": "R",
-        "id": "1",
-        "source": "Why?",
-        "output": "So.",
-    }
-    with pytest.raises(DataError, match="'inputs' has several fields"):
-        row_of(output="O", a="1", b="2")
+    found = row_of(output={"text": "So."}, question="Why?", id="1", reference="R")
+    assert found == {"reference": "R", "id": "1", "source": "Why?", "output": "So."}
 
 
 def said(about: str, person: str, kind: str, payload: dict[str, Any], day: int = 1) -> Feedback:
@@ -123,9 +106,7 @@ def test_annotations_of_people_label_the_calls() -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    example = example_files(PAGE)["evaluate.py"]
-    names: dict[str, Any] = {}
-    exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
+    names = run_example("weave", "evaluate.py")
     assert isinstance(names["summary"]["planted"]["score"]["mean"], float)
 
 
@@ -135,7 +116,4 @@ def test_the_annotations_of_the_documentation_can_be_learned_from(monkeypatch: p
     client.get_calls.return_value = [call]
     client.get_feedback.return_value = [said("c1", "anna", "wandb.annotation.helpfulness", {"value": 2})]
     monkeypatch.setattr(weave, "init", create_autospec(weave.init, return_value=client))
-    lab = create_autospec(Lab, instance=True)
-    exec(example_files(PAGE)["annotations.py"], {"lab": lab})
-    ((learned,), options) = lab.learn.call_args
-    assert [row["annotations"] for row in learned] == [{options["aspect"]: {"anna": 2.0}}]
+    check_learned_annotations("weave")
