@@ -35,7 +35,7 @@ from rubriclab.models.aggregation import (
     threshold_by_hand,
 )
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import Example, Scale
+from rubriclab.models.text import Example, Scale, group_keys
 from rubriclab.models.text_features import usual_directions
 from rubriclab.models.version import Action, Candidate, Cell
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, float_table, floats
@@ -159,7 +159,7 @@ class LabelledTarget:
             rated.candidates,
             rated.values,
             np.array(labels, dtype=float),
-            texts=[(text.id, text.group) for text in rated.examples],
+            texts=list(zip((text.id for text in rated.examples), group_keys(rated.examples), strict=True)),
             scale=rubric.scale,
             prior_direction=usual_directions(rubric.aspect.name, rubric.aspect.definition, rubric.task),
             bounds=bounds_of(rubric.aggregation),

@@ -39,13 +39,14 @@ from rubriclab.methods.method import (
     Progress,
     TrainingInput,
     ignore_progress,
+    pick_evenly,
 )
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.single_call import can_join, divide_criteria, group_calls, joins, judge_prompt, ratings_in
 from rubriclab.models.aggregation import Ask, Bounds, CallForm, RivalLimits
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
-from rubriclab.models.text import Assignment, Example
+from rubriclab.models.text import Assignment, Example, content_order, group_keys
 from rubriclab.models.text_features import prior_directions
 from rubriclab.models.version import DIRECT, Candidate, Cell
 from rubriclab.prompts import render
@@ -119,7 +120,7 @@ class Candidates:
             self.candidates,
             float_table(([cell.score for cell in row] for row in self.rated(ask)), len(self.candidates)),
             np.array([example.scores[aspect.name] for example in self.examples], dtype=float),
-            texts=[(example.id, example.group) for example in self.examples],
+            texts=list(zip((example.id for example in self.examples), group_keys(self.examples), strict=True)),
             scale=assignment.scale,
             prior_direction=directions,
             bounds=self.bounds,
@@ -241,7 +242,7 @@ async def find_candidates(
                 f"{plan.method.name}.ask is 'concatenated': one score by all criteria leaves nothing to weigh.",
                 f"Set {plan.method.name}.ask to 'together' or 'separately'.",
             )
-    texts = tuple(sorted(plans[0].training_input.examples, key=lambda example: example.id))
+    texts = plans[0].training_input.in_order
     plans = plans_to_run(plans, rated_later=rated_later)
     stated = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in plans]
     sizes = [each.judge + each.generator + 1 for each in stated]
@@ -438,7 +439,7 @@ async def usable_form(
         )
         return UsableForm(form, note=note)
 
-    texts = pick_evenly(sorted(examples, key=lambda example: (labels[example.id], example.id)), USUAL_CALLS)
+    texts = pick_evenly(sorted(content_order(examples), key=lambda example: labels[example.id]), USUAL_CALLS)
     answers = await ask_about(texts, parts)
     if not any(answer.value for answer in answers) and any(answer.replied for answer in answers):
         answer = next(answer for answer in answers if answer.replied)
@@ -460,7 +461,7 @@ async def usable_form(
         return UsableForm(ratings=complete)
     why = f"asked about {usual} criteria at once, the judge gave one value to every text by each criterion"
     forms, calls_left = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual], SIMPLER_CALLS
-    texts = [text for text in texts if text.id in rated]
+    texts = tuple(text for text in texts if text.id in rated)
     for number, form in enumerate(forms):
         some = pick_evenly(texts, calls_left // (len(forms) - number))
         calls_left -= len(some)
@@ -474,12 +475,6 @@ async def usable_form(
 def are_equal(columns: Iterable[Iterable[CriterionRating | Cell]]) -> bool:
     """Return whether the scores of each column are the same, as far as there are any."""
     return all(len({rated.score for rated in column} - {None}) <= 1 for column in columns)
-
-
-def pick_evenly(texts: Sequence[Example], most: int) -> list[Example]:
-    """Return at most so many texts, evenly spread from the first to the last."""
-    places = np.linspace(0, len(texts) - 1, min(most, len(texts))).round().astype(int)
-    return [texts[place] for place in places]
 
 
 # Criteria in a call: in longer replies reasons become formulas.

@@ -93,7 +93,7 @@ class JointSettings(BaseModel):
     folds: Whole = Field(default=10, ge=2, le=100)
     """Number of folds for cross-validation over groups; at most the number of groups."""
 
-    repeats: Whole = Field(default=3, ge=1, le=50)
+    repeats: Whole = Field(default=10, ge=1, le=50)
     """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
 
     def recall(self, names: tuple[str, str]) -> Recall | None:

@@ -60,7 +60,7 @@ from rubriclab.methods.prompting import (
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
-from rubriclab.models.text import Assignment, Example, Scale, format_score
+from rubriclab.models.text import Assignment, Example, Scale, content_order, format_score
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, pearson
@@ -425,7 +425,7 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
 
     The seed decides between equally good texts. Groups repeat only if there are too few.
     """
-    shuffled = sorted(examples, key=lambda example: example.id)
+    shuffled = list(content_order(examples))
     random.Random(f"demonstrations {seed}").shuffle(shuffled)
     labels = [example.scores[aspect] for example in examples]
     chosen: list[Example] = []

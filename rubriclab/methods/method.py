@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.sources import Checklist, Finding, Folder
 from rubriclab.models.rubric import CriterionKind, Part
-from rubriclab.models.text import Assignment, Example
+from rubriclab.models.text import Assignment, Example, content_order, group_keys
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import grouped_folds, predict_folds
 
@@ -61,8 +61,13 @@ class TrainingInput:
 
     @property
     def in_order(self) -> tuple[Example, ...]:
-        """The examples sorted by id, so that nothing depends on the order of rows."""
-        return tuple(sorted(self.examples, key=lambda example: example.id))
+        """The examples ordered by their texts, so that nothing depends on ids and the order of rows."""
+        return content_order(self.examples)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """A key for the group of each of the examples `in_order`, independent of the groups' names."""
+        return group_keys(self.in_order)
 
     @property
     def label_array(self) -> FloatArray:
@@ -316,3 +321,9 @@ def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[st
         known = f"expected {' or '.join(map(repr, presets))}" if presets else "there is none"
         raise ValueError(f"unknown preset {preset!r}; {known}")
     return model(**{**presets[preset], **chosen})
+
+
+def pick_evenly(texts: Sequence[Example], most: int) -> tuple[Example, ...]:
+    """Return at most so many texts, evenly spread from the first to the last."""
+    places = np.linspace(0, len(texts) - 1, min(most, len(texts))).round().astype(int)
+    return tuple(texts[place] for place in places)

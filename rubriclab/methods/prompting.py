@@ -36,7 +36,7 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
-from rubriclab.models.text import CANNOT_ASSESS, Example, Scale, Words, named_annotations, named_reasons
+from rubriclab.models.text import CANNOT_ASSESS, Example, Scale, Words, named_annotations, named_reasons, text_digest
 from rubriclab.prompts.prompt import KeyedReply, Prompt, is_salvage
 
 S = TypeVar("S")
@@ -338,7 +338,7 @@ def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[Numbered
     numbered: list[NumberedReason] = []
     for example in examples:
         scores, reasons = named_annotations(example, aspect), named_reasons(example, aspect)
-        drawn = {digest([example.id, rater]): rater for rater in reasons}
+        drawn = {digest([text_digest(example), rater]): rater for rater in reasons}
         few = len(reasons) <= MAX_REASONS_PER_TEXT
         for rater in sorted(reasons if few else [drawn[key] for key in sorted(drawn)[:MAX_REASONS_PER_TEXT]]):
             number = len(numbered) + 1

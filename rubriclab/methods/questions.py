@@ -271,7 +271,7 @@ def learn_from_answers(
         candidates=tuple(question.id for question in questions),
         ratings=ratings,
         scores=chosen,
-        reselected=cross_validated([text.group for text in texts], predict) if reselect else chosen,
+        reselected=cross_validated(training_input.groups, predict) if reselect else chosen,
         optimistic=reselect,
         notes=selected.notes,
     )

@@ -12,11 +12,10 @@ if so                         -> one more rewriting, by the errors on all labell
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -216,15 +215,15 @@ async def learn(
     *,
     judge: Judge,
     generator: Judge,
-    seed: int,
     on_progress: Progress = ignore_progress,
+    **_unused: Any,
 ) -> Learned:
     """Return the part with the explanation that SEEval keeps, and the dropped ones.
 
     Raises:
         JudgeError: if the judge gives no explanation, or no usable score for any labelled text.
     """
-    return await _SEEvalRun(training_input, settings, judge, generator, seed, on_progress).run()
+    return await _SEEvalRun(training_input, settings, judge, generator, on_progress).run()
 
 
 @dataclass
@@ -235,14 +234,13 @@ class _SEEvalRun:
     settings: SEEvalSettings
     judge: Judge
     generator: Judge
-    seed: int
     on_progress: Progress
 
     def __post_init__(self) -> None:
         self.steps = ""
         self.order, self.labels = self.training_input.in_order, self.training_input.label_array
         self.ids = tuple(example.id for example in self.order)
-        self.groups = [example.group for example in self.order]
+        self.groups = self.training_input.groups
         # The explanations that texts are rated by, and the ratings by each, by text.
         self.criteria: list[Criterion] = []
         self.ratings: list[dict[str, CriterionRating]] = []
@@ -288,9 +286,7 @@ class _SEEvalRun:
         self.trial = np.ones(len(self.order), dtype=bool)
         if len(criteria) > 1 and len(self.order) > TRIED:
             self.trial[:] = False
-            groups = sorted(set(self.groups))
-            random.Random(f"trial {self.seed}").shuffle(groups)
-            for group in groups:
+            for group in dict.fromkeys(self.groups):
                 if self.trial.sum() < TRIED:
                     self.trial |= np.array(self.groups) == group
         tried = [example for example, inside in zip(self.order, self.trial, strict=True) if inside]
@@ -343,10 +339,8 @@ class _SEEvalRun:
 
         `None` if it is impossible, also because a half would be too small.
         """
-        groups = sorted(set(self.groups))
-        random.Random(f"halves {self.seed}").shuffle(groups)
         sizes, first = Counter(self.groups), set[str]()
-        for group in sorted(groups, key=lambda name: -sizes[name]):
+        for group in sorted(sizes, key=lambda name: -sizes[name]):
             if sum(sizes[each] for each in first) + sizes[group] <= (len(self.order) + 1) // 2:
                 first.add(group)
         in_first = np.array([group in first for group in self.groups], dtype=bool)
@@ -396,7 +390,7 @@ class _SEEvalRun:
         slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1)) if np.ptp(x) else 0.0
         # With a negative slope, a reversed judge would have small residuals.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
-        ranked = sorted(range(len(places)), key=lambda i: (-abs(errors[i]), self.ids[places[i]]))
+        ranked = sorted(range(len(places)), key=lambda i: (-abs(errors[i]), i))
         above = [i for i in ranked if errors[i] > 0][: SHOWN // 2]
         below = [i for i in ranked if errors[i] < 0][: SHOWN // 2]
         shown = sorted((*above, *below), key=ranked.index)

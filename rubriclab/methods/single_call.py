@@ -34,7 +34,6 @@ from rubriclab.methods.prompting import (
     why_missing,
 )
 from rubriclab.models.aggregation import CallForm, RivalLimits
-from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example, text_digest
 from rubriclab.prompts import render
@@ -231,7 +230,7 @@ def group_calls(
     joined = [part for part in parts if can_join(part)]
     calls = list[list[int]]()
     for group in _by_input(examples).values():
-        places = sorted(group, key=lambda at: digest(["rivals", examples[at].group, text_digest(examples[at])]))
+        places = sorted(group, key=lambda at: text_digest(examples[at]))
         # Upper estimates of the tokens of a call without its texts, and of what each text adds to it.
         around, sizes = 0, dict.fromkeys(places, 0)
         if joined:

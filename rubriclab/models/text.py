@@ -571,6 +571,23 @@ def text_digest(example: Example) -> str:
     return digest([example.output, example.source, example.context])
 
 
+def content_order(examples: Iterable[Example]) -> tuple[Example, ...]:
+    """Return the examples in an order that depends on their texts only, unless several have the same text."""
+    return tuple(sorted(examples, key=lambda example: (text_digest(example), example.id)))
+
+
+def group_keys(examples: Iterable[Example]) -> tuple[str, ...]:
+    """Return a key for each example's group, which depends on the texts in the group and not on its name.
+
+    The key is the smallest digest of a text; groups that share it are told apart by their names.
+    """
+    texts = [(example.group, text_digest(example)) for example in examples]
+    first: dict[str, str] = {}
+    for group, text in texts:
+        first[group] = min(text, first.get(group, text))
+    return tuple(f"{first[group]} {group}" for group, _ in texts)
+
+
 def data_digest(examples: Iterable[Example], aspect: str) -> str:
     """Return the digest of the training data in `examples`, independent of order: texts, scores and reasons."""
     rows: list[list[Any]] = [

@@ -62,9 +62,8 @@ from rubriclab.methods.questions import (
     select_questions,
 )
 from rubriclab.methods.sources import Checklist, SeedQuestion, SubDimension
-from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
-from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects
+from rubriclab.models.text import Aspect, Assignment, Example, content_order, named_reasons, shipped_aspects
 from rubriclab.prompts.prompt import Prompt
 
 # Sub-dimensions that a generator is asked for, as many as in the paper's checklists, and questions in each.
@@ -225,12 +224,11 @@ def explained_texts(examples: Sequence[Example], aspect: str) -> tuple[Example, 
     part in the choice.
     """
     given = [example for example in examples if named_reasons(example, aspect)]
-    sizes = Counter(example.group for example in given)
-    ranked = sorted(sizes, key=lambda group: (-sizes[group], digest(group)))
+    groups = [example.group for example in content_order(given)]
     half = max(1, len({example.group for example in examples}) // 2)
-    rank = {group: place for place, group in enumerate(ranked[:half])}
-    inside = [example for example in given if example.group in rank]
-    return tuple(sorted(inside, key=lambda example: (rank[example.group], example.id))[:MAX_EXPLAINED])
+    chosen = [group for group, _ in Counter(groups).most_common(half)]
+    inside = [example for example in content_order(given) if example.group in chosen]
+    return tuple(sorted(inside, key=lambda example: chosen.index(example.group))[:MAX_EXPLAINED])
 
 
 def diversify_prompt(

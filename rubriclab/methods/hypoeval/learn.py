@@ -31,7 +31,15 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_mo
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.hypoeval.score import HypoEvalSettings, Procedure, RatingTable, rate
-from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, cross_validated, ignore_progress
+from rubriclab.methods.method import (
+    Learned,
+    LearningCalls,
+    Progress,
+    TrainingInput,
+    cross_validated,
+    ignore_progress,
+    pick_evenly,
+)
 from rubriclab.methods.prompting import (
     CitedNumbers,
     NothingToCite,
@@ -50,7 +58,7 @@ from rubriclab.methods.sources import Finding
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
-from rubriclab.models.text import Assignment, Example, Scale, format_score
+from rubriclab.models.text import Assignment, Example, Scale, content_order, format_score
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS, rounded
@@ -452,7 +460,7 @@ async def extend(
     wrong = _wrong_texts(part.criteria, ratings, training_input, settings)
     if "labels" not in settings.sources or not wrong:
         return part.model_copy(update={"criteria": (), "dropped": ()}), ()
-    texts = tuple(sorted((each for each in training_input.shown if each.id in wrong), key=lambda each: each.id))
+    texts = content_order(each for each in training_input.shown if each.id in wrong)
     material = ProposalContext(texts, (), part.criteria, wrong, tolerance(settings.theta, assignment.scale))
     proposed, failure = await propose(settings.new_hypotheses, material, assignment, generator)
     first = len(part.criteria) + len(part.dropped) + 1
@@ -492,7 +500,8 @@ def _wrong_texts(
     The texts are of at most half of the groups, since the labels of these groups cannot test what is proposed from
     them.
     """
-    scale, aspect, shown = training_input.assignment.scale, training_input.assignment.aspect.name, training_input.shown
+    scale, aspect = training_input.assignment.scale, training_input.assignment.aspect.name
+    shown = content_order(training_input.shown)
     labels = {example.id: example.scores[aspect] for example in shown}
     gains: dict[str, list[float]] = {criterion.id: [] for criterion in criteria}
     for name, scores in sorted(ratings.items()):
@@ -503,12 +512,9 @@ def _wrong_texts(
     found = {name: predict_label(best, ratings.get(name, {}), labels[name], settings.theta, scale) for name in labels}
     missed = {name: sum(each["verdict"] != "close" for each in predictions) for name, predictions in found.items()}
     wrong = [example for example in shown if missed[example.id] >= max(1, WRONG_SHARE * len(found[example.id]))]
-    sizes = Counter(example.group for example in wrong)
     half = max(1, len({example.group for example in shown}) // 2)
-    groups = sorted(sizes, key=lambda group: (-sizes[group], group))[:half]
-    inside = sorted(
-        (example.id for example in wrong if example.group in groups), key=lambda name: (-missed[name], name)
-    )
+    groups = [group for group, _ in Counter(example.group for example in wrong).most_common(half)]
+    inside = sorted((each.id for each in wrong if each.group in groups), key=lambda name: -missed[name])
     return {name: found[name] for name in inside[: settings.wrong_bank]}
 
 
@@ -564,11 +570,15 @@ class _HypoEvalRun:
     on_progress: Progress
 
     def __post_init__(self) -> None:
-        given = self.training_input
-        self.order, shown = list(given.in_order), sorted(given.shown, key=lambda example: example.id)
-        for texts in (self.order, shown):
-            random.Random(self.seed).shuffle(texts)
-        self.first, self.assignment = tuple(shown[: self.settings.initial_examples]), given.assignment
+        given, count = self.training_input, self.settings.initial_examples
+        self.assignment, shown = given.assignment, list(content_order(given.shown))
+        if self.settings.procedure == "improved":
+            # The proposals should not depend on a random draw: the texts are spread over the labels.
+            spread = pick_evenly(sorted(shown, key=lambda each: each.scores[self.assignment.aspect.name]), count)
+            shown.sort(key=lambda example: example not in spread)
+        else:
+            random.Random(self.seed).shuffle(shown)
+        self.first, self.order = tuple(shown[:count]), shown if given.examples else []
         self.findings = given.findings if "literature" in self.settings.sources else ()
         self.bank = Bank(self.settings)
         self.ratings = RatingTable(self.assignment, self.judge, self.settings.ask)
@@ -769,7 +779,7 @@ class _HypoEvalRun:
             candidates=candidates,
             ratings=self.ratings.rows(candidates, ids),
             scores=scores,
-            reselected=reselected(matrix, labels, [example.group for example in self.order], settings),
+            reselected=reselected(matrix, labels, self.training_input.groups, settings),
             notes=tuple(self.notes),
         )
 

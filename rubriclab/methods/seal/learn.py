@@ -17,12 +17,11 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress
+from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress, pick_evenly
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
 from rubriclab.methods.questions import (
     learn_from_answers,
@@ -235,9 +234,7 @@ async def propose(
 def texts_to_show(training_input: TrainingInput) -> tuple[Example, ...]:
     """Return at most `SHOWN` labelled texts at even distances in the ranking by score, lowest first."""
     labels = training_input.labels
-    ranked = sorted(training_input.examples, key=lambda example: (labels[example.id], example.id))
-    places = np.linspace(0, len(ranked) - 1, min(SHOWN, len(ranked))).round().astype(int) if ranked else ()
-    return tuple(ranked[place] for place in dict.fromkeys(places))
+    return pick_evenly(sorted(training_input.in_order, key=lambda example: labels[example.id]), SHOWN)
 
 
 def _plain(words: str) -> str:
