@@ -223,16 +223,22 @@ def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
             members.append(f"{json.dumps(key, ensure_ascii=False)}: {'{...}' if inner in shown else inner}")
             shown |= {inner} if inner.count("{") > 1 else set()
         return f"{{{', '.join(members)}}}"
-    if "enum" in schema:
-        return f'"{" | ".join(map(str, schema["enum"]))}"'
-    match schema.get("type"):
-        case "array":
-            return f"[{_shown(schema['items'], definitions)}, ...]"
-        case "integer" | "number":
-            ends = [schema[name] for name in ("minimum", "maximum") if name in schema]
-            return f"<{' to '.join(f'{end:g}' for end in ends)}>" if len(ends) > 1 else "<number>"
-        case other:
-            return "<true or false>" if other == "boolean" else '"..."'
+    if "anyOf" in schema:
+        return f"<{', or '.join(_shown(each, definitions).strip('<>') for each in schema['anyOf'])}>"
+    match schema:
+        case {"enum": words}:
+            shown_value = f'"{" | ".join(map(str, words))}"'
+        case {"type": "array", "items": items}:
+            shown_value = f"[{_shown(items, definitions)}, ...]"
+        case {"minimum": low, "maximum": high}:
+            shown_value = f"<{low:g} to {high:g}>"
+        case {"type": "integer" | "number"}:
+            shown_value = "<number>"
+        case {"type": "boolean"}:
+            shown_value = "<true or false>"
+        case _:
+            shown_value = '"..."'
+    return shown_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from candidate_plans import TEXTS, found_by, labels, plan, plans
+from candidate_plans import TEXTS, found_by, plan, plans
 from hypothesis import given, strategies as st
 from scripted_judge import Scripted, assignment, criterion, question, scripted, whole
 
@@ -18,6 +18,7 @@ from rubriclab.learning.candidates import NOT_JUDGED, Candidates, all_criteria, 
 from rubriclab.methods.method import Learned
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part
+from rubriclab.models.text import content_order
 
 USUAL = ("hypoeval", "checkeval", "seeval", "direct")
 EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "text_features")
@@ -68,7 +69,7 @@ async def test_nothing_is_asked_twice():
 
 async def test_the_order_of_the_texts_does_not_matter(everything_found):
     first, again = everything_found, await found_by(*plans(*EVERY, texts=TEXTS[::-1]))
-    assert [text.id for text in first.examples] == IDS
+    assert first.examples == content_order(TEXTS) != TEXTS
     assert (first.examples, first.candidates, first.cells, first.parts) == (
         again.examples,
         again.candidates,
@@ -84,7 +85,7 @@ async def test_a_failed_rating_is_missing_with_its_reason():
         return usual(prompt)
 
     found = await found_by(*plans("direct", "text_features"), judge=FakeJudge(script))
-    row = found.cells[IDS.index(TEXTS[2].id)]
+    row = found.cells[found.examples.index(TEXTS[2])]
     assert row[0].score is None
     assert "too busy" in row[0].reason
     assert row[0].applies
@@ -157,7 +158,7 @@ def test_a_candidate_counts_as_seen_by_all_texts_of_the_groups_that_it_was_made_
     group = {text.id: text.group for text in TEXTS}
     for place, candidate in enumerate(found.candidates):
         groups = {group[name] for name in candidate.made_from}
-        assert table.seen[:, place].tolist() == [group in groups for group in table.groups]
+        assert table.seen[:, place].tolist() == [text.group in groups for text in found.examples]
     assert table.seen.any()
     assert not table.seen[:, columns(found, "checkeval") + columns(found, "text_features")].any()
 
@@ -168,10 +169,10 @@ def test_a_candidate_counts_as_seen_by_all_texts_of_the_groups_that_it_was_made_
 def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(everything_found):
     found = everything_found
     table = found.table(assignment(), "by method")
-    group = {text.id: text.group for text in TEXTS}
     assert table.values.shape == table.seen.shape == (len(TEXTS), len(found.ids))
-    assert table.labels.tolist() == labels()
-    assert table.groups == tuple(group[name] for name in IDS)
+    assert table.labels.tolist() == [text.scores[assignment().aspect.name] for text in found.examples]
+    groups = [text.group for text in found.examples]
+    assert [[a == b for b in table.groups] for a in table.groups] == [[a == b for b in groups] for a in groups]
     assert table.methods == tuple(candidate.method for candidate in found.candidates)
     assert table.scale == assignment().scale
     of = np.array(table.methods)

@@ -522,7 +522,7 @@ async def test_every_further_text_is_rated_by_the_k_of_the_highest_reward():
     ],
 )
 async def test_refinement_takes_labels_and_literature_in_turn(procedure, rounds, found, expected):
-    order = order_of((await run())[0])
+    order = order_of((await run(procedure=procedure))[0])
     hard = [text.output for text in order[3:6]]
     _, _, generator = await run(judge=wrong_on(hard), refine_rounds=rounds, procedure=procedure, found=found)
     shown = {"texts": (hard, 0), "literature": ([], 2)}
@@ -537,7 +537,7 @@ async def test_refinement_stops_when_neither_labels_nor_literature_change_anythi
     def same(prompt):
         return {"reasoning": "All fit.", "hypotheses": prompt.fields["hypotheses"]}
 
-    order = order_of((await run())[0])
+    order = order_of((await run(procedure=procedure))[0])
     generator = scripted(refine=same)
     judge = wrong_on([t.output for t in order[3:6]])
     await run(judge=judge, generator=generator, refine_rounds=6, found=found, procedure=procedure)
