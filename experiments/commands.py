@@ -198,18 +198,20 @@ def write_figures(context: click.Context, *, check: bool) -> None:
 @click.option("--api-base", metavar="URL", help="The server's address, for a server of your own.")
 @click.pass_context
 def record_demo(context: click.Context, *, model: str, api_base: str | None) -> None:
-    """Record a language model's answers to the commands of `rubriclab demo`, about 240 requests."""
+    """Record a language model's answers to the commands of `rubriclab demo`, about 450 requests."""
     from tempfile import TemporaryDirectory
 
-    from rubriclab.cli.commands import commands, run_in
+    from rubriclab.cli.commands import rating_commands, run_in, verdict_commands
     from rubriclab.models.base import content_path
-    from rubriclab.ops.check import write_sample
+    from rubriclab.ops.check import write_ratings
 
     judge = ["--judge", model, *(["--api-base", api_base] if api_base else [])]
     with TemporaryDirectory() as folder:
-        write_sample(folder)
-        recording = str(content_path("sample", "recording.jsonl"))
-        context.exit(run_in(Path(folder), commands((*judge, "--record", recording))))
+        write_ratings(Path(folder))
+        record = ("--record", str(content_path("ratings", "recording.jsonl")))
+        for commands in (rating_commands, verdict_commands):
+            if code := run_in(Path(folder), commands((*judge, *record))):
+                context.exit(code)
 
 
 @experiment.command("data", cls=SectionCommand, models=("RowsOutput",))

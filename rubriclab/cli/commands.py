@@ -31,7 +31,7 @@ from rubriclab.cli.output import (
     writing_rows,
 )
 from rubriclab.cli.store import EXIT_CODES
-from rubriclab.errors import RubriclabError, SettingsError, UserError
+from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:
     from rubriclab.learning.paired_scores import LimitOutcome
@@ -169,79 +169,73 @@ def _ending(name: str) -> tuple[str, str]:
     return (name[: -len(ending)], ending) if ending else (name, "")
 
 
-NAME, OFFLINE, STORE = "news-coherence", "news-coherence-offline", "store.db"
-TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+NAME, DIRECT, VERDICT, STORE = "coherence", "direct", "verdict", "store.db"
+TASK = ("--task", "summarization", "--aspect", "coherence")
+# Findings about the raters of this public set are left out, so that learning knows their labelled texts alone.
+LEARN = (*TASK, "--literature-without", "summeval")
+MAP = ("--map", "scores.coherence=coherence")
 
 
 @command("DemoFlags")
 @click.argument("folder", default="demo", type=click.Path(path_type=Path))
 def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
-    """Learn, report, score and evaluate on the shipped sample; needs no key and no language model.
+    """Learn, report, score and evaluate on people's ratings of summaries; needs no key and no language model.
 
-    FOLDER is for the sample and all results: a new one, an empty one, or that of an earlier demonstration.
+    FOLDER is for the ratings and all results: a new one, an empty one, or that of an earlier demonstration.
     [default: demo]
 
-    The first part replays a language model's recorded answers, the second runs the offline judge. Every command is
-    printed before it runs, without your configuration file and RUBRICLAB_ variables.
+    A language model's recorded answers are replayed, first for ratings from 1 to 5, then for pass and fail. Every
+    command is printed before it runs, without your configuration file and RUBRICLAB_ variables.
     """
-    from rubriclab.ops.check import FILES, README, RECORDING, write_sample
+    from rubriclab.ops.check import FILES, README, RECORDING, write_ratings, write_sample
 
-    write_sample(folder)
     if sample_only:
+        write_sample(folder)
         click.echo(f"The sample is in the folder {folder}: {', '.join(FILES)}.")
         return
+    write_ratings(folder)
     click.echo(
-        "The sample's labels are not human ratings: each follows from how its summary was damaged, as "
-        f"{folder / README} says. The figures show how the commands work, not agreement with people.\n"
+        "108 summaries of news articles, each rated for coherence by three people, and a language model's recorded "
+        f"answers about them ({folder / README}).\n"
     )
-    click.echo("Part 1: a language model, whose answers were recorded\n")
+    click.echo("Part 1: ratings from 1 to 5\n")
     click.echo(f"$ cd {shlex.quote(str(folder))}")
-    recorded = run_in(folder, commands(("--judge", f"recorded:{RECORDING}")))
-    if recorded not in (0, UserError.exit_code):
-        call.end(recorded)
-    if recorded:
-        click.echo(
-            "\nThis part ends here. If the error above names a request that is not recorded, a prompt has changed "
-            "since the answers were recorded."
-        )
-    click.echo("\nPart 2: the offline judge, which needs no language model and measures text features instead\n")
-    if failed := run_in(folder, offline_commands()):
-        call.end(failed)
-    if not recorded:
-        click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
-    end = "-offline" if recorded else ""
-    click.echo(f"\nDone. Open {folder}/rubric{end}.html in a browser, and {folder}/scores{end}.csv in a spreadsheet.")
+    judge = ("--judge", f"recorded:{RECORDING}")
+    if code := run_in(folder, rating_commands(judge)):
+        call.end(code)
+    click.echo("\nPart 2: the same summaries, labelled pass or fail\n")
+    if code := run_in(folder, verdict_commands(judge)):
+        call.end(code)
+    click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
+    pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/verdict.html"
+    click.echo(f"\nDone. Open {pages} in a browser, and {folder}/scores.csv in a spreadsheet.")
     program = _program()
     click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program} {shlex.join(studio_command(folder))}")
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {shlex.join(label_command(folder))}")
 
 
-# As many criteria are considered as were when the answers were recorded.
-AS_RECORDED = ("--criteria", "6", "--set", "hypoeval.bank_size=30", "--set", "checkeval.most=35")
-
-
-def commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the commands of the first part, to be run in the folder of the sample."""
+def rating_commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the commands of the first part, to be run in the folder of the ratings."""
     from rubriclab.ops.check import HELDOUT, LABELLED
 
     return [
-        ("learn", LABELLED, *TASK, "--name", NAME, *AS_RECORDED, *judge),
+        ("learn", LABELLED, *LEARN, "--scale", "1:5", "--name", NAME, *judge),
         ("report", NAME, "-o", "rubric.html"),
         ("score", HELDOUT, "--rubric", NAME, "-o", "scores.csv", *judge),
-        ("evaluate", HELDOUT, "--rubric", NAME, "--html", "evaluation.html", *judge),
+        ("learn", LABELLED, *LEARN, "--scale", "1:5", "--method", "direct", "--name", DIRECT, *judge),
+        ("evaluate", HELDOUT, "--rubric", NAME, "--rubric", DIRECT, "--html", "evaluation.html", *judge),
         ("export", NAME, "-o", f"{NAME}.json"),
     ]
 
 
-def offline_commands() -> list[tuple[str, ...]]:
-    """Return the commands of the second part, to be run in the folder of the sample."""
-    from rubriclab.ops.check import HELDOUT, LABELLED
+def verdict_commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the commands of the second part, to be run in the folder of the ratings."""
+    from rubriclab.ops.check import HELDOUT_VERDICTS, VERDICTS
 
-    judge = ("--judge", "embedded")
     return [
-        ("learn", LABELLED, *TASK, "--name", OFFLINE, *judge),
-        ("report", OFFLINE, "-o", "rubric-offline.html"),
-        ("score", HELDOUT, "--rubric", OFFLINE, "-o", "scores-offline.csv", *judge),
+        ("learn", VERDICTS, *LEARN, *MAP, "--method", "hypoeval", "--method", DIRECT, "--name", VERDICT, *judge),
+        ("report", VERDICT, "-o", "verdict.html"),
+        ("evaluate", HELDOUT_VERDICTS, *MAP, "--rubric", VERDICT, *judge),
     ]
 
 
@@ -251,11 +245,11 @@ def studio_command(folder: Path) -> tuple[str, ...]:
 
 
 def label_command(folder: Path) -> tuple[str, ...]:
-    """Return the command that opens a page on which people rate the sample."""
-    from rubriclab.ops.check import UNLABELLED
+    """Return the command that opens a page on which people rate the summaries."""
+    from rubriclab.ops.check import HELDOUT
 
     labelled = ("-o", str(folder / "rated.jsonl"), "--store", str(folder / STORE))
-    return ("label", str(folder / UNLABELLED), *TASK, *labelled)
+    return ("label", str(folder / HELDOUT), *TASK, "--scale", "1:5", *labelled)
 
 
 def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:

@@ -340,7 +340,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _PACKAGE = Path(__file__).resolve().parents[1]
 # The reviewed content that ships lies outside the package. A wheel carries copies under `rubriclab/_content/`, so that
 # nothing else lands beside the package in somebody's site-packages. Here is a folder of another path in a checkout.
-_IN_CHECKOUT = {"sample": Path("experiments", "sample")}
+_IN_CHECKOUT = {name: Path("experiments", name) for name in ("ratings", "sample")}
 
 
 def content_path(*parts: str, package: Path = _PACKAGE) -> Path:

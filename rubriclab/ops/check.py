@@ -612,6 +612,8 @@ README, LABELLED, HELDOUT, UNLABELLED, RECORDING = FILES = (
     "unlabelled.jsonl",
     "recording.jsonl",
 )
+VERDICTS, HELDOUT_VERDICTS = "verdicts-labelled.csv", "verdicts-heldout.csv"
+DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
 
 
 @dataclass(frozen=True)
@@ -623,7 +625,7 @@ class SampleFiles:
         labelled: 36 labelled summaries of 6 texts.
         heldout: 72 labelled summaries of 12 other texts.
         unlabelled: the first 24 held-out summaries, without labels.
-        recording: a language model's answers to the commands of `rubriclab demo`, for the judge `recorded:PATH`.
+        recording: a language model's answers to learning and scoring, for the judge `recorded:PATH`.
     """
 
     readme: Path
@@ -635,19 +637,27 @@ class SampleFiles:
 
 def write_sample(folder: str | Path) -> SampleFiles:
     """Write the sample to `folder`, which is new, empty or already has it, and return its files."""
-    folder = Path(folder)
+    return SampleFiles(*_write_content("sample", FILES, Path(folder)))
+
+
+def write_ratings(folder: Path) -> None:
+    """Write people's ratings of summaries, on which the demonstration runs, to `folder`, as `write_sample` does."""
+    _write_content("ratings", DEMO_FILES, folder)
+
+
+def _write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
     if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder} is a file, and the sample needs a folder.", "Name another folder.")
-    contents = {folder / name: content_path("sample", name).read_bytes() for name in FILES}
+        raise SettingsError(f"{folder} is a file, and a folder is needed for the {name}.", "Name another folder.")
+    contents = {folder / file: content_path(name, file).read_bytes() for file in files}
     is_empty = not folder.exists() or not any(folder.iterdir())
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in contents.items():
         if is_empty:
             path.write_bytes(content)
         elif not path.is_file() or path.read_bytes() != content:
-            problem = "differs from that of the sample" if path.exists() else "is missing"
+            problem = f"differs from that of the {name}" if path.exists() else "is missing"
             raise SettingsError(
                 f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}.",
                 "Name another folder; nothing was written.",
             )
-    return SampleFiles(*contents)
+    return list(contents)

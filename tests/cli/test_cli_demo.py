@@ -1,4 +1,4 @@
-"""The demonstration: its recorded answers fit every prompt, and without them it continues with the offline judge."""
+"""The demonstration: its recorded answers fit every prompt, and its files are written nowhere else."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from pathlib import Path
 import pytest
 from commands import Commands
 
-from rubriclab.cli.commands import NAME, STORE, commands, label_command, offline_commands, run_in, studio_command
+from rubriclab.cli.commands import (
+    NAME,
+    STORE,
+    label_command,
+    rating_commands,
+    run_in,
+    studio_command,
+    verdict_commands,
+)
 from rubriclab.cli.main import every_command
 from rubriclab.errors import SettingsError
-from rubriclab.ops.check import FILES, RECORDING, write_sample
-
-OLD = '{"format":"rubriclab-recording","version":1}\n{"judge":"gpt","identity":{}}\n'
+from rubriclab.ops.check import FILES, RECORDING, write_ratings, write_sample
 
 
 def test_the_recorded_answers_fit_every_prompt_of_the_demonstration(tmp_path: Path) -> None:
-    """A prompt that has changed makes this fail: record again, as experiments/demo.py says."""
-    write_sample(tmp_path)
+    """A prompt that has changed makes this fail: record again, as the README of the ratings says."""
+    write_ratings(tmp_path)
     rubriclab = Commands(tmp_path)
-    for line in commands(("--judge", f"recorded:{RECORDING}")):
+    judge = ("--judge", f"recorded:{RECORDING}")
+    for line in (*rating_commands(judge), *verdict_commands(judge)):
         done = rubriclab(*line, "--store", STORE)
         assert done.code == 0, done.err
-    assert (tmp_path / "rubric.html").read_text().count("Offline judge") == 0
-    assert (tmp_path / "evaluation.html").exists()
+    assert {path.name for path in tmp_path.glob("*.html")} == {"rubric.html", "evaluation.html", "verdict.html"}
 
 
-def test_answers_that_do_not_fit_leave_the_offline_part(
+def test_the_demonstration_ends_with_commands_that_work_and_needs_no_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rubriclab.cli.commands.offline_commands", lambda: offline_commands()[:1])
-    monkeypatch.setattr("rubriclab.ops.check.write_sample", _with_an_old_recording)
+    monkeypatch.setattr("rubriclab.cli.commands.rating_commands", lambda judge: rating_commands(judge)[:1])
+    monkeypatch.setattr("rubriclab.cli.commands.verdict_commands", lambda _judge: [])
     monkeypatch.setenv("RUBRICLAB_METHOD", "geval")
     (tmp_path / "rubriclab.toml").write_text("method = 'geval'")
     monkeypatch.chdir(tmp_path)
     every_command()["demo"].main(["tried"], standalone_mode=False)
     said = capfd.readouterr().out
-    assert "This part ends here. If the error above names a request that is not recorded," in said
-    assert "Open tried/rubric-offline.html in a browser, and tried/scores-offline.csv in a spreadsheet." in said
+    assert "Open tried/rubric.html, tried/evaluation.html and tried/verdict.html in a browser" in said
     for name, *arguments in (studio_command(Path("tried")), label_command(Path("tried"))):
         assert f"rubriclab {shlex.join((name, *arguments))}\n" in said
         every_command()[name].make_context(name, arguments)
-
-
-def _with_an_old_recording(folder: Path) -> None:
-    write_sample(folder)
-    (folder / RECORDING).write_text(OLD)
 
 
 def test_a_command_that_fails_ends_the_demonstration_with_its_code(
