@@ -20,6 +20,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, choose_settings, cross_validated, ignore_progress
 from rubriclab.methods.prompting import gather_in_order
 from rubriclab.methods.sources import load_checklist
+from rubriclab.models.base import digest_text
 from rubriclab.models.text import find_aspect
 
 # Measures are part of rubrics and nothing to learn by alone: they have no settings and ask nothing.
@@ -129,16 +130,30 @@ async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_for
         assert all(of_text[each.id].score == each.score for each in ratings if each.id in of_text)
 
 
-@pytest.mark.parametrize("name", NAMES)
-async def test_the_order_of_the_texts_changes_nothing_that_is_learned(name):
+# Other ids, groups and order, so that each sorts differently.
+RENAMED = [replace(text, id=f"t{99 - n:02}", group=f"other {digest_text(text.group)}") for n, text in enumerate(TEXTS)][
+    ::-1
+]
+
+
+@pytest.mark.parametrize(("name", "other_seed"), [(name, 1 if name == "few_shot" else 2) for name in NAMES])
+async def test_neither_ids_nor_the_order_of_the_texts_nor_the_seed_change_what_is_learned(name, other_seed):
     method, judge = METHODS[name], EmbeddedJudge()
     first, again = [
         await method.learn(
-            given_to(name, texts), method.settings(), judge=judge, generator=judge, seed=1, on_progress=ignore_progress
+            given_to(name, texts),
+            method.settings(),
+            judge=judge,
+            generator=judge,
+            seed=seed,
+            on_progress=ignore_progress,
         )
-        for texts in (TEXTS, TEXTS[::-1])
+        for texts, seed in ((TEXTS, 1), (RENAMED, other_seed))
     ]
-    assert (again.part, again.examples, again.candidates) == (first.part, first.examples, first.candidates)
+    ids = {new.id: old.id for new, old in zip(RENAMED, TEXTS[::-1], strict=True)}
+    assert [each.statement for each in again.part.criteria] == [each.statement for each in first.part.criteria]
+    assert tuple(ids[name] for name in again.examples) == first.examples
+    assert again.candidates == first.candidates
     np.testing.assert_array_equal(again.matrix, first.matrix)
     np.testing.assert_array_equal(again.reselected, first.reselected)
 
