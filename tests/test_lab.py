@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,19 @@ def test_progress_goes_to_a_callback(store: Path, rubric: Version) -> None:
     told: list[tuple[str, float]] = []
     Lab(store, progress=lambda text, share: told.append((text, share))).score(ROWS, "news")
     assert told[-1] == ("12 texts", 1.0)
+
+
+def test_learning_says_its_stage_and_how_many_calls_are_left(tmp_path: Path) -> None:
+    told = list[str]()
+    lab = Lab(tmp_path / "store.db", progress=lambda text, _share: told.append(text))
+    lab.learn(LABELLED, task="summarization", aspect="coherence", name="news")
+    assert {text.partition(":")[0] for text in told} >= {"hypoeval", "checkeval", "seeval", "direct"}
+    left = [(int(n), int(of)) for n, of in re.findall(r"; about (\d+) of (\d+) calls left", "\n".join(told))]
+    assert len(left) == len(told)
+    assert [n for n, _ in left] == sorted((n for n, _ in left), reverse=True)
+    assert len({of for _, of in left}) == 1
+    assert left[0][0] == left[0][1]
+    assert left[-1][0] < left[0][1] / 10
 
 
 def test_a_cap_holds_for_everything_that_a_lab_does(store: Path, rubric: Version, server: Any) -> None:

@@ -252,6 +252,7 @@ async def find_candidates(
         def tell(doing: str, share: float, name: str = plan.method.name, number: int = number) -> None:
             on_progress(f"{name}: {doing}", (sum(sizes[:number]) + sizes[number] * share) / sum(sizes))
 
+        tell("starting", 0.0)
         try:
             learned = await plan.method.learn(
                 plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=tell

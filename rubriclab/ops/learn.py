@@ -212,13 +212,19 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         judge = workspace.judge(choice)
         generator_choice = JudgeChoice(options.generator or spec, address, is_apart=address is not None)
         generator = workspace.generator(generator_choice, choice, judge)
+        calls = sum(each.calls for each in training.estimate())
         with workspace.progress(workspace.ledger) as on_progress:
+
+            def tell(doing: str, share: float) -> None:
+                left = max(calls - workspace.ledger.calls - workspace.ledger.cached, 0)
+                on_progress(f"{doing}; about {left:,} of {calls:,} calls left", share)
+
             trained = await training.run(
                 judge=judge,
                 generator=generator,
                 seed=options.seed,
                 model_versions=workspace.model_versions,
-                on_progress=on_progress,
+                on_progress=tell,
             )
         version = await store.save_async(
             name,
