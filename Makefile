@@ -21,8 +21,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[parquet,xlsx]" --group dev
 	@touch $@
 
-# Learn, store, report, score and evaluate on the shipped sample, with recorded answers of a language model and with the
-# offline judge; no key is needed. All results are written to demo/.
+# Learn, store, report, score and evaluate on people's ratings of summaries, with recorded answers of a language model; no
+# key is needed. All results are written to demo/.
 demo: $(STAMP)
 	@$(BIN)/rubriclab demo
 

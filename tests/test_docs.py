@@ -68,10 +68,7 @@ def name_of(page: Path) -> str:
 
 @pytest.fixture(scope="session")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the pages assume: the sample, a store and two versions of `news-coherence`.
-
-    The first one is also stored under the names that the demonstration and the tour give to theirs.
-    """
+    """A folder with what the pages assume: the sample, a store, two versions of `news-coherence`, and the tour's."""
     folder = tmp_path_factory.mktemp("docs")
     for name, shipped in (("experiments", "experiments"), ("stores", "stores"), ("my-findings", "literature")):
         (folder / name).symlink_to(CHECKOUT / shipped)
@@ -79,9 +76,8 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for more in ((), ("--text-features", "include")):
         done = rubriclab(*LEARN, "--name", "news-coherence", *more)
         assert done.code == 0, done.err
-    assert rubriclab(*LEARN, "--name", "news-coherence-offline").code == 0
+    assert rubriclab(*LEARN, "--name", "tour").code == 0
     assert rubriclab("export", "news-coherence@1", "-o", "pack.json").code == 0
-    assert rubriclab("import", "pack.json", "--as", "tour").code == 0
     return folder
 
 

@@ -1,4 +1,4 @@
-"""The reports of the gallery, made by `rubriclab demo` and two commands more: `python docs/site/gallery.py FOLDER`."""
+"""The reports of the gallery, made by `rubriclab demo` and one more command: `python docs/site/gallery.py FOLDER`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from rubriclab.cli.commands import OFFLINE, STORE
-from rubriclab.ops.check import HELDOUT
+from rubriclab.cli.commands import NAME, STORE
+from rubriclab.ops.check import HELDOUT, RECORDING
 
 TRANSFER = "transfer.html"
 
@@ -26,7 +26,7 @@ REPORTS = (
     Report(
         "rubric.html",
         "A learned rubric",
-        "`rubriclab report`: verdict, criteria, weights, calibration and labelled texts. A language model answered.",
+        "`rubriclab report`: verdict, criteria, weights, calibration and labelled texts.",
     ),
     Report(
         "evaluation.html",
@@ -34,9 +34,9 @@ REPORTS = (
         "`rubriclab evaluate --html`: correlations with intervals, beside the baselines.",
     ),
     Report(
-        "rubric-offline.html",
-        "A rubric by the offline judge",
-        "The same command and labels as the first report, without a language model.",
+        "verdict.html",
+        "A rubric of pass and fail",
+        "The same command for the same summaries, labelled pass or fail.",
     ),
     Report(
         TRANSFER,
@@ -47,17 +47,17 @@ REPORTS = (
 
 
 def make(folder: Path) -> None:
-    """Run the demonstration and the commands that it leaves out; write the reports and a first page to `folder`.
+    """Run the demonstration and the command that it leaves out; write the reports and a first page to `folder`.
 
     Raises:
         SystemExit: if a command fails, or a report is missing.
     """
     demo, reports = folder.with_name("demo"), folder / "gallery"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RUBRICLAB_")}
-    common = ("--judge", "embedded", "--store", STORE)
+    common = ("--judge", f"recorded:{RECORDING}", "--store", STORE)
     for command, place in (
         (("demo", str(demo)), folder.parent),
-        (("transfer", OFFLINE, "--to", HELDOUT, "--no-relearn", "--html", TRANSFER, *common), demo),
+        (("transfer", NAME, "--to", HELDOUT, "--no-relearn", "--html", TRANSFER, *common), demo),
     ):
         run = (sys.executable, "-P", "-m", "rubriclab", *command)
         if code := subprocess.run(run, cwd=place, env=environment, check=False).returncode:

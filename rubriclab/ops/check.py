@@ -605,14 +605,8 @@ def _group(row: Any, example: Example, by: str, group_like: str) -> str:
     return str(value)
 
 
-README, LABELLED, HELDOUT, UNLABELLED, RECORDING = FILES = (
-    "README.md",
-    "labelled.jsonl",
-    "heldout.jsonl",
-    "unlabelled.jsonl",
-    "recording.jsonl",
-)
-VERDICTS, HELDOUT_VERDICTS = "verdicts-labelled.csv", "verdicts-heldout.csv"
+README, LABELLED, HELDOUT, UNLABELLED = FILES = ("README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl")
+RECORDING, VERDICTS, HELDOUT_VERDICTS = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
 DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
 
 
@@ -625,14 +619,12 @@ class SampleFiles:
         labelled: 36 labelled summaries of 6 texts.
         heldout: 72 labelled summaries of 12 other texts.
         unlabelled: the first 24 held-out summaries, without labels.
-        recording: a language model's answers to learning and scoring, for the judge `recorded:PATH`.
     """
 
     readme: Path
     labelled: Path
     heldout: Path
     unlabelled: Path
-    recording: Path
 
 
 def write_sample(folder: str | Path) -> SampleFiles:

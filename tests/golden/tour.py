@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from commands import CHECKOUT, Commands, Done
 
 GOLDEN = Path(__file__).with_name("tour.json")
-SAMPLE = CHECKOUT / "experiments" / "sample"
+SAMPLE, RATINGS = CHECKOUT / "experiments" / "sample", CHECKOUT / "experiments" / "ratings"
 # Longer lists and strings stand in the tour by their beginning, length and digest.
 LONGEST_LIST, LONGEST_STRING = 4, 160
 LINES = 8
@@ -30,7 +30,6 @@ DEEPEST = 2
 
 TASK = "--task summarization --aspect coherence --scale 1:5"
 FACTS = "--task summarization --aspect consistency --scale 1:5 --map scores.consistency=scores.coherence"
-AS_RECORDED = "--criteria 6 --set hypoeval.bank_size=30 --set checkeval.most=35"
 RECORDED = "--judge recorded:recording.jsonl"
 LITTLE = "--set hypoeval.k=3 --set hypoeval.bank_size=6 --set joint.repeats=1"
 BY = "--author anna --because 'it counts length'"
@@ -40,7 +39,7 @@ TOUR = f"""
 check labelled.jsonl --json
 check german.csv --json
 split labelled.jsonl --train 24 -o part --json
-learn labelled.jsonl {TASK} --name news {AS_RECORDED} {RECORDED} --json
+learn rated.jsonl {TASK} --literature-without summeval --name news {RECORDED} --json
 learn labelled.jsonl {TASK} --name offline --method hypoeval --method direct {LITTLE} --json
 learn labelled.jsonl {TASK} --name offline --method hypoeval --method direct {LITTLE} --seed 7 --parent offline --json
 learn labelled.jsonl {TASK} --name hypoeval --method hypoeval {LITTLE.replace("--set joint.repeats=1", "")} --json
@@ -59,8 +58,8 @@ show offline@1
 show checkeval --json
 log offline --json
 diff offline@1 offline@2 --json
-score heldout.jsonl --rubric news {RECORDED} -o scores.jsonl
-score heldout.jsonl --rubric news {RECORDED} -o scores.csv --json
+score rated-heldout.jsonl --rubric news {RECORDED} -o scores.jsonl
+score rated-heldout.jsonl --rubric news {RECORDED} -o scores.csv --json
 score heldout.jsonl --rubric offline@1 -o scores.xlsx
 score heldout.jsonl --rubric offline@1 -o scores.parquet --fail-under 4.9
 score heldout.jsonl --rubric offline@1 -o scores-offline.jsonl --resume --json
@@ -69,7 +68,7 @@ check german.csv --map output=Antwort --map scores.coherence=Bewertung --json
 score german.csv --map output=Antwort --task summarization --aspect coherence -o scores-german.csv
 score heldout.jsonl --rubric seal -o scores-seal.jsonl
 score heldout.jsonl --rubric dcr -o scores-dcr.jsonl
-evaluate heldout.jsonl --rubric news {RECORDED} --json --html evaluation.html --csv evaluation.csv
+evaluate rated-heldout.jsonl --rubric news {RECORDED} --json --html evaluation.html --csv evaluation.csv
 evaluate heldout.jsonl --rubric offline@1 --rubric offline@2 --rubric checkeval --json
 gate news --json
 gate offline
@@ -139,8 +138,10 @@ def steps() -> list[str]:
 
 def tour(folder: Path) -> dict[str, Any]:
     """Return the exit code, output and files of each command, run in a new folder."""
-    for name in ("labelled", "heldout", "unlabelled", "recording"):
+    for name in ("labelled", "heldout", "unlabelled"):
         shutil.copy(SAMPLE / f"{name}.jsonl", folder)
+    for name, copy in (("labelled", "rated"), ("heldout", "rated-heldout"), ("recording", "recording")):
+        shutil.copy(RATINGS / f"{name}.jsonl", folder / f"{copy}.jsonl")
     (folder / "german.csv").write_text(GERMAN, "utf-8")
     (folder / "checklist.json").write_text(json.dumps(CHECKLIST), "utf-8")
     commands = Commands(folder, RUBRICLAB_STORE="store.db", COLUMNS="80", RUBRICLAB_JUDGE="embedded")
