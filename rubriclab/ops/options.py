@@ -114,7 +114,7 @@ class LearnOptions(ReadingOptions, JudgeOption):
     """The raters' scale, as in `1:5`. Default: taken from the labels."""
 
     seed: int = Field(default=42, ge=0)
-    """Seed of the order in which texts are used."""
+    """Seed of folds and random draws."""
 
     generator: JudgeName = None
     """The model that proposes and refines criteria. Default: the judge."""
@@ -298,7 +298,7 @@ class TransferOptions(ReadingOptions, JudgeOption):
     """The name to save under. Default: the rubric's."""
 
     seed: int = Field(default=42, ge=0)
-    """Seed of random draws and folds."""
+    """Seed of folds and random draws."""
 
 
 class ImproveOptions(ReadingOptions, JudgeOption):
