@@ -87,4 +87,4 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "demo").write_text("mine")
     done = Commands(tmp_path)("demo")
     assert done.code == 2
-    assert done.error == "demo is a file, and the sample needs a folder. Name another folder."
+    assert done.error == "demo is a file, and a folder is needed for the ratings. Name another folder."

@@ -32,6 +32,7 @@ TASK = "--task summarization --aspect coherence --scale 1:5"
 FACTS = "--task summarization --aspect consistency --scale 1:5 --map scores.consistency=scores.coherence"
 RECORDED = "--judge recorded:recording.jsonl"
 LITTLE = "--set hypoeval.k=3 --set hypoeval.bank_size=6 --set joint.repeats=1"
+OFFLINE = "--name offline --method hypoeval --method direct"
 BY = "--author anna --because 'it counts length'"
 
 # One command a line.
@@ -40,8 +41,8 @@ check labelled.jsonl --json
 check german.csv --json
 split labelled.jsonl --train 24 -o part --json
 learn rated.jsonl {TASK} --literature-without summeval --name news {RECORDED} --json
-learn labelled.jsonl {TASK} --name offline --method hypoeval --method direct {LITTLE} --json
-learn labelled.jsonl {TASK} --name offline --method hypoeval --method direct {LITTLE} --seed 7 --parent offline --json
+learn labelled.jsonl {TASK} {OFFLINE} {LITTLE} --json
+learn labelled.jsonl {TASK} {OFFLINE} {LITTLE} --criteria 4 --parent offline --json
 learn labelled.jsonl {TASK} --name hypoeval --method hypoeval {LITTLE.replace("--set joint.repeats=1", "")} --json
 learn labelled.jsonl {TASK} --name checkeval --method checkeval --json
 learn labelled.jsonl {TASK} --name seeval --method seeval --json
@@ -77,8 +78,8 @@ tag news best
 tag offline best --force
 explain heldout.jsonl --rubric offline@1 --id chess::none --json
 disagreements offline --count 3 --json
-edit offline@2 --drop h11 {BY} --preview --json
-edit offline@2 --pin h11=0.2 {BY} --name edited --json
+edit offline@2 --drop h09 {BY} --preview --json
+edit offline@2 --pin h09=0.2 {BY} --name edited --json
 plan unlabelled.jsonl --rubric offline@1 --count 3 --json
 improve unlabelled.jsonl --rubric offline@1 --rounds 1 -o improved.jsonl --json
 compare scores-offline.jsonl heldout.jsonl --rubric offline@1 --json
