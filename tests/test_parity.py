@@ -90,7 +90,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     two = ("--method", "hypoeval", "--method", "direct")
     for more in (
         (*two, "--name", "news"),
-        (*two, "--name", "news", "--seed", 2),
+        (*two, "--name", "news", "--set", "hypoeval.initial_examples=8"),
         ("--method", "hypoeval", "--name", "alone"),
     ):
         done = commands("learn", LABELLED, *TASK, *more)

@@ -14,11 +14,11 @@ LEARN = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5", "--meth
 
 @pytest.fixture(scope="session")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Commands:
-    """A store with news@1, news@2 (another seed) and relevance@1, to be read only."""
+    """A store with news@1, news@2 (from more texts) and relevance@1, to be read only."""
     commands = Commands(tmp_path_factory.mktemp("learned"), RUBRICLAB_STORE="store.db")
     for more in (
         ("--aspect", "coherence", "--name", "news"),
-        ("--aspect", "coherence", "--name", "news", "--seed", 2),
+        ("--aspect", "coherence", "--name", "news", "--set", "hypoeval.initial_examples=8"),
         ("--aspect", "relevance", "--name", "relevance"),
     ):
         assert commands(*LEARN, *more).code == 0
