@@ -49,7 +49,7 @@ def test_a_limit_that_is_passed_is_exit_code_1_and_said(offline: Commands) -> No
 
 def test_what_cannot_be_told_is_exit_code_3(offline: Commands) -> None:
     (offline.folder / "texts.jsonl").write_bytes(TEXTS[1])
-    done = offline(*VERSIONS, "--min-rank", 0.5)
+    done = offline("drift", "news@1", "relevance", "texts.jsonl", "--min-rank", 0.5)
     assert done.code == 3
     assert "INCONCLUSIVE" in done.out
 
