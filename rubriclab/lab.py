@@ -37,7 +37,7 @@ from rubriclab.ops import (
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import Job, RubricLike, Workspace, finish, ref_of
-from rubriclab.store import VersionDiff, compare
+from rubriclab.store.diff import VersionDiff, compare
 
 if TYPE_CHECKING:
     from rubriclab.learning.estimate import DryRun

@@ -223,7 +223,7 @@ def _row(version: Version) -> dict[str, Any]:
 @click.argument("after")
 def diff(call: Call, before: str, after: str) -> None:
     """Show what changed from version BEFORE to version AFTER."""
-    from rubriclab.store import compare
+    from rubriclab.store.diff import compare
 
     with call.workspace() as workspace:
         store = workspace.open_store(access="read")

@@ -19,8 +19,7 @@ from rubriclab.models.rubric import CriterionKind, Rubric
 from rubriclab.models.version import Candidate, Cell, Outcome, RecordedText, TrainingRecord, Validation, Version
 from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
 from rubriclab.ops.workspace import Workspace, online_judges, version_of
-from rubriclab.store import import_pack, read_pack, write_pack
-from rubriclab.store.packs import persons, without_persons
+from rubriclab.store.packs import import_pack, persons, read_pack, without_persons, write_pack
 from rubriclab.store.store import KindSize, Problem, Space
 
 # The tag of what scores the texts that count: only what the gate has let through gets it.

@@ -20,29 +20,3 @@ content has an equal digest on every machine.
 
 `Store.verify` checks every digest. Only this package contains SQL.
 """
-
-from rubriclab.models.rubric import CriterionChange, FieldChange
-from rubriclab.models.version import Version
-from rubriclab.store.diff import AgreementChange, VersionDiff, compare
-from rubriclab.store.packs import Pack, import_pack, read_pack, write_pack
-from rubriclab.store.store import KindSize, Problem, Space, Store, open_store
-from rubriclab.store.tables import AnswerTable
-
-__all__ = [
-    "AgreementChange",
-    "AnswerTable",
-    "CriterionChange",
-    "FieldChange",
-    "KindSize",
-    "Pack",
-    "Problem",
-    "Space",
-    "Store",
-    "Version",
-    "VersionDiff",
-    "compare",
-    "import_pack",
-    "open_store",
-    "read_pack",
-    "write_pack",
-]

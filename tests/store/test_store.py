@@ -47,7 +47,7 @@ from rubriclab.models.version import (
     parse_ref,
 )
 from rubriclab.ops.workspace import JudgeChoice, Notify, generator_of
-from rubriclab.store import import_pack, read_pack, write_pack
+from rubriclab.store.packs import import_pack, read_pack, write_pack
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.tables import answer_digest, database_url
 

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 from store_samples import EFFORT, criterion, provenance, rubric
 
-from rubriclab.models.rubric import Criterion, Demonstration, Level, Part, Question, Rubric
+from rubriclab.models.rubric import Criterion, Demonstration, FieldChange, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import TrainingAgreement, Version
 from rubriclab.stats.intervals import Interval
-from rubriclab.store import FieldChange, compare
+from rubriclab.store.diff import compare
 
 LINKS = "Each sentence of the summary follows from the one before it, so that the reader is led along."
 FACTS = "Names, places and figures in the summary are those of the article, with none made up."

@@ -32,8 +32,8 @@ from rubriclab.models.text import Aspect, Example
 from rubriclab.models.version import EditOrigin, Effort, Provenance, Version
 from rubriclab.report.results import difference_view, log_view, names_view
 from rubriclab.report.rubrics import evidence_view
-from rubriclab.store import compare, import_pack, read_pack, write_pack
-from rubriclab.store.packs import persons, without_persons
+from rubriclab.store.diff import compare
+from rubriclab.store.packs import import_pack, persons, read_pack, without_persons, write_pack
 from rubriclab.store.store import Store, open_store
 
 

@@ -49,7 +49,7 @@ from rubriclab.report.rubrics import (
     verdict_line,
 )
 from rubriclab.report.wording import figure
-from rubriclab.store import VersionDiff, compare as compare_versions
+from rubriclab.store.diff import VersionDiff, compare as compare_versions
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, listen, port_of, serve, static_routes
 from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Studio, body_of, operation_routes
 
