@@ -16,7 +16,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
-from hostile_server import Request, Send, SocketServer, response
+from hostile_server import Request, Send, SocketServer, completion, response
 from reply_tokens import Tokeniser, log_probabilities
 
 Brain = Callable[[list[dict[str, str]], dict[str, Any]], str]
@@ -232,20 +232,11 @@ def _off_scale(value: Any) -> Any:
 def _completion(body: dict[str, Any], text: str | None, fault: str | None, logprobs: Any) -> str:
     read = sum(len(turn["content"]) for turn in body["messages"]) // 4
     wrote = len(text or "") // 4
-    reason = {"length": "length", "withheld": "content_filter"}.get(fault or "", "stop")
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
-    if logprobs is not None:
-        choice["logprobs"] = logprobs
-    return json.dumps(
-        {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": SNAPSHOT,
-            "choices": [] if fault == "no_choices" else [choice],
-            "usage": {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote},
-        }
-    )
+    fields: dict[str, Any] = {} if logprobs is None else {"choice_logprobs": logprobs}
+    fields["choice_finish_reason"] = {"length": "length", "withheld": "content_filter"}.get(fault or "", "stop")
+    fields["usage"] = {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
+    whole = completion(text, model=SNAPSHOT, **fields)
+    return json.dumps(whole | {"choices": []} if fault == "no_choices" else whole)
 
 
 def failure(status: int, message: str, code: str | None = None, **headers: Any) -> bytes:
