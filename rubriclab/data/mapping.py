@@ -656,13 +656,10 @@ class SourceFormat:
     """The detected format of a file of rows.
 
     Attributes:
-        where: the file, or a name for another source.
-        format: such as `CSV`; `rows` for data in memory.
         encoding: Python's name of it; `None` unless the file is text.
         delimiter, usual: the separator of cells, and that of the format; `None` unless the file is CSV or similar.
         decimal: the decimal mark of scores; `None` if none has one.
         unsure: a score that could be a decimal or a thousand, and how it is read; `None` if there is none.
-        sheet: the sheet of a workbook that is read, of `sheets`.
         merged: cells of the sheet that have the value of a merged range.
         hidden: the hidden rows, columns and sheets, and whether they are read.
         tool: the annotation tool's export that the rows are read as; `None` for other rows.

@@ -392,9 +392,7 @@ class Rows(Iterator[Example | RowError]):
         line: first line of the latest row, counted from 1; 0 before the first row.
         row: the latest row as it was read.
         comparisons: the comparisons in all rows so far, with their lines.
-        skipped: the number of faulty rows that were left out, with `skip_faulty`.
-        skipped_scores: the number of faulty scores that were left out of usable rows.
-        first_skipped: the first of these faults.
+        skipped, skipped_scores: with `skip_faulty`, the number of faulty rows, and of faulty scores of usable rows.
         not_assessed: by field, the number of answers that a text cannot be assessed.
     """
 

@@ -264,11 +264,9 @@ class RowError:
         line: first line of the row, counted from 1; the row's number if the source has no lines.
         field: such as `scores.coherence`; `None` if the fault concerns the entire row.
         got, expected: descriptions of the actual and of a valid value.
-        id: the row's id, if it has one.
         column: the column of the field, if it has another name.
         word: a text in place of a number, if any.
         outside: a number outside the scale, if any.
-        more: further faults in the same row.
         usable: the example without the faulty scores; `None` unless all of these are of named raters.
     """
 

@@ -67,8 +67,7 @@ class BatchStatus:
         state: `validating`, `in_progress`, `finalizing`, `cancelling`, or one of `ENDED`.
         files: ids of the files with answers and errors.
         done, total: requests; 0 where the provider does not say.
-        fault: why the whole batch failed; empty if it did not.
-        queue_full: whether it failed since too many tokens are in the queue.
+        fault: why the whole batch failed, and whether since too many tokens are in the queue.
     """
 
     state: str
@@ -340,7 +339,7 @@ class OpenBatch:
     Attributes:
         key: its name in the store.
         judge: the digest of the judge's identity.
-        file_id, batch_id: the provider's ids; the latter is `None` if it is not known whether the batch was made.
+        batch_id: `None` if it is not known whether the batch was made.
         created: when the file was uploaded, in UTC as ISO 8601.
         requests: the digests of the requests.
         key_from: the environment variable with the server's key, if it is not the provider's.
@@ -402,12 +401,8 @@ Outcomes = dict[str, Reply | Exception]
 class BatchScheduler(JudgeWrapper):
     """A judge that answers the prompts of a wave by batches. Every answer is cached as soon as it is fetched.
 
-    Args:
-        model: sends the batches.
-        answers: the cache, with the same keys as for single calls.
-        batches: the store's open batches; those with prompts of a wave are collected instead of sent again.
-        largest: the most prompts of a batch.
-        notify: told of every batch.
+    Open batches with prompts of a wave are collected instead of sent again; a batch has at most `largest` prompts, and
+    `notify` is told of it.
     """
 
     def __init__(

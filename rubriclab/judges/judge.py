@@ -71,9 +71,7 @@ class Reply:
     """A judge's raw reply.
 
     Attributes:
-        text: the raw text.
         model: the model version that the provider reports; the judge's name if it reports none.
-        usage: tokens and cost of the call that produced it.
         truncated: whether the provider cut it off at the token limit.
         filtered: whether the provider's content filter withheld it.
         fault: why the text is empty, if the response says so.
@@ -106,10 +104,8 @@ class Ledger:
         repaired: prompts that were repeated because the first reply was unusable.
         by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
         stages, stage_tokens: number of replies and of their tokens, cached ones included, by prompt template.
-        texts: number of texts by what became of them: `scored`, or why they have no score, `faulty_row` or
-            `ratings_missing`.
-        usage: tokens and cost of the replies from the provider; the cost is `None` once any price is unknown.
-        model_versions: model names that the provider reported.
+        texts: number of texts by what became of them: `scored`, or why they have no score.
+        usage: of the replies from the provider; the cost is `None` once any price is unknown.
         damaged: digests of requests that were repeated because their cached answer is damaged.
     """
 
@@ -540,12 +536,9 @@ _SCANNER = json.JSONDecoder(parse_int=float, strict=False)
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """An outermost JSON object in a text.
+    """An outermost JSON object in a text. `fault` says why it cannot be used, to complete "the object ...".
 
-    Attributes:
-        begin, end: where it opens and ends.
-        value: the object. Half of a character cut in two (`\\ud83d` alone) is a question mark: no file could hold it.
-        fault: why it cannot be used, to complete "the object ..."; empty if it can.
+    Half of a character cut in two (`\\ud83d` alone) is a question mark: no file could hold it.
     """
 
     begin: int

@@ -122,13 +122,9 @@ _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
 class MendedSettings:
     """The settings of requests as far as they differ from those that are sent first.
 
-    Attributes:
-        dropped: settings that are left out.
-        limit_name: the setting for the limit on a reply's tokens.
-        highest_limit: its highest value.
-        has_no_room: whether the model's context has no room for hidden reasoning.
-        without_system: whether the system's turn is part of the user's.
-        without_ranges: whether the JSON schema of a reply has no limits of numbers.
+    `limit_name` is the setting for the limit on a reply's tokens. If the model `has_no_room` in its context, there are
+    no tokens for hidden reasoning. `without_system`, the system's turn is part of the user's; `without_ranges`, the
+    JSON schema of a reply has no limits of numbers.
     """
 
     dropped: frozenset[str] = frozenset()

@@ -79,8 +79,6 @@ class Metrics(Collector):
 
 
 class ObservedJudge(JudgeWrapper):
-    """A judge whose requests are counted and timed; it is next to the provider."""
-
     def __init__(self, judge: Judge, metrics: Metrics) -> None:
         super().__init__(judge)
         self._metrics = metrics
@@ -108,8 +106,6 @@ class ObservedJudge(JudgeWrapper):
 
 
 class QueuedJudge(JudgeWrapper):
-    """A judge whose requests count as waiting until they are sent; it is wrapped around the limits."""
-
     def __init__(self, judge: Judge, waiting: Gauge) -> None:
         super().__init__(judge)
         self._waiting = waiting

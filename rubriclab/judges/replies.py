@@ -32,7 +32,6 @@ class Reception:
     """The response to one prompt while it is received.
 
     Attributes:
-        model: the model's name, for messages.
         limit: bytes of the decompressed response body.
         fault: why reception was stopped.
         may_be_billed: whether the provider may bill the request; `None` while that is unknown.

@@ -36,11 +36,8 @@ class WeightPair:
 class AgreementChange:
     """One statistic of the agreement with the training labels; `None` if a version has none.
 
-    Attributes:
-        statistic: `heldout_pearson` and `heldout_spearman` by the gate's cross-validation, or for labels of two levels
-            `heldout_auroc` and `heldout_brier`; `pearson`, `spearman` and `kendall`, or `auroc`, with the labels that
-            the rubric was fitted to, if it was fitted; `reselected`, the cross-validated Spearman correlation or AUROC
-            of a version without a gate.
+    `heldout_…` are by the gate's cross-validation; `pearson`, `spearman`, `kendall` and `auroc` with the labels that
+    the rubric was fitted to; `reselected` is the cross-validated correlation or AUROC of a version without a gate.
     """
 
     statistic: str
@@ -56,7 +53,6 @@ class VersionDiff(Displayed):
         same: whether the rubrics have the same digest.
         fields: changes in task, settings and training data.
         unchanged: number of criteria with the same wording and weight.
-        examples_added, examples_removed: ids learned from.
         agreement: the statistics that either version records.
         optimistic: whether either version's agreement is with labels that it was learned from.
         outcomes: of the gate before and after; `None` for a version without one.
