@@ -307,7 +307,7 @@ class LanguageModel:
         """Model, address and the settings that shape a reply; known without importing litellm."""
         return {
             "model": self.model,
-            "address": server_address(self.model, self.api_base),
+            "address": providers.server_address(self.model, self.api_base),
             "structured": self._structured,
             "reasoning_tokens": self._reasoning_tokens,
         }
@@ -559,13 +559,13 @@ class LanguageModel:
         model, provider = self._place
         if providers.load_litellm().supports_response_schema(model, custom_llm_provider=provider):
             return True
-        is_own = provider in OWN_SERVERS or server_address(self.model, self.api_base) is not None
+        is_own = provider in OWN_SERVERS or providers.server_address(self.model, self.api_base) is not None
         return None if is_own else False
 
 
 async def close_connections() -> None:
     """Close the connections of language models in this event loop, once, before it ends; other threads keep theirs."""
-    if providers.is_loaded():
+    if providers.load_litellm.cache_info().currsize:
         from rubriclab.judges.transport import close_transports
 
         litellm = providers.load_litellm()
@@ -573,12 +573,6 @@ async def close_connections() -> None:
             await litellm.close_litellm_async_clients()
         # Closed clients would be used again.
         litellm.in_memory_llm_clients_cache.flush_cache()
-
-
-def server_address(model: str, api_base: str | None) -> str | None:
-    """Return the server's address, unless it is the provider's own."""
-    address = api_base or providers.environment_address(providers.provider_of(model))
-    return providers.shown_address(address) if address else None
 
 
 class OddWord(UntoldReply):

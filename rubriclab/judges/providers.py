@@ -193,10 +193,17 @@ def check_environment(provider: str) -> None:
             check_address(address, name)
 
 
-def environment_address(provider: str) -> str | None:
-    """Return a provider's address from the environment, if it is set."""
-    prefix = provider.removesuffix("_chat").upper()
-    return os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
+def server_address(model: str, api_base: str | None) -> str | None:
+    """Return the server's address, unless it is the provider's own.
+
+    It has no user name, password, query or fragment, since recordings and packs are shared.
+    """
+    prefix = provider_of(model).removesuffix("_chat").upper()
+    address = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
+    if not address:
+        return None
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 
 def is_loopback(host: str) -> bool:
@@ -214,12 +221,6 @@ def bypass_proxies(host: str) -> None:
     if not proxy_bypass(host):
         name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # the former comes first
         os.environ[name] = ",".join(filter(None, (os.environ.get(name), host)))
-
-
-def shown_address(address: str) -> str:
-    """Return an address without user name, password, query or fragment, since recordings and packs are shared."""
-    parts = urlsplit(address)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 
 # Names of OpenAI's models, recognised without importing litellm, which takes seconds.
@@ -271,11 +272,6 @@ def choose_client() -> None:
     """Have litellm use its own HTTP client, unless a variable is set that only OpenAI's client sends."""
     if not any(map(os.environ.get, _SENT_BY_OPENAI_CLIENT)):
         os.environ.setdefault(OWN_CLIENT, "True")
-
-
-def is_loaded() -> bool:
-    """Return whether litellm has been imported."""
-    return load_litellm.cache_info().currsize > 0
 
 
 @functools.cache

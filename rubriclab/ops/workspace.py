@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
 from rubriclab.judges.connect import EMBEDDED, account, connect, is_language_model, makes_requests
 from rubriclab.judges.judge import Judge, Ledger
-from rubriclab.judges.llm import server_address
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.providers import server_address
 from rubriclab.judges.stack import IN_FLIGHT, Breaker, Budget, Limits, LocalBudget, recorded_name
 from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.characters import count, describe, quoted_judge
