@@ -18,18 +18,44 @@ def rows(count=12, **changed):
     ]
 
 
-def learnable(some, aspect="coherence", scale=None):
-    return training_examples(from_rows(some, "labels"), aspect, scale)
+WORTH = {f"{group}{text}": (ord(group) + 3 * text) % 7 for group in "abcd" for text in range(4)}
 
 
-def stopped(some, aspect="coherence", scale=None):
+def texts(scored=()):
+    return [
+        {
+            "id": name,
+            "group": name[0],
+            "output": f"Text {name}.",
+            "scores": {"coherence": worth} if name in scored else None,
+        }
+        for name, worth in WORTH.items()
+    ]
+
+
+def preferences(aspect=None, groups="abcd"):
+    for one, other in combinations(WORTH, 2):
+        if one[0] == other[0] and one[0] in groups:
+            better, worse = sorted((one, other), key=WORTH.__getitem__, reverse=True)
+            yield {"preferred": better, "over": worse, "tie": WORTH[one] == WORTH[other], "aspect": aspect}
+
+
+def learned(*parts, aspect="coherence", scale=None, **options):
+    return training_examples(from_rows([row for part in parts for row in part], "labels"), aspect, scale, **options)
+
+
+def stopped(*parts, **options):
     with pytest.raises(DataError) as error:
-        learnable(some, aspect, scale)
+        learned(*parts, **options)
     return error.value
 
 
+def labels(training):
+    return {example.id: example.scores["coherence"] for example in training.examples}
+
+
 def test_good_rows_come_back_in_order_with_the_scale_and_where_it_is_from():
-    training = learnable(rows())
+    training = learned(rows())
     assert isinstance(training, Training)
     assert [example.id for example in training.examples] == [f"t{i}" for i in range(12)]
     assert training.scale == Scale(low=1, high=4, whole=True)
@@ -37,19 +63,19 @@ def test_good_rows_come_back_in_order_with_the_scale_and_where_it_is_from():
 
 
 def test_a_given_scale_is_taken_without_a_note():
-    assert learnable(rows(), scale="1:5") == Training(learnable(rows()).examples, Scale(low=1, high=5, whole=True), ())
+    assert learned(rows(), scale="1:5") == Training(learned(rows()).examples, Scale(low=1, high=5, whole=True), ())
     half = Scale(low=0, high=10, whole=False)
-    assert learnable(rows(), scale=half).scale == half
+    assert learned(rows(), scale=half).scale == half
 
 
 def test_single_annotations_widen_a_scale_that_is_taken_from_the_data():
     some = rows()
     some[0]["annotations"] = {"coherence": [0, 2], "fluency": [9]}
-    assert learnable(some).scale == Scale(low=0, high=4, whole=True)
+    assert learned(some).scale == Scale(low=0, high=4, whole=True)
 
 
 def test_rows_without_the_label_are_set_aside_and_counted():
-    training = learnable([*rows(), {"output": "No label.", "group": "g0"}])
+    training = learned([*rows(), {"output": "No label.", "group": "g0"}])
     assert len(training.examples) == 12
     assert "rows without a score for 'coherence' are left out: 1 of 13" in training.notes
 
@@ -86,25 +112,25 @@ def test_one_text_in_two_rows_is_told_apart_from_one_id_for_two_texts():
     assert "one row with their mean" in stopped([*rows(), nameless, {**nameless, "scores": {"coherence": 3}}]).faults[0]
 
 
-def test_an_aspect_that_nobody_rated_is_answered_with_those_that_somebody_did():
-    error = stopped(rows(), aspect="fluency")
-    assert "'coherence' (12)" in str(error)
-    assert "`mapping=scores.fluency=COLUMN`" in str(error)
-    assert "no scores at all" in str(stopped(rows(scores=None)))
-
-
-@pytest.mark.parametrize("count", [1, 9])
-def test_fewer_than_ten_labels_are_too_few(count):
-    assert f": {count} of {count}; learning needs at least 10." in str(stopped(rows(count)))
-    assert len(learnable(rows(10)).examples) == 10
-
-
-def test_constant_labels_teach_nothing():
-    assert "All 12 scores for 'coherence' are 4" in str(stopped(rows(scores={"coherence": 4})))
+@pytest.mark.parametrize(
+    ("given", "aspect", "said"),
+    [
+        (rows(), "fluency", r"'coherence' \(12\).*`mapping=scores\.fluency=COLUMN`"),
+        (rows(scores=None), "coherence", "no scores at all"),
+        (rows(1), "coherence", "1 of 1; learning needs at least 10"),
+        (rows(9), "coherence", "9 of 9; learning needs at least 10"),
+        (rows(scores={"coherence": 4}), "coherence", "All 12 scores for 'coherence' are 4"),
+        ([*texts(), *preferences("fluency")], "coherence", "None of the 16 rows has a score for 'coherence'"),
+        ([*texts(), *preferences(groups="ab")], "coherence", "8 of 16; learning needs"),
+    ],
+)
+def test_labels_that_nothing_can_be_learned_from_are_refused_with_what_there_is(given, aspect, said):
+    with pytest.raises(DataError, match=said):
+        learned(given, aspect=aspect)
 
 
 def test_texts_without_rivals_are_said():
-    assert any("every text is a group of its own" in note for note in learnable(rows(group=None)).notes)
+    assert any("every text is a group of its own" in note for note in learned(rows(group=None)).notes)
 
 
 @pytest.mark.parametrize(
@@ -125,16 +151,9 @@ def test_examples_made_by_hand_are_held_to_the_same(changed, field, scale):
     assert f"rows:12: field '{field}'" in error.value.faults[-1]
 
 
-# Methods that need no labels
-
-
-def unneeded(some, scale=None):
-    return training_examples(from_rows(some, "labels"), "coherence", scale, labels_needed=False)
-
-
 def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_needed():
-    few = unneeded(rows(5), "1:5")
-    same = unneeded(rows(scores={"coherence": 3}), "1:5")
+    few = learned(rows(5), scale="1:5", labels_needed=False)
+    same = learned(rows(scores={"coherence": 3}), scale="1:5", labels_needed=False)
     for found, why in (
         (few, "rows with a score for 'coherence': 5, and learning from labels needs at least 10"),
         (same, "scores for 'coherence' are 3"),
@@ -146,43 +165,7 @@ def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_nee
 
 def test_without_labels_or_a_scale_nothing_can_be_made():
     with pytest.raises(SettingsError, match="`scale=LOW:HIGH`"):
-        unneeded(rows(scores={}))
-
-
-WORTH = {f"{group}{text}": (ord(group) + 3 * text) % 7 for group in "abcd" for text in range(4)}
-
-
-def texts(scored=()):
-    return [
-        {
-            "id": name,
-            "group": name[0],
-            "output": f"Text {name}.",
-            "scores": {"coherence": worth} if name in scored else None,
-        }
-        for name, worth in WORTH.items()
-    ]
-
-
-def preferences(aspect=None, groups="abcd"):
-    for one, other in combinations(WORTH, 2):
-        if one[0] == other[0] and one[0] in groups:
-            better, worse = sorted((one, other), key=WORTH.__getitem__, reverse=True)
-            yield {"preferred": better, "over": worse, "tie": WORTH[one] == WORTH[other], "aspect": aspect}
-
-
-def learned(*rows, aspect="coherence", scale=None, **options):
-    return training_examples(from_rows([row for part in rows for row in part], "labels"), aspect, scale, **options)
-
-
-def faults(*rows, **options):
-    with pytest.raises(DataError) as error:
-        learned(*rows, **options)
-    return error.value.faults
-
-
-def labels(training):
-    return {example.id: example.scores["coherence"] for example in training.examples}
+        learned(rows(scores={}), labels_needed=False)
 
 
 def test_comparisons_alone_order_the_texts_of_each_group_around_the_middle_of_0_to_1():
@@ -243,8 +226,6 @@ def test_comparisons_in_other_aspects_are_left_out_and_counted():
     training = learned(texts(WORTH), preferences("fluency"))
     assert labels(training) == {name: float(worth) for name, worth in WORTH.items()}
     assert "comparisons of aspects other than 'coherence' are left out: 24 of 24" in training.notes
-    with pytest.raises(DataError, match="None of the 16 rows has a score for 'coherence'"):
-        learned(texts(), preferences("fluency"))
 
 
 def test_comparisons_of_scored_texts_alone_are_said_to_be_left_out():
@@ -254,7 +235,7 @@ def test_comparisons_of_scored_texts_alone_are_said_to_be_left_out():
 
 def test_texts_that_cannot_be_compared_are_faults_with_their_lines():
     wrong = [{"preferred": "a0", "over": "zz"}, {"preferred": "a0", "over": "b0"}, {"ranking": ["a0", "nobody", "b1"]}]
-    found = faults(texts(), preferences(), wrong)
+    found = stopped(texts(), preferences(), wrong).faults
     assert found == (
         "labels:41: got a comparison with 'zz', expected the id of a text in the same rows",
         "labels:42: got a comparison of 'a0' (group 'a') with 'b0' (group 'b'), expected two texts of one group",
@@ -265,28 +246,20 @@ def test_texts_that_cannot_be_compared_are_faults_with_their_lines():
 def test_a_faulty_text_is_named_once_not_in_each_of_its_comparisons():
     rows = texts()
     rows[0]["output"] = None
-    assert len(faults(rows, preferences())) == 1
+    assert len(stopped(rows, preferences()).faults) == 1
 
 
 def test_where_there_are_several_aspects_each_comparison_names_its_own():
-    (first, *_) = found = faults(
-        texts(), preferences("coherence", "a"), preferences(None, "b"), preferences("fluency", "c")
-    )
+    parts = preferences("coherence", "a"), preferences(None, "b"), preferences("fluency", "c")
+    (first, *_) = found = stopped(texts(), *parts).faults
     assert "field 'aspect': got nothing, expected the aspect of the comparison" in first
     assert len(found) == 6
-
-
-def test_too_few_compared_texts_are_too_few_labels():
-    with pytest.raises(DataError, match="8 of 16; learning needs"):
-        learned(texts(), preferences(groups="ab"))
-    training = learned(texts(), preferences(groups="ab"), labels_needed=False)
-    assert training.examples == ()
 
 
 def test_labels_that_are_means_of_annotations_are_counted():
     some = rows(scores=None)
     for number, row in enumerate(some):
         row["annotations"] = {"coherence": {"anna": 1 + number % 4, "ben": 2}}
-    training = learnable(some)
+    training = learned(some)
     assert training.examples[3].scores["coherence"] == 3.0
     assert "labels that are means of annotations, since the text has no score for 'coherence': 12" in training.notes
