@@ -19,7 +19,6 @@ from rubriclab.judges.stack import Retried
 from rubriclab.prompts.prompt import Prompt
 
 MODULE = __name__
-RETRIES = Retried.__init__.__kwdefaults__
 
 
 class Toy:
@@ -76,6 +75,13 @@ def point(name: str, target: str, package: str = "toy-judge") -> EntryPoint:
     return entry._for(SimpleNamespace(name=package, version="1.2"))  # type: ignore[attr-defined]
 
 
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(Retried.__init__, "__kwdefaults__", {**Retried.__init__.__kwdefaults__, "sleep": clock.sleep})
+    return clock
+
+
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     """The entry points of installed packages."""
@@ -127,11 +133,7 @@ def test_a_name_that_two_packages_add_is_refused(installed: list[EntryPoint]) ->
 
 
 @pytest.mark.parametrize("fault", ["lost", "late", "httpx", "busy"])
-async def test_a_lost_connection_of_a_plug_in_is_retried(
-    installed: list[EntryPoint], fault: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr(Retried.__init__, "__kwdefaults__", {**RETRIES, "sleep": clock.sleep})
+async def test_a_lost_connection_of_a_plug_in_is_retried(installed: list[EntryPoint], fault: str, clock: Clock) -> None:
     installed.append(point("toy", "Toy"))
     assert (await connected(f"toy:{fault}").reply(rate())).text == GOOD
     assert len(clock.slept) == 2
