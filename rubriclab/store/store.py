@@ -645,11 +645,7 @@ def _find_row(session: Session, reference: str) -> VersionRow:
         return session.get_one(VersionRow, (ref.name, tag.number))
     row = session.get(VersionRow, (ref.name, ref.number)) if ref.number else newest
     if row is None:
-        only = select(VersionRow.number).where(VersionRow.name == ref.name).order_by(col(VersionRow.number))
-        numbers = list(session.exec(only))
-        named = f"1 to {newest.number}" if len(numbers) == newest.number else ", ".join(map(str, numbers))
-        versions = f"version {numbers[0]} only" if len(numbers) == 1 else f"versions {named}"
-        raise NotInStore(f"{ref.name} has no version {ref.number};", f"it has {versions}.")
+        raise NotInStore(f"{ref.name} has no version {ref.number};", f"the newest is {newest.ref}.")
     return row
 
 

@@ -98,7 +98,7 @@ def test_the_parent_is_the_newest_of_the_name_unless_another_is_given(store: Sto
 
 def test_a_parent_has_to_exist(store: Store) -> None:
     save(store, 1)
-    with pytest.raises(NotInStore, match="news has no version 7; it has version 1 only"):
+    with pytest.raises(NotInStore, match="news has no version 7; the newest is news@1"):
         save(store, 2, parent="news@7")
     assert [version.number for version in store.log("news")] == [1]
 
@@ -114,7 +114,7 @@ def test_what_is_missing_is_said_with_what_is_there(store: Store) -> None:
         store.load("news-coherance")
     with pytest.raises(NotInStore, match=r"it has news-coherence\.$"):
         store.load("zebra")
-    with pytest.raises(NotInStore, match="has no version 3; it has versions 1 to 2"):
+    with pytest.raises(NotInStore, match="has no version 3; the newest is news-coherence@2"):
         store.load("news-coherence@3")
     with pytest.raises(NotInStore, match="has no tag 'prod'; it has production"):
         store.load("news-coherence@prod")
