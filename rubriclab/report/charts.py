@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from rubriclab.models.characters import count, plain
 from rubriclab.models.text import Scale, format_score
+from rubriclab.models.version import ReliabilityBin
 from rubriclab.stats.intervals import Interval
 
 # More numbers than this and one touch each other on the narrowest strip.
@@ -116,17 +117,19 @@ def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Ma
     return _plot(x, y, ("label", name), drawn, label)
 
 
-def reliability(points: Sequence[tuple[float, Interval]], share: str) -> Markup:
+def reliability(bins: Iterable[ReliabilityBin], share: str) -> Markup:
     """Return a reliability curve: mean scores (across) against the shares of texts that pass, with their intervals."""
     axis = axis_of((), 0.0, 1.0)
     drawn = Markup("")
-    for score, found in points:
-        x, low, high = _across(axis, score), found.low, found.high
+    for each in bins:
+        x, low, high = _across(axis, each.score), each.share.low, each.share.high
         if low is not None and high is not None:
             drawn += Markup('<line class="whisker" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>').format(
                 x, _up(axis, low), _up(axis, high)
             )
-        drawn += Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="5"/>').format(x, _up(axis, found.value or 0.0))
+        drawn += Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="5"/>').format(
+            x, _up(axis, each.share.value or 0.0)
+        )
     label = f"Reliability curve: mean score across, {plain(share)} up"
     return _plot(axis, axis, ("mean score", share), drawn, label)
 

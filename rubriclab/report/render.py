@@ -53,6 +53,8 @@ WORDING = (
     *("LEVELS", "LEVEL_NOTES", "byte_count", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure"),
     "rounded",
 )
+# Names of `models.version` that templates use.
+OF_VERSIONS = ("MIN_EFFECT", "MIN_BRIER_EFFECT", "MIN_ERROR_EFFECT", "VERDICTS")
 # Styles of text that an element stands for.
 TAG_STYLES: Mapping[str, tuple[str, ...]] = {"bdi": ("quoted",), "strong": ("strong",)}
 DRAWN = frozenset({"circle", "line", "path", "rect"})
@@ -203,6 +205,9 @@ def _parse(html: Markup) -> Element:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    from rubriclab.learning import fitting, verdicts
+    from rubriclab.models import version
+    from rubriclab.ops import versions
     from rubriclab.report import charts, rubrics, wording
 
     environment = Environment(
@@ -218,6 +223,9 @@ def _environment() -> Environment:
     environment.globals |= {each.__name__: each for each in (*functions, signed)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING}
     environment.globals |= {"Interval": Interval, "charts": charts, "rubrics": rubrics, "wording": wording}
+    environment.globals |= {"find_disagreements": versions.find_disagreements, "RATERS": verdicts.RATERS}
+    environment.globals |= {"INTERVAL_CONFIDENCE": fitting.INTERVAL_CONFIDENCE}
+    environment.globals |= {name: getattr(version, name) for name in OF_VERSIONS}
     return environment
 
 

@@ -13,20 +13,17 @@ import orjson
 from markupsafe import Markup
 
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.learning.fitting import INTERVAL_CONFIDENCE
-from rubriclab.learning.verdicts import RATERS, LevelAgreement, level_agreement
+from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import asked_at, count
-from rubriclab.models.rubric import Criterion, Evidence, Part
-from rubriclab.models.text import Scale, format_score
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Scale
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MAX_LABELS,
-    MIN_BRIER_EFFECT,
     MIN_EFFECT,
-    MIN_ERROR_EFFECT,
     VERDICTS,
     WHOLE,
     EvaluatorAgreement,
@@ -37,7 +34,7 @@ from rubriclab.models.version import (
     VerdictAgreement,
     below_zero,
 )
-from rubriclab.ops.versions import Disagreement, find_disagreements, missing_record
+from rubriclab.ops.versions import Disagreement, missing_record
 from rubriclab.ops.workspace import Workspace
 from rubriclab.report import charts, wording
 from rubriclab.report.render import View, macro, q, shown, view
@@ -48,7 +45,6 @@ from rubriclab.stats.intervals import MIN_GROUPS, Interval
 if TYPE_CHECKING:
     from rubriclab.models.rubric import Rubric
     from rubriclab.models.version import EditChange, EditOrigin, HeldOutBy, Version
-    from rubriclab.ops.edits import EditEffect
     from rubriclab.ops.explain import ScoreExplanation
 
 
@@ -348,20 +344,6 @@ def change_words(change: EditChange) -> str:
     return f"{which} to {wording}" if which else wording
 
 
-def edit_facts(effect: EditEffect) -> Iterator[tuple[str, str]]:
-    """Yield the agreement before and after an edit, and what it was measured on."""
-    level = "within groups" if effect.level == "group" else "over all texts"
-    refitted = ", refitted on the same folds" if effect.folds else ""
-    yield "before", f"{effect.statistic} {estimate(effect.before)}{refitted}"
-    yield "after", f"{effect.statistic} {estimate(effect.after)}{refitted}"
-    yield "difference", estimate(effect.difference)
-    if effect.recorded.value is not None:
-        yield "gate of the parent", f"{effect.statistic} {estimate(effect.recorded)}, {HELD_OUT_BY[effect.recorded_by]}"
-    folds = f", {count(effect.folds, 'fold')}" if effect.folds else ""
-    yield "labels", f"{count(effect.n, 'text')} of {count(effect.groups, 'group')}{folds}, {level}"
-    yield "calls per text", f"{effect.calls_before:g} before, {effect.calls_after:g} after"
-
-
 # Versions and their criteria.
 
 
@@ -425,41 +407,6 @@ def version_origin(version: Version) -> str:
     return Markup("{}: {}").format(q(f"imported from {version.imported_from}"), allowed)
 
 
-def held_out_facts(validation: Validation) -> Iterator[tuple[str, str]]:
-    """Yield the held-out agreement in brief, and beside it that on the labels that the rubric was fitted to."""
-    rubric, fitted, order = wording.rubric_agreement(validation), validation.training, validation.measures.order
-    if rubric.auroc is None:
-        yield "in rank", f"Spearman {wording.estimate(rubric.spearman)}"
-    else:
-        yield order, wording.estimate(rubric.order)
-    if rubric.brier:
-        yield "Brier score", wording.estimate(rubric.brier)
-    yield "optimistic", f"{order} {wording.figure(fitted.order.value)} on the labels it was fitted to"
-    yield "calls", f"{wording.calls(rubric.calls)} per text"
-
-
-def agreement_facts(version: Version) -> Iterator[tuple[str, str]]:
-    """Yield how well a version agreed with the labels when it was made, in brief, beside the best free baseline."""
-    agreement, baseline = version.provenance.agreement, version.provenance.baseline
-    if agreement is None:
-        return
-    optimistic = ", optimistic" if agreement.optimistic else ""
-    because = ": the same labels selected the criteria" if agreement.optimistic else ""
-    yield agreement.measure, f"{estimate(agreement.order)}{optimistic}{because}"
-    if not agreement.auroc:
-        yield "Pearson", f"{estimate(agreement.pearson)}{optimistic}"
-        yield "Kendall", f"{estimate(agreement.kendall)}{optimistic}"
-    if agreement.optimistic:
-        proposed = wording.labels_proposed(version.rubric)
-        still = "; still optimistic, as labels of all groups helped to propose the criteria" if proposed else ""
-        yield "cross-validated", f"{agreement.measure} {estimate(agreement.reselected)} over groups{still}"
-    free = "no text feature varies with the labels"
-    if baseline:
-        correlation = wording.correlation_name(version.rubric)
-        free = f"{wording.baseline_feature(baseline)}: {correlation} {figure(baseline.pearson)} with the same labels"
-    yield "free baseline", free
-
-
 def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
     """Return each sub-dimension with its definition and questions, in the order in which the first of each comes."""
     definitions = part.dimensions or {}
@@ -468,17 +415,6 @@ def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
         if criterion.kind == "question":
             questions.setdefault(criterion.trait, []).append(criterion)
     return [(name, definitions.get(name, ""), group) for name, group in questions.items()]
-
-
-def evidence_facts(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """Yield where a criterion came from."""
-    yield "origin", wording.origin(evidence)
-    if evidence.examples:
-        yield "texts seen", ", ".join(evidence.examples)
-    if evidence.reasons:
-        yield "from reasons for", wording.reasons(evidence)
-    if evidence.findings:
-        yield "findings seen", ", ".join(evidence.findings)
 
 
 def setting(value: object) -> str:
@@ -559,18 +495,6 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     return [errors.absolute, f"{errors.bias:+.2f}", wording.percent(errors.near)]
 
 
-def gain_remark(validation: Validation) -> str:
-    """Return what the columns of gains stand for."""
-    measures, of_verdicts = validation.measures, validation.measures == VERDICTS
-    order = measures.order if of_verdicts else "correlation"
-    least = f"{MIN_BRIER_EFFECT}" if of_verdicts else f"{wording.percent(MIN_ERROR_EFFECT)} of the scale"
-    return (
-        f"{measures.order}: the rubric's less the other's; error: the other's {measures.error} less the rubric's"
-        f"{', in points' if measures.unit else ''}. Less than {MIN_EFFECT} in {order} or {least} in error does not "
-        "matter. Comparisons without an outcome decide nothing."
-    )
-
-
 def predicted(record: TrainingRecord) -> list[tuple[float, float]]:
     """Return each label with the held-out score of its text, where that has one."""
     return [(text.label, text.predicted) for text in record.texts if text.predicted is not None]
@@ -616,26 +540,6 @@ class WeightedCriterion:
     def percent(self) -> Interval:
         """The weight with its interval, in percent of all weights."""
         return Interval(100 * self.term.weight, 100 * self.term.low, 100 * self.term.high)
-
-
-def weight_interval() -> str:
-    """Return what stands in brackets behind a weight."""
-    return f"the {wording.percent(INTERVAL_CONFIDENCE)} posterior interval of the weight; below zero, less is better"
-
-
-def weight_remark(version: Version) -> str:
-    """Return what the columns on the choice of criteria stand for."""
-    correlation = "point-biserial correlation" if version.rubric.scores_on.names else "Pearson correlation"
-    return (
-        f"chosen: share of the rubrics fitted without some of the groups that have it; alone: its own {correlation} "
-        "with the training labels, by which it was also chosen, so optimistic."
-    )
-
-
-def end_titles(scale: Scale) -> tuple[str, str]:
-    """Return the titles of the columns that say what the ends of the scale mean."""
-    low, high = scale.names or (format_score(scale.low), format_score(scale.high))
-    return f"{low} means", f"{high} means"
 
 
 def ends(criterion: Criterion) -> tuple[Markup, Markup]:
@@ -692,12 +596,7 @@ def brief(row: WeightedCriterion) -> str:
 
 # The texts that a rubric was learned from.
 
-MAX_TEXTS, TITLE = 6, 60
-
-
-def largest_disagreements(record: TrainingRecord | None) -> list[Disagreement]:
-    """Return the texts that a page on training shows, whose held-out scores lie furthest from their labels."""
-    return find_disagreements(record)[:MAX_TEXTS] if record else []
+TITLE, MATRIX_COLUMNS = 60, 6
 
 
 def distance(text: RecordedText) -> float:
@@ -743,24 +642,20 @@ def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axi
 
 def matrix_view(version: Version, record: TrainingRecord) -> View:
     """Return the matrix, the criteria that the rubric kept first, and below it what each criterion is."""
+    places, scale = ranked(record), version.rubric.scores_on
+    tables = []
+    for start in range(0, len(places), MATRIX_COLUMNS):
+        some = [(place, record.candidates[place].criterion) for place in places[start : start + MATRIX_COLUMNS]]
+        rows = [
+            [
+                *(q(text.id), wording.label(text.label, scale), wording.rounded(text.predicted)),
+                *(wording.answered(cells[place], criterion) for place, criterion in some),
+            ]
+            for text, cells in zip(record.texts, record.cells, strict=True)
+        ]
+        tables.append(([f"+{criterion.id}" for _, criterion in some], rows))
     kept = sum(candidate.kept for candidate in record.candidates)
-    return view("matrix", record=record, scale=version.rubric.scores_on, places=ranked(record), kept=kept)
-
-
-def ids_of(record: TrainingRecord, places: Sequence[int]) -> list[str]:
-    """Return the ids of candidates."""
-    return [record.candidates[place].criterion.id for place in places]
-
-
-def prefixed(prefix: str, names: Iterable[str]) -> list[str]:
-    """Return names behind a prefix."""
-    return [f"{prefix}{name}" for name in names]
-
-
-def matrix_cells(record: TrainingRecord, number: int, places: Sequence[int]) -> list[str]:
-    """Return the ratings of a text by candidates."""
-    cells = record.cells[number]
-    return [wording.answered(cells[place], record.candidates[place].criterion) for place in places]
+    return view("matrix", record=record, tables=tables, places=places, kept=kept)
 
 
 def ranked(record: TrainingRecord) -> list[int]:
@@ -854,16 +749,5 @@ def verdict_counts(agreements: Sequence[VerdictAgreement], names: tuple[str, str
         yield f"people {said!r}, verdict {judged!r}", [f"{each.cells[place]:,}" for each in agreements]
 
 
-def points_of(bins: Iterable[Any]) -> list[tuple[float, Interval]]:
-    """Return the points of a reliability curve."""
-    return [(each.score, each.share) for each in bins]
-
-
-def has_raters(agreements: Sequence[VerdictAgreement]) -> bool:
-    """Return whether the last evaluator stands for the raters."""
-    return agreements[-1].name == RATERS
-
-
-def level_names(agreement: LevelAgreement) -> list[str]:
-    """Return what the levels are called."""
-    return [f"{level:g}" for level in agreement.levels]
+def level_titles(agreement: LevelAgreement) -> list[str]:
+    return [f"+score {level:g}" for level in agreement.levels]

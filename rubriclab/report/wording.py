@@ -12,7 +12,7 @@ from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
 from rubriclab.models.characters import count, listed, plain
 from rubriclab.models.rubric import Criterion, Evidence, Part, Rubric
 from rubriclab.models.text import Scale, format_score
-from rubriclab.models.version import VERDICTS, WHOLE, Baseline, Effort, EvaluatorAgreement, Provenance, Validation
+from rubriclab.models.version import WHOLE, Baseline, Effort, EvaluatorAgreement, Provenance, Validation
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
@@ -524,7 +524,6 @@ BASELINES: Mapping[str, str] = {
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
 }
-RUBRIC = "this rubric"
 
 
 def baseline_name(against: str) -> str:
@@ -605,51 +604,11 @@ def ceiling(validation: Validation) -> float | None:
     return validation.raters.ceiling if validation.raters else None
 
 
-def evaluator_name(evaluator: EvaluatorAgreement) -> str:
-    """Return what an evaluator is called in a table."""
-    return RUBRIC if evaluator.kind == "rubric" else baseline_name(evaluator.name)
-
-
 def calls(number: float) -> str:
     """Return calls per text, with one decimal where they are no whole number; with two below one call."""
     return format_score(round(number, 1 if number >= 1 else 2))
 
 
-def validation_basis(validation: Validation) -> str:
-    """Return what the held-out figures rest on."""
-    return (
-        f"{count(validation.n, 'text')} in {count(validation.groups, 'group')}, by cross-validation in "
-        f"{count(validation.folds, 'fold')}: the texts of each fold are scored by a rubric that is selected and "
-        "weighted with the labels of the other folds only, and scores are averaged over several divisions into "
-        f"folds. {'AUROC is' if validation.measures == VERDICTS else 'Correlations are'} taken "
-        f"{LEVELS[validation.level]}; in brackets 95 % intervals over groups."
-    )
-
-
-def optimism(validation: Validation) -> str:
-    """Return how the agreement on the labels that the rubric was fitted to compares with the held-out one."""
-    fitted, held_out = validation.training.order, rubric_agreement(validation).order
-    both = (
-        f"On the labels that it was fitted to, the rubric reaches {validation.measures.order} {estimate(fitted)}, on "
-        f"held-out labels {estimate(held_out)}"
-    )
-    if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
-        return f"{both}."
-    return f"{both}: the former is too high by {figure(fitted.value - held_out.value)}."
-
-
 def per_text(number: float) -> str:
     """Return a price, as `1 call per text`."""
     return f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
-
-
-def not_validated(version: Version) -> str:
-    """Return why it is not known how well a version agrees with held-out labels."""
-    if not version.provenance.examples:
-        return f"{version.ref} was not validated: it was made without labels, so its agreement with people is unknown."
-    if version.rubric.aggregation is None:
-        return (
-            f"{version.ref} was not validated: it was learned by one method, and only rubrics of several methods are "
-            "compared with baselines on held-out labels."
-        )
-    return f"{version.ref} was not validated when it was made."
