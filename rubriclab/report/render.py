@@ -33,7 +33,7 @@ from rubriclab.data.write import data_frame
 from rubriclab.models.characters import asked_at, count, listed, one_line, plain
 from rubriclab.models.text import format_score
 from rubriclab.report.wording import cut, figure, interval, lines
-from rubriclab.stats.intervals import Interval
+from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -223,7 +223,11 @@ def _environment() -> Environment:
     environment.globals |= {each.__name__: each for each in (*functions, signed)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING}
     environment.globals |= {"Interval": Interval, "charts": charts, "rubrics": rubrics, "wording": wording}
-    environment.globals |= {"find_disagreements": versions.find_disagreements, "RATERS": verdicts.RATERS}
+    environment.globals |= {
+        "find_disagreements": versions.find_disagreements,
+        "RATERS": verdicts.RATERS,
+        "MIN_GROUPS": MIN_GROUPS,
+    }
     environment.globals |= {"INTERVAL_CONFIDENCE": fitting.INTERVAL_CONFIDENCE}
     environment.globals |= {name: getattr(version, name) for name in OF_VERSIONS}
     return environment

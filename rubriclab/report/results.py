@@ -31,16 +31,15 @@ from rubriclab.report.rubrics import (
     verdict_line,
     version_origin,
 )
-from rubriclab.report.wording import OPTIMISTIC, byte_count, errors_words, estimate, figure, recorded_agreement
-from rubriclab.stats.intervals import MIN_GROUPS
+from rubriclab.report.wording import OPTIMISTIC, errors_words, estimate, recorded_agreement
 
 if TYPE_CHECKING:
-    from rubriclab.learning.paired_scores import HumanDifference, LimitCheck, LimitOutcome
+    from rubriclab.learning.paired_scores import LimitCheck, LimitOutcome
     from rubriclab.learning.rewriting import SentenceEdit
     from rubriclab.methods.sources import Finding
     from rubriclab.models.judgment import Consistency, RaterAgreement
     from rubriclab.models.rubric import FieldChange, Rubric
-    from rubriclab.models.version import Action, Effort, Version
+    from rubriclab.models.version import Effort, Version
     from rubriclab.ops.check import CheckResult
     from rubriclab.ops.compare import SystemRanking
     from rubriclab.ops.edit import EditResult
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.label import LabelResult, PlannedText, PlanResult
     from rubriclab.ops.literature import FindingList, LiteratureAdded
     from rubriclab.ops.scores import ScoreDistribution, Scores
-    from rubriclab.ops.transfer import ActionEvaluation, Transfer
+    from rubriclab.ops.transfer import Transfer
     from rubriclab.ops.versions import PruneResult, StoreSize, VacuumResult, VerifyResult
     from rubriclab.store.diff import VersionDiff
     from rubriclab.store.store import Problem
@@ -93,7 +92,6 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
         "comparison",
         found=comparison,
         version=version,
-        sentence=change_sentence(comparison),
         verdict=verdict_line(version) if version else "",
         limit=limit_badge,
         intervals=intervals,
@@ -110,42 +108,6 @@ def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
     found = "an undefined figure" if check.value is None else format_score(round(check.value, 4))
     figures = LIMITS["max_human_drop" if human else check.limit].format(found)
     return words, tone, f"{figures}, limit {format_score(check.allowed)}"
-
-
-def change_sentence(comparison: Comparison) -> str:
-    """Return the change of the mean with its interval, and what that means for the limit."""
-    difference = comparison.difference
-    if difference.value is None:
-        unscored = (
-            "No text was scored by both sides" if comparison.pairing == "text" else "No output of a set has a score"
-        )
-        return f"{unscored}, so nothing can be compared."
-    if comparison.human:
-        changed = f"The mean human score changes by {_points(comparison.human)}, estimated {_labels(comparison.human)}."
-        difference = comparison.human.difference
-    else:
-        changed = f"The mean score changes by {_points(comparison)}."
-    if difference.low is None:
-        return f"{changed} With so few groups there is no interval: give outputs for more sources."
-    if comparison.max_drop is None:
-        return changed
-    limit = f"a drop of {format_score(comparison.max_drop)}"
-    meaning = {
-        "within": f"The interval excludes more than {limit}.",
-        "beyond": f"The whole interval lies beyond {limit}.",
-        "inconclusive": f"The interval includes {limit}: more {'labels' if comparison.human else 'texts'} are needed.",
-    }
-    return f"{changed} {meaning[comparison.outcome]}"
-
-
-def _points(found: Comparison | HumanDifference) -> str:
-    p = "" if found.p is None else f", p = {found.p:.3g}"
-    return f"{estimate(found.difference)} points{p}"
-
-
-def _labels(found: HumanDifference) -> str:
-    texts = {"both": "these outputs", "learning": "learning"}.get(found.labels_of, f"the outputs {found.labels_of}")
-    return f"by {count(found.labels, 'label')} of {texts}"
 
 
 def intervals(groups: int) -> str:
@@ -256,111 +218,19 @@ def interrater_view(ref: str, agreement: InterraterAgreement) -> View:
         letters=letters,
         kinds=KINDS,
         figures=lambda criterion, names: [criterion.figures[name] for name in names],
-        sentences=interrater_sentences(agreement),
+        zones=ZONES,
+        reliable=RELIABLE,
+        tentative=TENTATIVE,
     )
 
 
-def interrater_sentences(agreement: InterraterAgreement) -> Iterator[str]:
-    """Yield a summary: alpha of the scores, and what is missing."""
-    alpha = agreement.scores.alpha
-    if alpha.value is None:
-        yield (
-            "Krippendorff's alpha of the scores is undefined: fewer than two texts have two scores, or all scores are "
-            "equal."
-        )
-    else:
-        yield f"Krippendorff's alpha of the scores is {estimate(alpha)}."
-    if alpha.value is not None and (reliability := agreement.scores.reliability):
-        low, high = (ZONES[end] for end in reliability)
-        lies = f"lies {low}" if low == high else f"ranges from {low} to {high}"
-        yield (
-            f"Krippendorff (2004) considers data reliable from {RELIABLE:.3f} and allows tentative conclusions from "
-            f"{TENTATIVE:.3f}; its interval {lies}."
-        )
-    missing = sum(criterion.missing for criterion in agreement.criteria)
-    if missing or agreement.scores.missing:
-        yield (
-            f"{count(agreement.scores.missing, 'score')} and {count(missing, 'answer')} are missing; "
-            "the figures rest on the others."
-        )
-
-
 # A rubric on other texts.
-
-ADVICE: Mapping[Action, str] = {
-    "reuse": "Reuse it unchanged",
-    "recalibrate": "Recalibrate it",
-    "relearn": "Learn it again",
-}
-MEANING: Mapping[Action, str] = {
-    "reuse": "as it is",
-    "recalibrate": "the same criteria and weights, calibrated to these labels",
-    "relearn": "learned from these labels, with its criteria among the candidates",
-}
 
 
 def transfer_view(transfer: Transfer) -> View:
     """Return everything that is known of a rubric on a target."""
     level = next((each.level for each in transfer.actions if not each.skipped), None)
-    return view("transfer", found=transfer, sentences=transfer_sentences(transfer), level=level, meaning=MEANING)
-
-
-def transfer_sentences(transfer: Transfer) -> Iterator[str]:
-    """Yield the findings, the recommendation first."""
-    if best := transfer.best:
-        yield _recommendation(transfer, best)
-        yield from _cautions(transfer, best)
-    else:
-        yield (
-            "There are no labels to measure agreement with people on these texts: label some of at least "
-            f"{MIN_GROUPS} groups."
-        )
-    if transfer.outside:
-        yield (
-            f"Share of these texts whose ratings lie outside of the range of the training texts: "
-            f"{estimate(transfer.outside)}."
-        )
-    else:
-        yield "How far the texts lie from the training texts is not known: their ratings are not in this store."
-    if transfer.judge != transfer.calibrated_for:
-        yield f"It is calibrated for {transfer.calibrated_for}; here the judge was {transfer.judge}."
-    if transfer.aspect != transfer.source_aspect:
-        yield f"It was learned for {transfer.source_aspect}, and is compared with labels of {transfer.aspect}."
-    if not transfer.scale.same_ends(transfer.source_scale):
-        source, target = (f"{scale.low:g} to {scale.high:g}" for scale in (transfer.source_scale, transfer.scale))
-        yield f"Its scores are mapped linearly from the scale {source} to {target}."
-    if transfer.unscored:
-        unscored = f"{count(transfer.unscored, 'text')} of {transfer.texts:,} could not be scored"
-        yield f"{unscored}: {transfer.unscored_reason}"
-
-
-def _recommendation(transfer: Transfer, best: ActionEvaluation) -> str:
-    if transfer.too_few_groups:
-        other = " Another judge uses the scale differently." if best.action == "recalibrate" else ""
-        return (
-            f"{ADVICE[best.action]}, by default: labels of fewer than {MIN_GROUPS} groups, or all equal, "
-            f"show no difference between the ways.{other}"
-        )
-    if best.action == "reuse":
-        return f"{ADVICE['reuse']}: no other way brings its scores closer to these labels."
-    chance = "" if (best.gain.low or 0) > 0 else ", which may be due to chance"
-    ranking = " The ranking of texts stays the same." if best.action == "recalibrate" else ""
-    return (
-        f"{ADVICE[best.action]}: its scores are then {estimate(best.gain)} points closer to the labels{chance}. "
-        f"This is slightly optimistic, as the best of several ways on the same labels.{ranking}"
-    )
-
-
-def _cautions(transfer: Transfer, best: ActionEvaluation) -> Iterator[str]:
-    mean, error = transfer.mean_error, best.error
-    if mean is not None and error.high is not None and error.high >= mean:
-        certainty = "are" if (error.value or 0) >= mean else "may be"
-        yield (
-            f"Even then its scores {certainty} no closer to the labels than the mean label, "
-            f"whose error is {figure(mean)}."
-        )
-    if best.groups < MIN_GROUPS:
-        yield f"There are no intervals over {count(best.groups, 'group')}; at least {MIN_GROUPS} are needed."
+    return view("transfer", found=transfer, level=level)
 
 
 # Rewritten texts.
@@ -371,21 +241,15 @@ REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 def improvement_view(summary: RevisionSummary, effort: Effort) -> View:
     """Return how many texts were improved, the gain by score and criterion, and what limits these figures."""
-    counts = summary.outcomes
-    rejected = ", ".join(f"{counts[why]:,} {why}" for why in REJECTIONS if counts[why])
-    unchanged = f"{sum(counts[why] for why in REJECTIONS):,}"
-    outcomes = {
-        "without faults": f"{counts['without fault']:,}",
-        "improved": f"{counts['improved']:,}",
-        "unchanged": f"{unchanged}: {rejected}" if rejected else unchanged,
-    }
-    if counts["no sentence at fault"]:
-        outcomes["fault in the whole text only, so unchanged"] = f"{counts['no sentence at fault']:,}"
-    if counts["unscored"]:
-        outcomes["unscored"] = f"{counts['unscored']:,}"
-    outcomes["sentences changed"] = f"{summary.changed:,} of {summary.sentences:,}"
     changed = [gain for gain in summary.criteria if gain.before != gain.after]
-    return view("revision", found=summary, outcomes=outcomes.items(), changed=changed, spent=effort)
+    return view(
+        "revision",
+        found=summary,
+        rejections=REJECTIONS,
+        unchanged=sum(summary.outcomes[why] for why in REJECTIONS),
+        changed=changed,
+        spent=effort,
+    )
 
 
 def rewrite_view(improvement: Improvement) -> View:
@@ -506,26 +370,17 @@ def problems_view(problems: Sequence[Problem]) -> View:
 
 def size_view(size: StoreSize) -> View:
     """Return one line for each kind of content, one for each model of cached answers, and the total space."""
-    space = size.space
-    total = "" if space.total is None else f": {byte_count(space.total)} with indexes and free space"
-    free = f", of which `vacuum` gives back {byte_count(space.free)}" if space.free else ""
-    kinds = [kind for kind in size.kinds if kind.rows]
-    return view("store", place=size.store, words=f"{total}{free}", lines=(), kinds=kinds)
+    return view("store", place=size.store, size=size)
 
 
 def prune_view(result: PruneResult) -> View:
     """Return how many cached answers were removed, and how their space is given back."""
-    verb = "would be removed" if result.dry_run else "removed"
-    words = f": {count(result.removed, 'cached answer')} {verb}, {byte_count(result.bytes)}"
-    give_back = "`rubriclab store vacuum` gives the space back to the file system."
-    lines = [give_back] if result.removed and not result.dry_run else []
-    return view("store", place=result.store, words=words, lines=lines, kinds=())
+    return view("store", place=result.store, size=None, pruned=result)
 
 
 def vacuum_view(result: VacuumResult) -> View:
     """Return the space before and after."""
-    words = f": {byte_count(result.before)} before, {byte_count(result.after)} now"
-    return view("store", place=result.store, words=words, lines=(), kinds=())
+    return view("store", place=result.store, size=None, pruned=None, vacuumed=result)
 
 
 # Findings of papers.

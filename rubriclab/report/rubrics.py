@@ -37,7 +37,7 @@ from rubriclab.models.version import (
 from rubriclab.ops.versions import Disagreement, missing_record
 from rubriclab.ops.workspace import Workspace
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, macro, q, shown, view
+from rubriclab.report.render import View, macro, q, view
 from rubriclab.report.wording import estimate, figure
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
@@ -146,43 +146,6 @@ def _found(outcome: Outcome | None, difference: Interval) -> str:
     if difference.low is None:
         return "too few groups to tell"
     return "worse" if below_zero(difference) else outcome or ""
-
-
-def summary(version: Version) -> Markup:
-    """Return the held-out agreement of a validated version in a sentence."""
-    validation = version.provenance.validation
-    if validation is None:
-        return Markup()
-    rubric = wording.rubric_agreement(validation)
-    sentence = Markup("With the judge {}{}")
-    judge = q(wording.judge(version), "strong")
-    if (names := version.rubric.scores_on.names) and validation.verdict_agreements:
-        found = verdict_sentence(validation.verdict_agreements[0], names)
-        return sentence.format(judge, shown(f", {found}, {wording.procedure(validation)}."))
-    most, raters = wording.ceiling(validation), validation.raters
-    perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
-    errors = f"; {wording.errors_words(rubric.errors)}" if rubric.errors else ""
-    reached = f", the scores reach Pearson {estimate(rubric.pearson)} {wording.procedure(validation)}{errors}."
-    return sentence.format(
-        judge, shown(f"{reached}{perfect}{wording.raters_errors(raters.errors if raters else None)}")
-    )
-
-
-def basis(version: Version) -> Markup:
-    """Return what the verdict of a validated version rests on, without the figures that the verdict states."""
-    validation = version.provenance.validation
-    if validation is None or version.rubric.scores_on.names:
-        return summary(version)
-    errors, raters = wording.rubric_agreement(validation).errors, validation.raters
-    measured = f"Measured {wording.procedure(validation)}; in brackets, 95 % intervals."
-    near = ""
-    if errors:
-        share, within = wording.percent(errors.near), wording.within(errors)
-        near = f" {share} of the scores lie within {within} of the label, with a bias of {errors.bias:+.2f}."
-    most = wording.ceiling(validation)
-    perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
-    words = f"{measured}{near}{perfect}{wording.raters_errors(raters.errors if raters else None)}"
-    return Markup("{}").format(shown(words))
 
 
 def actions(version: Version) -> Iterator[str]:

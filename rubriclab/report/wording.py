@@ -599,11 +599,6 @@ def raters_errors(errors: ScoreErrors | None) -> str:
     return f" Single raters, each against the mean of the others: {errors_words(errors)}." if errors else ""
 
 
-def ceiling(validation: Validation) -> float | None:
-    """Return the correlation with the labels that a perfect judge could reach; `None` where that is not known."""
-    return validation.raters.ceiling if validation.raters else None
-
-
 def calls(number: float) -> str:
     """Return calls per text, with one decimal where they are no whole number; with two below one call."""
     return format_score(round(number, 1 if number >= 1 else 2))

@@ -20,7 +20,6 @@ from rubriclab.ops.label import PlanResult
 from rubriclab.report.results import (
     difference_view,
     improvement_view,
-    interrater_sentences,
     interrater_view,
     log_view,
     names_view,
@@ -69,7 +68,7 @@ def test_criteria_are_shown_where_they_tell_more_than_the_score(
 
 
 def said(**fields: Any) -> str:
-    return " ".join(interrater_sentences(interrater(**fields)))
+    return words_of(interrater_view("news@2", interrater(**fields)), 400)
 
 
 def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None:
