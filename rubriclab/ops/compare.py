@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import ValidationError
@@ -270,30 +270,32 @@ def _of_other_sources(before: Example, after: Example) -> bool:
 def _criteria(criteria: Sequence[CriterionPair], pairs: Sequence[PairedScore]) -> tuple[CriterionScoreChange, ...]:
     """Return the change of each criterion, the largest drop first."""
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
-    groups, rows = np.array([pair.group for pair in pairs], dtype=str), []
+    groups, changes = np.array([pair.group for pair in pairs], dtype=str), []
     for column, pair in enumerate(criteria):
         shares, points = all_changes[:, column].T
         rated, weighted = ~np.isnan(shares), points[~np.isnan(points)]
         change, criterion = paired_mean(shares[rated], units(groups[rated].tolist())), pair.after or pair.before
         assert criterion
-        rows.append(
-            (pair, criterion, int(rated.sum()), change, rounded_number(weighted.mean()) if len(weighted) else None)
+        changes.append(
+            CriterionScoreChange(
+                id=pair.name,
+                state=pair.state,
+                title=criterion.statement if criterion.question else criterion.trait,
+                pairs=int(rated.sum()),
+                difference=change.interval.within(-1.0, 1.0).rounded(),
+                p=change.p,
+                adjusted_p=None,
+                contribution=rounded_number(weighted.mean()) if len(weighted) else None,
+            )
         )
-    p_values = adjust_p_values([change.p for *_, change, _ in rows])
-    tested = [
-        CriterionScoreChange(
-            id=pair.name,
-            state=pair.state,
-            title=criterion.statement if criterion.question else criterion.trait,
-            pairs=number,
-            difference=change.interval.within(-1.0, 1.0).rounded(),
-            p=change.p,
-            adjusted_p=adjusted,
-            contribution=contribution,
-        )
-        for (pair, criterion, number, change, contribution), adjusted in zip(rows, p_values, strict=True)
-    ]
+    tested = _with_adjusted_p(changes)
     return tuple(sorted(tested, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
+
+
+def _with_adjusted_p(tests: Sequence[Tested]) -> list[Tested]:
+    """Return the tests with p-values adjusted for the false discovery rate over all of them."""
+    adjusted = adjust_p_values([each.p for each in tests])
+    return [each.model_copy(update={"adjusted_p": p}) for each, p in zip(tests, adjusted, strict=True)]
 
 
 def _text_change(pair: PairedScore, before: Example, first: Score, after: Example, second: Score) -> TextChange:
@@ -346,6 +348,7 @@ def _flips(pairs: Sequence[PairedScore], threshold: float) -> FlipSummary:
 
 
 ScoredOutput = tuple[Example, float]
+Tested = TypeVar("Tested", CriterionScoreChange, "SystemDifference")
 
 
 def human_difference(
@@ -457,24 +460,22 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> Syste
     sides = [(summary(system, rubric.scores_on), _group_means(system)) for system in systems]
     # Systems without a score come last.
     sides.sort(key=lambda side: math.inf if side[0].mean.value is None else -side[0].mean.value)
-    found = []
+    differences = []
     for (first, means), (second, others) in combinations(sides, 2):
         shared = [group for group in means if group in others]
         change = paired_mean(np.array([means[group] - others[group] for group in shared]), units(shared))
-        found.append((first.name, second.name, len(shared), change))
-    p_values = adjust_p_values([change.p for *_, change in found])
-    differences = [
-        SystemDifference(
-            first=first,
-            second=second,
-            pairs=number,
-            groups=number,
-            difference=change.interval.rounded(),
-            p=change.p,
-            adjusted_p=adjusted,
+        differences.append(
+            SystemDifference(
+                first=first.name,
+                second=second.name,
+                pairs=len(shared),
+                groups=len(shared),
+                difference=change.interval.rounded(),
+                p=change.p,
+                adjusted_p=None,
+            )
         )
-        for (first, second, number, change), adjusted in zip(found, p_values, strict=True)
-    ]
+    differences = _with_adjusted_p(differences)
     tied = [{each.first, each.second} for each in differences if each.adjusted_p is None or each.adjusted_p >= RATE]
     ranked = [
         RankedSystem(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -108,7 +108,8 @@ class EditableVersion:
         There are no unknown texts.
         """
         rubric, provenance = self.version.rubric, self.version.provenance
-        recorded = self.record.candidates if self.record else ()
+        aspect, scale, onto = rubric.aspect.name, rubric.scores_on, rubric.scale
+        recorded, texts = (self.record.candidates, self.record.texts) if self.record else ((), ())
         known = {each.criterion.id for each in recorded}
         own = [
             Candidate(method=part.method, criterion=criterion, kept=True, made_from=criterion.evidence.examples)
@@ -116,15 +117,32 @@ class EditableVersion:
             for criterion in part.criteria
             if criterion.id not in known
         ]
+        # The ids here of the texts that criteria were made from; for one that is absent, another of its group.
+        id_of = {text_digest(text): text.id for text in self.examples}
+        first = {text.group: text.id for text in reversed(self.examples)}
+        here = {text.id: text.id for text in self.examples}
+        for text in texts:
+            if found := id_of.get(text_digest(text.example)) or first.get(text.group):
+                here[text.id] = found
         rows = [self.cells.get(text.id, {}) for text in self.examples]
         candidates = tuple(
-            each.model_copy(update={"made_from": self._present(each.made_from)})
+            each.model_copy(
+                update={"made_from": tuple(sorted({here[name] for name in each.made_from if name in here}))}
+            )
             for each in (*recorded, *own)
             if all(each.criterion.id in row for row in rows)
         )
+        examples = (
+            replace(
+                example,
+                scores={aspect: scale.moved_to(onto, example.scores[aspect])},
+                annotations={aspect: tuple(scale.moved_to(onto, each) for each in example.annotations.get(aspect, ()))},
+            )
+            for example in self.examples
+        )
         return RatedRubric(
             rubric=rubric,
-            examples=tuple(map(self._rescaled, self.examples)),
+            examples=tuple(examples),
             candidates=candidates,
             cells=tuple(tuple(row[each.criterion.id] for each in candidates) for row in rows),
             settings=provenance.settings,
@@ -145,39 +163,21 @@ class EditableVersion:
 
     def on_label_scale(self, record: TrainingRecord) -> TrainingRecord:
         """Return a record of these texts with labels, scores and intervals on the scale of the labels."""
-        by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
-
-        def rescaled(text: RecordedText) -> RecordedText:
-            example, ends = by_id[text.id], {"predicted": text.predicted, "low": text.low, "high": text.high}
-            scores: Mapping[str, object] = {
-                name: None if value is None else round(rubric.scale.moved_to(rubric.scores_on, value), DIGITS)
-                for name, value in ends.items()
-            }
-            aspect = rubric.aspect.name
-            labels = {"label": float(example.scores[aspect]), "raters": named_annotations(example, aspect)}
-            return text.model_copy(update={**scores, **labels})
-
-        return record.model_copy(update={"texts": tuple(map(rescaled, record.texts))})
-
-    def _rescaled(self, example: Example) -> Example:
-        """Return a text with labels on the scale that criteria are rated on."""
-        rubric = self.version.rubric
-        aspect, scale, onto = rubric.aspect.name, rubric.scores_on, rubric.scale
-        return replace(
-            example,
-            scores={aspect: scale.moved_to(onto, example.scores[aspect])},
-            annotations={aspect: tuple(scale.moved_to(onto, each) for each in example.annotations.get(aspect, ()))},
+        by_id, rubric, aspect = (
+            {text.id: text for text in self.examples},
+            self.version.rubric,
+            self.version.rubric.aspect.name,
         )
-
-    def _present(self, made_from: Sequence[str]) -> tuple[str, ...]:
-        """Return these texts under the ids that they have here; for one that is absent, another of its group."""
-        id_of = {text_digest(text): text.id for text in self.examples}
-        first = {text.group: text.id for text in reversed(self.examples)}
-        here = {text.id: text.id for text in self.examples}
-        for text in self.record.texts if self.record else ():
-            if found := id_of.get(text_digest(text.example)) or first.get(text.group):
-                here[text.id] = found
-        return tuple(sorted({here[name] for name in made_from if name in here}))
+        texts = []
+        for text in record.texts:
+            example, scores = by_id[text.id], {"predicted": text.predicted, "low": text.low, "high": text.high}
+            moved = {
+                name: None if score is None else round(rubric.scale.moved_to(rubric.scores_on, score), DIGITS)
+                for name, score in scores.items()
+            }
+            labels = {"label": float(example.scores[aspect]), "raters": named_annotations(example, aspect)}
+            texts.append(text.model_copy(update={**moved, **labels}))
+        return record.model_copy(update={"texts": tuple(texts)})
 
 
 def editable_version(workspace: Workspace, rubric: str | Version, options: EditOptions) -> EditableVersion:

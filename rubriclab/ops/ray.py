@@ -179,7 +179,13 @@ class SharedState:
             reached = await asyncio.shield(asked)
         except asyncio.CancelledError:
             # What is granted after that is given back.
-            asked.add_done_callback(lambda done: None if _is_refused(done) else self.settle(cost, None))
+            asked.add_done_callback(
+                lambda done: (
+                    self.settle(cost, None)
+                    if not done.cancelled() and done.exception() is None and done.result() is None
+                    else None
+                )
+            )
             raise
         if reached:
             raise reached
@@ -231,10 +237,6 @@ class SharedState:
             await asyncio.sleep(RENEWAL)
             self._state.renew.remote(self._worker)
         self._renewing = None
-
-
-def _is_refused(asked: asyncio.Future[BudgetReached | None]) -> bool:
-    return asked.cancelled() or asked.exception() is not None or asked.result() is not None
 
 
 class RayWorker:
@@ -347,7 +349,15 @@ async def score_on_ray(
     work.judge(choice)
     folder = Path.cwd()
     store = resolve_store(str(work.location), folder) if work.location else str(database_url(None).database)
-    options = _share_of(work.options, workers, limited=makes_requests(choice.spec))
+    concurrency = work.options.concurrency
+    if makes_requests(choice.spec) and concurrency < workers:
+        raise SettingsError(
+            f"`concurrency={concurrency}` is less than {workers} workers, and each needs at least one request in "
+            "flight;",
+            "raise it, or use fewer `workers`.",
+        )
+    # The workers have the requests in flight together.
+    options = work.options.model_copy(update={"concurrency": max(1, concurrency // workers)})
     job = RayJob(store, rubric, name, choice, options, folder)
     with _cluster(cluster, workers):
         pool = _Pool(job, work.options, workers)
@@ -375,21 +385,6 @@ async def score_on_ray(
             raise
         if error:
             raise error
-
-
-def _share_of(options: JudgeOptions, workers: int, *, limited: bool) -> JudgeOptions:
-    """Return the options of one of several workers, which have the requests in flight together.
-
-    Args:
-        limited: whether the judge makes requests.
-    """
-    if limited and options.concurrency < workers:
-        raise SettingsError(
-            f"`concurrency={options.concurrency}` is less than {workers} workers, and each needs at "
-            "least one request in flight;",
-            "raise it, or use fewer `workers`.",
-        )
-    return options.model_copy(update={"concurrency": max(1, options.concurrency // workers)})
 
 
 def _chunks(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...] | Exception]:
