@@ -179,13 +179,7 @@ class SharedState:
             reached = await asyncio.shield(asked)
         except asyncio.CancelledError:
             # What is granted after that is given back.
-            asked.add_done_callback(
-                lambda done: (
-                    self.settle(cost, None)
-                    if not done.cancelled() and done.exception() is None and done.result() is None
-                    else None
-                )
-            )
+            asked.add_done_callback(lambda done: None if _is_refused(done) else self.settle(cost, None))
             raise
         if reached:
             raise reached
@@ -237,6 +231,10 @@ class SharedState:
             await asyncio.sleep(RENEWAL)
             self._state.renew.remote(self._worker)
         self._renewing = None
+
+
+def _is_refused(asked: asyncio.Future[BudgetReached | None]) -> bool:
+    return asked.cancelled() or asked.exception() is not None or asked.result() is not None
 
 
 class RayWorker:
