@@ -7,13 +7,13 @@ import inspect
 import json
 import math
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED
-from rich.console import Console
 
 import rubriclab
 from rubriclab import Lab, NotInStore, SettingsError, Version
@@ -168,20 +168,9 @@ def test_scores_are_a_sequence_with_rows_a_mean_and_a_frame(lab: Lab) -> None:
 
 
 def test_a_frame_without_pandas_is_a_clear_error(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UserError, match="needs pandas, which is not installed"):
         lab.score(ROWS, "news").to_frame()
-
-
-def test_scores_show_themselves(lab: Lab) -> None:
-    scores = lab.score([*ROWS, {"id": "<b>faulty</b>", "output": 3}], "news")
-    page = scores._repr_html_()
-    assert "<b>faulty" not in page
-    assert "13 texts scored by news@1" in page
-    console = Console(width=80, color_system=None)
-    with console.capture() as capture:
-        console.print(scores)
-    assert "13 texts scored by news@1" in capture.get()
 
 
 # Streams and loops

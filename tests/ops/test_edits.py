@@ -20,7 +20,6 @@ from rubriclab.models.version import Cell
 from rubriclab.ops.edits import (
     FoldSelection,
     RatedRubric,
-    added,
     check_bounds,
     check_kept,
     edited_id,
@@ -83,6 +82,7 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
     assert new["a02"].criterion.question
     assert (new["a02"].method, new["a02"].criterion.question.better) == ("checkeval", "no")
     assert new["links.2"].criterion.levels == rated.rubric.criteria[0].levels
+    assert [level.score for level in new["a01"].criterion.levels] == [1, 2, 3, 4, 5]
     assert plan.unmeasurable[0] == ["length"]
 
 
@@ -186,15 +186,6 @@ def test_computed_and_holistic_criteria_have_no_wording_to_change() -> None:
         reworded(score, "direct", "x", "direct.2")
     with pytest.raises(SettingsError, match="words cannot be merged: it is a feature"):
         merged([feature, feature], "x", SCALE, "x")
-
-
-def test_what_ends_with_a_question_mark_is_a_question_and_all_else_a_statement(rated: RatedRubric) -> None:
-    method, criterion = added("Is it short? (better: no) ", rated.rubric, ())
-    assert (method, criterion.kind, criterion.statement) == ("checkeval", "question", "Is it short?")
-    assert criterion.question.better == "no"
-    method, criterion = added("It is short.", rated.rubric, {"a01"})
-    assert (method, criterion.kind, criterion.id) == ("hypoeval", "hypothesis", "a02")
-    assert [level.score for level in criterion.levels] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,14 @@ def test_mean_and_spread_are_those_of_the_standard_library(values: list[float]) 
     assert str(distribution_view(nothing))
 
 
-def test_different_reasons_do_not_grow_without_end() -> None:
+def test_different_reasons_and_slices_do_not_grow_without_end() -> None:
     result = ScoreDistribution(SCALE)
     for n in range(1000):
         result.add(Score(f"t{n}", "coherence", None, (), f"reason {n}", "news@1", "embedded"))
-    assert len(result.unscored) == REASONS + 1
-    assert result.unscored[OTHER] == 1000 - REASONS
+        result.add(Score(f"s{n}", "coherence", 3.0, (), None, "news@1", "embedded"), slice_name=f"{n:03}")
+    assert (len(result.unscored), result.unscored[OTHER]) == (REASONS + 1, 1000 - REASONS)
+    rows = result.slice_rows()
+    assert (len(rows), sum(row.texts for row in rows)) == (51, 1000)
 
 
 @pytest.mark.parametrize(
@@ -137,15 +139,6 @@ def test_a_slice_with_few_labels_has_no_estimate_and_the_whole_is_not_stratified
     rows = {row["name"]: row for row in result.to_row()["slices"]}
     assert rows["new"]["human_mean"]["value"] is None
     assert result.human_mean.value is not None
-
-
-def test_slices_beyond_fifty_are_one() -> None:
-    result = ScoreDistribution(SCALE)
-    for number in range(80):
-        score = Score(f"t{number}", "coherence", 3.0, (), None, "news@1", "embedded")
-        result.add(score, slice_name=f"{number:02}")
-    assert len(result.slice_rows()) == 51
-    assert sum(row.texts for row in result.slice_rows()) == 80
 
 
 # Seconds after which a scorer hangs.
@@ -257,14 +250,11 @@ def test_a_misspelt_field_is_refused(scorer: TextScorer) -> None:
         scorer(**fields(ROWS[0]), refrence="Another summary.")
 
 
-def test_after_it_is_closed_it_says_so(lab: Lab) -> None:
+def test_a_closed_scorer_and_an_unknown_rubric_are_refused(lab: Lab) -> None:
     with lab.scorer("news") as opened:
         assert opened.score_row(ROWS[0]).score is not None
     opened.close()
     with pytest.raises(RuntimeError, match="The rubric is closed; open a new scorer"):
         opened.score_row(ROWS[0])
-
-
-def test_an_unknown_rubric_is_refused_when_it_is_opened(lab: Lab) -> None:
     with pytest.raises(NotInStore, match="unknown"):
         lab.scorer("unknown")

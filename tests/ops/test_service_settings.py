@@ -61,10 +61,6 @@ def test_whatever_is_written_is_a_setting_or_one_clear_error(pair: str) -> None:
         assert isinstance(method_settings(SEEVAL, [pair]), SEEVAL.settings)
 
 
-def test_the_last_of_several_values_counts() -> None:
-    assert method_settings(SEEVAL, ["seeval.samples=3", "seeval.samples=4"]).samples == 4
-
-
 @pytest.mark.parametrize("pair", ["", "seeval", "seeval.k", "=3", "k=3", "seval.k=3", ".k=3", "SEEVAL.samples=3"])
 def test_a_pair_of_another_form_or_method_is_not_understood(pair: str) -> None:
     complaint = refused(SEEVAL, [pair])
@@ -103,7 +99,7 @@ def test_a_fault_is_told_with_its_name_what_came_and_what_was_expected(pair: str
 def test_a_single_value_comes_before_the_preset_wherever_it_stands() -> None:
     for pairs in (
         ["seeval.preset=paper", "seeval.explanations=4"],
-        ["seeval.explanations=4", "seeval.preset=paper"],
+        ["seeval.explanations=3", "seeval.explanations=4", "seeval.preset=paper"],
     ):
         found = method_settings(SEEVAL, pairs)
         assert (found.explanations, found.refine) == (4, False)

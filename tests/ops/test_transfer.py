@@ -177,12 +177,6 @@ def test_another_judges_scores_are_off_until_they_are_recalibrated(found: dict[s
     assert recalibrated["gain"]["low"] > 0
 
 
-def test_with_its_own_judge_the_rubric_is_not_as_far_off(elsewhere: Commands, found: dict[str, Any]) -> None:
-    own = elsewhere(*CARRY[:4], "--judge", "embedded", "--no-relearn", "--json").json
-    assert (own["judge"], own["calibrated_for"]) == ("embedded", "embedded")
-    assert own["actions"][0]["error"]["high"] < found["actions"][0]["error"]["low"]
-
-
 def test_learning_that_a_recording_cannot_answer_is_skipped_with_the_reason(elsewhere: Commands) -> None:
     relearn = elsewhere(*(each for each in CARRY if each != "--no-relearn"), "--json").json["actions"][-1]
     assert "holds no reply of sparing" in relearn["skipped"]
