@@ -74,11 +74,9 @@ class AspectCheck:
 
     Attributes:
         labels: texts with a score or annotations.
-        raters: the raters' names; empty where they are unknown.
         scale: given, or taken from the labels; `None` without labels.
         distribution: the number of labels by value; of more than `MAX_VALUES` values, rounded half up to whole
             numbers, or to tenths on a scale of width 2 or less.
-        reasons: the raters' reasons for their scores.
         agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
     """
 
@@ -146,15 +144,10 @@ class CheckResult(Displayed):
     Attributes:
         rows: of the file, those with comparisons and faulty ones too.
         texts: usable texts, in `groups`.
-        comparisons: pairs that raters compared.
-        skipped: faulty rows that were left out.
-        skipped_scores: faulty scores that were left out of other rows.
         duplicates: rows with a text that another row has.
         missing: usable texts without a value, by field.
         problems: what has to be fixed; cells with the same word share a line.
         problem_count: the number of problems, each cell counted.
-        hints: options that would solve some of them.
-        notes: what is worth knowing.
         next: the command to run next, with the proposed mapping if it is needed; `None` while there are problems.
         proposal: a mapping, where the columns have other names than the fields.
         levels: words among the scores, which may be levels, with a score each if their order is known.
@@ -615,7 +608,6 @@ class SampleFiles:
     """The files of the sample in a folder. Its labels are constructed: they are not human ratings.
 
     Attributes:
-        readme: how texts and labels were made.
         labelled: 36 labelled summaries of 6 texts.
         heldout: 72 labelled summaries of 12 other texts.
         unlabelled: the first 24 held-out summaries, without labels.

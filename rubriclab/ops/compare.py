@@ -415,7 +415,6 @@ class RankedSystem(FrozenModel):
     """A system's place.
 
     Attributes:
-        rank: 1 for the highest mean.
         ties: systems whose paired difference to this one may be chance, at a false discovery rate of 5 % over all
             pairs of systems.
     """

@@ -57,11 +57,7 @@ class EditResult(Displayed):
     """What an edit does.
 
     Attributes:
-        parent: the version that was edited, as `NAME@NUMBER`.
-        rubric: the edited one, refitted.
-        effect: on held-out agreement, weights and calls.
         saved: the child version; `None` for a preview.
-        notes: what the person should know, such as criteria that weigh nothing.
     """
 
     parent: str

@@ -65,11 +65,9 @@ class EditPlan:
     """What the edits of a rubric mean, one after the other.
 
     Attributes:
-        ref: the version of the rubric.
         removed: criteria that leave the rubric, by id, with the reason.
         new: criteria that join it, by id.
         bounds: limits of the weights of all criteria of the edited rubric that have any.
-        threshold: of verdicts, if a person has set it.
         aspect: with the new definition; if that changes, every criterion is rated anew.
     """
 
@@ -384,18 +382,13 @@ class EditEffect:
     """The held-out agreement of an edited rubric beside that of its parent, with the same labels and folds.
 
     Attributes:
-        level: correlations are taken within groups, or over the whole set.
-        n: labelled texts that both score.
-        groups: of the labelled texts.
         folds: number of folds; 0 if nothing is fitted to labels, as for a rubric without learned weights.
         statistic: what `before`, `after`, `difference` and `recorded` are of: Pearson correlation, whose intervals
             include the variance of learning, or balanced accuracy of verdicts.
-        before, after: with their intervals.
         difference: after less before, paired, with its interval; without ends if groups are too few.
         recorded: the parent's agreement as its version records it.
         recorded_by: how the parent was made, which its recorded agreement is cross-validated over.
         verdicts: the held-out verdicts of both; empty for a rubric without verdicts.
-        calls_before, calls_after: calls to score one text.
         optimistic: whether the rubric was learned from these labels, or a person may have known them.
     """
 
@@ -495,10 +488,6 @@ class RatedRubric:
         rubric: with the parts and the aggregation before it is refitted, and the aspect to judge.
         examples: sorted by id, with labels on the scale that criteria are rated on.
         candidates: the columns of `cells`; those of the rubric are marked as kept.
-        settings: of learning, by method.
-        bounds: by id, the lowest and highest weight that a person allows.
-        threshold: of verdicts, if a person has set it.
-        reasons: why a person removed criteria, by id.
     """
 
     rubric: Rubric

@@ -47,9 +47,6 @@ class Evaluation(Answered, Displayed):
     """Agreement of rubrics with human scores.
 
     Attributes:
-        versions: the rubrics.
-        results: one for each evaluator, aspect and level.
-        examples: all texts that are evaluated.
         scores: of those with a human score for the rubric's aspect, by rubric.
     """
 
@@ -197,8 +194,6 @@ class Result:
     """One evaluator's agreement with the human scores of one aspect at one level.
 
     Attributes:
-        pairwise: at group level only.
-        soft_pairwise: soft pairwise accuracy of systems; at system level only.
         ceiling: the Pearson correlation that a judge who knows the true scores would reach, given how the raters
             differ; `None` without single raters' scores, and between systems.
     """
@@ -359,8 +354,6 @@ class CriterionAgreement:
     Attributes:
         id: the criterion's; the kind where several are pooled.
         answers: texts with two answers or more; where pooled, pairs of text and criterion.
-        missing: answers that no reply gave.
-        inapplicable: answers that the criterion cannot be asked of the text.
     """
 
     id: str
@@ -375,12 +368,7 @@ class CriterionAgreement:
 
 @dataclass(frozen=True, slots=True)
 class InterraterAgreement:
-    """What several judges made of the same `texts` by one rubric.
-
-    Attributes:
-        groups: how many groups the texts belong to.
-        unit: what intervals are over.
-    """
+    """What several judges made of the same `texts` by one rubric."""
 
     aspect: str
     scale: Scale

@@ -38,7 +38,6 @@ class ScoreExplanation(Answered, Displayed):
             there to the score. `None` if the rubric has no learned weights.
         labelled: the text as the rubric was learned from it, with label and held-out score; `None` for another text.
         nearest: the labelled texts with the most similar ratings; empty if the store has no training record.
-        unanswered: that the text has no score after replies have failed.
     """
 
     version: Version

@@ -48,9 +48,6 @@ class RevisionRound:
     """One rewriting.
 
     Attributes:
-        round: its number, from 1.
-        faults: the faults that the text was rewritten for.
-        changes: the sentences that were rewritten.
         score: of the rewritten text; `None` if unscored.
         rejected: by whom, or why; `None` if accepted.
         reason: the scores that decided, or what was wrong.
@@ -85,13 +82,9 @@ class Improvement:
     """A text, its final version, and every round between.
 
     Attributes:
-        id: the text's.
         example: the original; `None` for a row without a text.
         output: the final text, equal to the original if no rewriting was accepted.
-        rubric, judge, writer: their names.
-        before, after: the judge's scores of the original and of the final text.
         faults_before, faults_left: number of faults that the judge found in both.
-        rounds: every rewriting, accepted or not.
         stopped: why faults are left for which no sentence may be rewritten; `None` otherwise.
         unscored: why rewritings could not be compared with the original; `None` otherwise.
         columns: the columns of the user's row that are no fields.
@@ -169,8 +162,6 @@ class RevisionMetrics:
 
     Attributes:
         group: the input that it shares with other texts.
-        scores: before and after.
-        criteria: scores before and after by each criterion.
         sentences, changed: of the original text, and how many of them were changed.
     """
 
@@ -199,10 +190,7 @@ class RevisionSummary:
 
     Attributes:
         texts: rows, including those without a text.
-        outcomes: number of texts by outcome.
         sentences, changed: of all texts that could be compared.
-        judge: the gain.
-        criteria: the gain by each criterion.
     """
 
     rubric: str

@@ -64,8 +64,6 @@ class LabelResult(Displayed):
 
     Attributes:
         rows: as `learn` reads them: the labelled texts, then the preferences that came with them.
-        texts: the number of texts that were rated.
-        raters: progress by rater.
         agreement: among the raters; `None` with fewer than two.
     """
 
@@ -123,7 +121,6 @@ class ShownItem:
 
     Attributes:
         position: from 0 in the rater's order.
-        total: the number of items.
         name: of the item for this rater; says nothing about its texts.
         former: what the rater has answered here, if anything.
     """
@@ -506,7 +503,6 @@ class PlannedText:
     """A text to label.
 
     Attributes:
-        rank: from 1.
         new_group: whether no text of its group is labelled yet.
         unusual: the criterion whose rating makes the text most unusual, by weight and distance from the mean; `None` if
             no rating differs from the mean.

@@ -41,11 +41,8 @@ class RayJob:
     """What all texts are scored by.
 
     Attributes:
-        store: path or URL of the store.
-        name: the rubric's, as scores have it.
         options: how one worker asks the judge; caps and rates are those of all workers together.
         folder: the working folder, where workers find a recording if they are on this machine.
-        version: of the package that made the job.
     """
 
     store: str
@@ -153,10 +150,6 @@ class SharedState:
     """The state of a run, seen from a worker: its budget, limits and breaker.
 
     The number of requests in flight is limited in the worker.
-
-    Args:
-        state: the actor.
-        options: those of the worker.
     """
 
     def __init__(self, state: Any, options: JudgeOptions) -> None:

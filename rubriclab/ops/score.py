@@ -480,10 +480,8 @@ class TextScorer:
     It may be called from several threads and event loops at once. Close it, or use it in a `with` statement.
 
     Attributes:
-        rubric: the rubric that scores.
         name: what scores name as their rubric, as in `helpfulness@2`.
         version: the version in the store; `None` for a rubric that is not stored.
-        judge: the name of the judge.
 
     Args:
         workspace: closed with the scorer.

@@ -45,8 +45,6 @@ class ScoredRow:
     """A score with the row it is of.
 
     Attributes:
-        row: as it came.
-        example: the text; `None` for a faulty row.
         addresses_judge: whether the text speaks to whoever scores it; see `rubriclab.learning.scoring`.
     """
 
@@ -94,7 +92,6 @@ class ScoreCounts:
     Attributes:
         without: the number of texts without each field that all training texts had.
         reason: the latest reason why a text that was judged has no score.
-        rivals: what was rated together.
     """
 
     rows: int = 0

@@ -239,10 +239,6 @@ class ActionEvaluation(FrozenModel):
     """One way to use the rubric, compared with the labels of the target.
 
     Attributes:
-        criteria: number of criteria of the rubric for the target.
-        level: of the correlations.
-        n, groups: texts with a score, and their groups.
-        spearman, pearson: correlations with the labels.
         auroc: over all texts, for labels of two levels.
         error: mean absolute error, in points of the labels' scale.
         gain: error of the rubric as it is less this one's, on the texts that all ways scored.
@@ -266,13 +262,11 @@ class Transfer(Displayed, FrozenModel):
     """The evaluation of a rubric on target texts.
 
     Attributes:
-        rubric: the version.
         judge, calibrated_for: the judge used here, and the judge that the version was fitted to.
         target, aspect, scale: of the texts and their labels; `source_aspect` and `source_scale`: of the version.
         texts, unscored: texts rated, and those without a score; `unscored_reason` is the latest reason.
         outside: share of the texts whose ratings, weighted, lie outside the range of the training texts' ratings;
             `None` if the training texts are not in the store, or the rubric has no learned weights.
-        labels, groups: labelled texts, and their groups.
         mean_error: mean absolute error of giving every text the mean label, in points of the labels' scale.
         recommended: the way whose scores are closest to the labels; `None` without labels. See `recommend`.
         too_few_groups: whether there are too few groups, or too equal labels, to compare the ways.
@@ -336,7 +330,6 @@ class TargetTexts:
     """Texts that a rubric is transferred to.
 
     Attributes:
-        name: as the user wrote it.
         examples: all usable texts, `labelled` among them.
         labelled: those with a score for `aspect`, on `scale`.
     """
@@ -355,7 +348,6 @@ class FittedTransfer:
     Attributes:
         adapted: by way of using the rubric.
         labelled: the texts that these were fitted to; `None` without labels.
-        trained: the training of `relearn`.
     """
 
     transfer: Transfer

@@ -44,8 +44,6 @@ class VerifyResult(Displayed):
     """What in a store is not as it was written, and the damaged answers that were removed.
 
     Attributes:
-        place: where the store is.
-        names: how many rubrics it holds.
         removed: digests of the requests whose answers were removed.
     """
 
@@ -314,7 +312,6 @@ class Disagreement:
 
     Attributes:
         points: by how much the rubric's score lies above the label.
-        answers: the ratings by each criterion of the rubric.
     """
 
     text: RecordedText

@@ -193,10 +193,6 @@ class Job(Generic[T]):
 
     Preparing one raises what `version_of` and `judge_of` raise. Running one raises `JudgeRefused`, `BudgetReached`,
     `ReplayMiss` and `ProviderDown` of the judge, which concern every text; answers so far are kept in the store.
-
-    Attributes:
-        estimate: returns what it asks, by role.
-        run: does it, and returns its result.
     """
 
     estimate: Callable[[], DryRun]
@@ -214,17 +210,13 @@ class Workspace:
 
     Attributes:
         location: path or URL of the store; `None` for the user's own.
-        options: how judges are asked.
         notify: told what a person should know beside the results.
-        progress: shows how far an operation is.
         record: the file that requests and replies are recorded to, or what writes them down elsewhere.
         settings: hyperparameters of methods, from a configuration file.
         budget: caps on calls and money; by default those in `options`.
         limits: when requests may be sent, for all judges together; by default each judge has those in `options`.
         given_address: the one in the options, for the first judge and the others of its provider.
         breaker: ends the operation if too many prompts in a row fail; by default each judge has its own.
-        ledger: counts what is asked.
-        metrics: counts every request to a provider.
     """
 
     location: str | Path | None = None
