@@ -65,26 +65,14 @@ def test_a_long_row_of_a_table_is_named_by_its_number(tmp_path: Path) -> None:
 def test_rows_with_nested_values_have_the_sizes_of_their_texts(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     rows = [
-        {"output": "A", "more": ["bb", None, "x" * SHORT], "pair": {"one": "1", "two": None}, "of": [("key", "value")]},
-        {"output": "B", "more": None, "pair": None, "of": None},
-        {"output": "C", "more": [], "pair": {"one": None, "two": 2}, "of": []},
-        {"output": "D", "more": ["y" * SHORT], "pair": {"one": "x" * (2 * SHORT), "two": 2}, "of": []},
+        {"output": "A", "more": ["bb", None, "x" * SHORT], "pair": {"one": "1", "two": None}},
+        {"output": "D", "more": ["y" * SHORT], "pair": {"one": "x" * (2 * SHORT), "two": 2}},
     ]
-    schema = pa.schema(
-        {
-            "output": pa.string(),
-            "more": pa.list_(pa.string()),
-            "pair": pa.struct({"one": pa.string(), "two": pa.int64()}),
-            "of": pa.map_(pa.string(), pa.string()),
-        }
-    )
-    parquet.write_table(pa.Table.from_pylist(rows, schema), path)
-    assert [row for _, row in parquet_rows(path)] == rows
+    parquet.write_table(pa.Table.from_pylist(rows), path)
     assert [row for _, row in parquet_rows(path, longest=SHORT * 3 + 200)] == rows
-    with pytest.raises(DataError, match="row 4 has more than"):
-        list(parquet_rows(path, longest=SHORT * 3 - 200))
-    with pytest.raises(DataError, match="row 1 has more than"):
-        list(parquet_rows(path, longest=SHORT - 200))
+    for longest, number in ((SHORT * 3 - 200, 2), (SHORT - 200, 1)):
+        with pytest.raises(DataError, match=f"row {number} has more than"):
+            list(parquet_rows(path, longest=longest))
 
 
 @pytest.mark.parametrize("text", ["\u200b\u200d", "\u3164", "\u2800", "\ufe0f"])

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import random
 
 import orjson
 import pytest
@@ -104,11 +105,8 @@ def packed(tmp_path, content):
 @pytest.fixture(scope="module")
 def many():
     # Differing texts, so that the packed file is long enough to be cut in many places.
-    return [{"id": str(i), "output": f"Text {i}: {hash_like(i)}."} for i in range(400)]
-
-
-def hash_like(i):
-    return " ".join(str((i * 7919 + k * 104729) % 99991) for k in range(30))
+    draw = random.Random(1)
+    return [{"id": str(i), "output": f"Text {i}: {draw.randbytes(60).hex()}."} for i in range(400)]
 
 
 @pytest.mark.parametrize("cut", [0.2, 0.5, 0.9, 0.999])

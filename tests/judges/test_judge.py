@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 import tracemalloc
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -247,24 +244,11 @@ def test_everything_that_shapes_the_reply_is_in_the_digest() -> None:
     assert len(digests) == 2 * len(variants)
 
 
-def test_digest_is_the_same_in_another_process() -> None:
-    program = (
-        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]); import rubriclab.prompts; "
-        "sys.modules['rubriclab.prompts.render'].FOLDER = Path(sys.argv[1]) / 'templates'; "
-        "from judge_questions import rate; from rubriclab.judges.judge import request_digest; "
-        "print(request_digest({'model': 'm'}, rate('some text')))"
-    )
-    command = [sys.executable, "-c", program, str(Path(__file__).parent)]
-    there = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    assert there == request_digest(JUDGE, rate("some text"))
-
-
-@pytest.mark.parametrize("character", [".", "😀"])
-def test_rendered_prompts_of_long_texts_do_not_stay_in_memory(character: str) -> None:
+def test_rendered_prompts_of_long_texts_do_not_stay_in_memory() -> None:
     tracemalloc.start()
     try:
         for number in range(150):
-            messages_of(rate(f"{number} {'.' * 900_000}{character}"))
+            messages_of(rate(f"{number} {'.' * 900_000}😀"))
         held, _peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

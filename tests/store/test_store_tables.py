@@ -17,15 +17,13 @@ import pytest
 from commands import forking
 from postgresql import PostgreSQL
 from privileges import give_up
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import create_engine, text
 from store_samples import EFFORT, numbered, provenance, rubric
 
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.store import tables as engine
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.tables import (
-    IMMUTABLE,
-    METADATA,
     SCHEMA,
     SCHEMA_TABLE,
     database_url,
@@ -131,20 +129,6 @@ def test_a_wait_for_another_process_that_writes_is_logged_and_the_write_succeeds
     assert "another process that writes to the store" in caplog.text
     assert other.execute("SELECT count(*) FROM numbers").fetchone() == (1,)
     other.close()
-
-
-def test_a_new_store_has_all_tables_and_triggers_on_those_that_never_change(store: Store, where: str) -> None:
-    engine = create_engine(database_url(where))
-    with engine.connect() as connection:
-        assert set(inspect(connection).get_table_names()) == {*METADATA.tables, SCHEMA_TABLE.name}
-        if engine.dialect.name == "sqlite":
-            guarded = text("SELECT tbl_name FROM sqlite_master WHERE type = 'trigger'")
-        else:
-            guarded = text(
-                "SELECT event_object_table FROM information_schema.triggers WHERE trigger_schema = current_schema()"
-            )
-        assert set(connection.execute(guarded).scalars()) == set(IMMUTABLE)
-    engine.dispose()
 
 
 def test_a_store_with_another_schema_is_refused_and_left_alone(store: Store, where: str) -> None:
