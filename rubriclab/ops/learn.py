@@ -226,7 +226,8 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
                 model_versions=workspace.model_versions,
                 on_progress=tell,
             )
-        version = await store.save_async(
+        version = await workspace.off_event_loop(
+            store.save,
             name,
             trained.rubric,
             trained.provenance.model_copy(update={"literature_without": left_out(options)}),

@@ -141,7 +141,8 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             source = await workspace.off_event_loop(imported_source, version, recorded, workspace.store)
             generator_from = source.ref if source else None
         named_by = {"judge_from": choice.named_by, "generator_from": generator_from}
-        saved = await workspace.store.save_async(
+        saved = await workspace.off_event_loop(
+            workspace.store.save,
             options.name or version.name,
             trained.rubric,
             trained.provenance.model_copy(update=named_by),

@@ -5,7 +5,6 @@ Reading raises `StoreError` for what is missing, cannot be read, or does not mat
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -265,12 +264,6 @@ class Store:
             return version
 
         return self._write(add)
-
-    async def save_async(self, *arguments: Any, **options: Any) -> Version:
-        """Return what `save` returns, without blocking the event loop while a server is unreachable."""
-        if is_sqlite(self._engine.url):
-            return self.save(*arguments, **options)
-        return await asyncio.to_thread(self.save, *arguments, **options)
 
     def load(self, ref: str) -> Version:
         """Return the version of a reference: `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`."""

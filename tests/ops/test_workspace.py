@@ -109,7 +109,6 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     for name in ("__init__", "load", "training", "log", "names", "save"):
         monkeypatch.setattr(Store, name, watched(name))
     monkeypatch.setattr(workspace, "is_remote", lambda _where: True)
-    monkeypatch.setattr("rubriclab.store.store.is_sqlite", lambda _url: False)
     return seen
 
 
