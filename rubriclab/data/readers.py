@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -35,6 +35,7 @@ from rubriclab.data.annotations import (
 from rubriclab.data.binary_files import parquet_rows, read_sheet
 from rubriclab.data.mapping import DEFAULTS, NATIVE, UTF_8, CellRules, FieldMap, Mark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, example_of
+from rubriclab.data.write import JSON_LINES, table_kind
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
@@ -159,7 +160,6 @@ def _decide(where: str, columns: Sequence[_Column], usual: Mark) -> tuple[Mark |
     return mark, f"{cell!r} in line {line} as {readings[mark]:.12g}, not {other:.12g}"
 
 
-JSON_LINES = (".jsonl", ".ndjson", ".json")
 # The usual delimiter of each kind of text file.
 DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET = ".parquet"
@@ -303,30 +303,20 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
 
 
 def _kind(path: Path) -> str:
-    """Return the ending of a file's name, without `.gz`."""
-    name = path.name.lower()
-    uncompressed = [kind for kind in (PARQUET, *WORKBOOK) if name.endswith(kind)]
-    kinds = uncompressed or [kind for kind in (*JSON_LINES, *DELIMITED) if name.removesuffix(".gz").endswith(kind)]
-    if not kinds and not os.path.exists(path) and (any(map(str.isspace, name)) or not path.suffix):
+    kind = table_kind(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
+    if kind is None and not os.path.exists(path) and (any(map(str.isspace, path.name)) or not path.suffix):
         raise DataError(f"There is no file {preview(str(path))}.", _NO_FILE)
-    if not kinds:
+    if kind is None:
         raise DataError(f"{path}: unknown format.", _NAMES)
-    return kinds[0]
+    return kind
 
 
 def _check_options(path: Path, kind: str, options: ReadingOptions) -> None:
-    text, table = kind in (*JSON_LINES, *DELIMITED), kind in (*DELIMITED, *WORKBOOK)
-    applies = {
-        "sheet": kind in WORKBOOK,
-        "skip_hidden": kind in WORKBOOK,
-        "header_rows": table,
-        "skip_rows": table,
-        "delimiter": kind in DELIMITED,
-        "encoding": text,
-        "decimal": table,
-    }
-    for name, applicable in applies.items():
-        if not applicable and getattr(options, name) != getattr(DEFAULTS, name):
+    tables = (*DELIMITED, *WORKBOOK)
+    applies: dict[str, Collection[str]] = {"sheet": WORKBOOK, "skip_hidden": WORKBOOK, "delimiter": DELIMITED}
+    applies |= {"encoding": (*JSON_LINES, *DELIMITED), "header_rows": tables, "skip_rows": tables, "decimal": tables}
+    for name, kinds in applies.items():
+        if kind not in kinds and getattr(options, name) != getattr(DEFAULTS, name):
             raise SettingsError(f"`{name}` does not apply to {path}, a {kind} file;", "leave it out.")
 
 

@@ -93,13 +93,11 @@ Kind = type[bool] | type[int] | type[float] | type[str]
 WriteRow = Callable[[Mapping[str, Any]], object]
 
 
-def table_kind(path: str | Path) -> str | None:
-    """Return the table format of a file name, such as `.csv`; `None` for JSON Lines and other names."""
+def table_kind(path: str | Path, kinds: Collection[str] = TABLES) -> str | None:
+    """Return the table format of a file name, such as `.csv`, without `.gz`; `None` for JSON Lines and other names."""
     name = str(path).lower()
-    uncompressed = name.removesuffix(".gz")
-    return next(
-        (kind for kind in TABLES if (name if kind in (".xlsx", ".parquet") else uncompressed).endswith(kind)), None
-    )
+    named = {kind: name if kind in (".xlsx", ".xlsm", ".parquet") else name.removesuffix(".gz") for kind in kinds}
+    return next((kind for kind in kinds if named[kind].endswith(kind)), None)
 
 
 def check_writable(path: str | Path) -> None:

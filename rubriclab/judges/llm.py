@@ -284,7 +284,7 @@ class LanguageModel:
         max_reply_bytes: int = DEFAULT_BYTES,
         other_judges: Sequence[str] = (),
     ) -> None:
-        self.model = model
+        self.name = self.model = model
         self._timeout = timeout
         self._structured = structured
         self._price = price
@@ -297,10 +297,6 @@ class LanguageModel:
         self._max_reply_bytes = max_reply_bytes
         self._other_judges = other_judges
         self._mended = MendedSettings()
-
-    @property
-    def name(self) -> str:
-        return self.model
 
     @functools.cached_property
     def identity(self) -> Mapping[str, Any]:
