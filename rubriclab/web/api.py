@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 import ipaddress
 import json
 import logging
@@ -16,12 +15,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
-from prometheus_client import CONTENT_TYPE_LATEST, Counter as RequestCounter, Gauge, Histogram
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter as RequestCounter, Gauge, Histogram
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
@@ -65,11 +63,17 @@ from rubriclab.web.api_models import (
     refused,
     score_row,
 )
-from rubriclab.web.server import HEADERS, Access, Server, is_own_origin, listen, port_of
+from rubriclab.web.server import HEADERS, Access, Server, is_own_origin, listen, owner_of, port_of
+
+# Seconds within which the thread that scores has to respond.
+RESPONSIVE = 10.0
+
+_log = logging.getLogger(__name__)
 
 
-class ScoringWork:
-    """The texts that are being scored.
+@dataclass(frozen=True, eq=False)
+class Service:
+    """What the paths answer.
 
     A request may be given up by its caller or by its time limit. The work for it goes on, and counts: answers that
     have been paid for are kept in the store, where the same request finds them.
@@ -77,20 +81,59 @@ class ScoringWork:
     Attributes:
         scorer: the open rubric.
         options: the limits.
+        has_tokens: whether callers need a token.
     """
 
-    def __init__(self, scorer: TextScorer, options: ServeOptions) -> None:
-        self.scorer = scorer
-        self.options = options
-        self._under_way: set[asyncio.Task[Scores]] = set()
+    scorer: TextScorer
+    options: ServeOptions
+    metrics: Metrics
+    has_tokens: bool
+    _under_way: set[asyncio.Task[Scores]] = field(default_factory=set)
 
-    async def scores(self, texts: Sequence[InputText]) -> Scores:
-        """Return the scores of the texts of a request, which counts as under way until they are known.
+    async def score(self, request: Request) -> Response:
+        """Score the texts in the body."""
+        _check_query(request)
+        # Before the request counts as under way: a caller whose bodies arrive slowly must not keep others waiting.
+        texts, several = await texts_of(request, self.options.max_body_bytes, self.options.max_texts)
+        request.state.noted["texts"] = len(texts)
+        scores = await self._scores(texts)
+        request.state.noted["unscored"] = len(scores.unscored)
+        rows = [score_row(score) for score in scores]
+        return _json({"scores": rows, "warnings": scores.warnings} if several else rows[0])
 
-        Raises:
-            Refused: if too many requests are under way, or after the time limit.
-            RubriclabError: as `TextScorer.score_rows` does.
-        """
+    async def rubric(self, request: Request) -> Response:
+        """Return the rubric that scores."""
+        _check_query(request)
+        scorer = self.scorer
+        found = describe_rubric(scorer.rubric, scorer.name, scorer.judge, scorer.version)
+        return _json(found.model_dump(mode="json"))
+
+    async def read_metrics(self, _request: Request) -> Response:
+        """Return the metrics."""
+        return Response(self.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+
+    async def health(self, _request: Request) -> Response:
+        """Return whether the thread that scores responds."""
+        try:
+            async with asyncio.timeout(RESPONSIVE):
+                await self.scorer.respond()
+        except (TimeoutError, RuntimeError):
+            raise Refused("not_responding", "The service does not score at present.", RESPONSIVE) from None
+        return _json(Health(status="ok").model_dump())
+
+    async def openapi(self, _request: Request) -> Response:
+        """Return the description of the service."""
+        return _json(description(tokens=self.has_tokens))
+
+    async def finish(self, patience: float) -> int:
+        """Return, once all work has ended or `patience` seconds have passed, how many requests' work is left."""
+        if not self._under_way:
+            return 0
+        _, left = await asyncio.wait(self._under_way, timeout=patience)
+        return len(left)
+
+    async def _scores(self, texts: Sequence[InputText]) -> Scores:
+        """Return the scores of the texts of a request, which counts as under way until they are known."""
         if len(self._under_way) >= self.options.at_once:
             most = f"{self.options.at_once:,} requests are under way"
             raise Refused("too_many_at_once", f"{most}; send this one later.", WHEN_BUSY)
@@ -106,91 +149,14 @@ class ScoringWork:
             kept = "The judge's answers are kept when they arrive: send the same request again."
             raise Refused("timeout", f"{late} {kept}", WHEN_BUSY) from None
 
-    async def finish(self, patience: float) -> int:
-        """Return, once all work has ended or `patience` seconds have passed, how many requests' work is left."""
-        if not self._under_way:
-            return 0
-        _, left = await asyncio.wait(self._under_way, timeout=patience)
-        return len(left)
-
     def _ended(self, work: asyncio.Task[Scores]) -> None:
         self._under_way.discard(work)
         if not work.cancelled():
             work.exception()  # nobody may be waiting for it any more
 
 
-# Seconds within which the thread that scores has to respond.
-RESPONSIVE = 10.0
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, eq=False)
-class Service:
-    """What the routes share.
-
-    Attributes:
-        has_tokens: whether callers need a token.
-    """
-
-    work: ScoringWork
-    metrics: Metrics
-    has_tokens: bool
-
-    async def score(self, request: Request) -> Response:
-        """Score the texts in the body."""
-        _check_query(request)
-        options = self.work.options
-        # Before the request counts as under way: a caller whose bodies arrive slowly must not keep others waiting.
-        texts, several = await texts_of(request, options.max_body_bytes, options.max_texts)
-        request.state.noted["texts"] = len(texts)
-        scores = await self.work.scores(texts)
-        request.state.noted["unscored"] = len(scores.unscored)
-        return _json(_results(scores, several=several))
-
-    async def rubric(self, request: Request) -> Response:
-        """Return the rubric that scores."""
-        _check_query(request)
-        return _json(self._rubric)
-
-    async def read_metrics(self, _request: Request) -> Response:
-        """Return the metrics."""
-        return Response(self.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
-
-    async def health(self, _request: Request) -> Response:
-        """Return whether the thread that scores responds."""
-        try:
-            async with asyncio.timeout(RESPONSIVE):
-                await self.work.scorer.respond()
-        except (TimeoutError, RuntimeError):
-            raise Refused("not_responding", "The service does not score at present.", RESPONSIVE) from None
-        return _json(Health(status="ok").model_dump())
-
-    async def openapi(self, _request: Request) -> Response:
-        """Return the description of the service."""
-        return _json(description(tokens=self.has_tokens))
-
-    @cached_property
-    def _rubric(self) -> dict[str, Any]:
-        scorer = self.work.scorer
-        return describe_rubric(scorer.rubric, scorer.name, scorer.judge, scorer.version).model_dump(mode="json")
-
-
-def application(
-    work: ScoringWork,
-    metrics: Metrics,
-    *,
-    tokens: Tokens,
-    hosts: Collection[str],
-    access_log: AccessLog,
-) -> ASGIApp:
-    """Return the guarded application.
-
-    Args:
-        hosts: the `HOST:PORT` that requests must name if there are no tokens.
-        access_log: told about each request once it is answered.
-    """
-    service = Service(work, metrics, bool(tokens))
+def application(service: Service, tokens: Tokens, hosts: Collection[str], access_log: AccessLog) -> ASGIApp:
+    """Return the guarded application; `hosts` and `access_log` are as for `Gate`."""
     routes = [
         Route(SCORE, service.score, methods=["POST"]),
         Route(RUBRIC, service.rubric),
@@ -203,20 +169,7 @@ def application(
     )
     starlette = Starlette(routes=routes, exception_handlers=handlers)
     starlette.router.redirect_slashes = False  # its redirects repeat the `Host` header of the request
-    return Gate(
-        starlette,
-        tokens=tokens,
-        paths=PATHS,
-        open_paths=OPEN,
-        hosts=hosts,
-        metrics=metrics,
-        access_log=access_log,
-    )
-
-
-def _results(scores: Scores, *, several: bool) -> Mapping[str, Any]:
-    rows = [score_row(score) for score in scores]
-    return {"scores": rows, "warnings": scores.warnings} if several else rows[0]
+    return Gate(starlette, tokens, hosts, service.metrics.registry, access_log)
 
 
 def _check_query(request: Request) -> None:
@@ -254,13 +207,23 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
     Raises:
         Refused: if the body is no JSON, too large, late, or of another form, or says something twice.
     """
-    _check_type(request)
+    # Pages of other sites can send other types without asking (cross-site request forgery).
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        given = f"got {media_type!r:.80}" if media_type else "there is none"
+        raise Refused("other_media_type", f"Expected the Content-Type application/json; {given}.")
+    encodings = request.headers.getlist("content-encoding")
+    if any(encoding.strip().lower() != "identity" for encoding in encodings):
+        raise Refused("compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}.")
     content = await _content(request, most_bytes)
     try:
         value = orjson.loads(content)
+        # orjson would take the last value of a repeated key in silence.
+        json.loads(content, object_pairs_hook=_unique)
+    except RecursionError:
+        raise Refused("not_json", "The body is nested too deeply.") from None
     except orjson.JSONDecodeError as error:
         raise Refused("not_json", f"The body is not JSON: {one_line(str(error))}.") from None
-    _check_keys(content)
     several = isinstance(value, dict) and "texts" in value
     try:
         texts = InputTexts.model_validate(value).texts if several else (InputText.model_validate(value),)
@@ -272,27 +235,14 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
             "too_many_texts",
             f"Expected at most {most_texts:,} texts, got {len(texts):,}; send them in several requests.",
         )
-    _check_ids(texts)
+    if repeated := repeated_id(text.id for text in texts):
+        first, second = repeated
+        raise Refused(
+            "repeated_id",
+            f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already; "
+            "give each its own, or none.",
+        )
     return texts, several
-
-
-def _check_type(request: Request) -> None:
-    # Pages of other sites can send other types without asking (cross-site request forgery).
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        given = f"got {media_type!r:.80}" if media_type else "there is none"
-        raise Refused("other_media_type", f"Expected the Content-Type application/json; {given}.")
-    encodings = request.headers.getlist("content-encoding")
-    if any(encoding.strip().lower() != "identity" for encoding in encodings):
-        raise Refused("compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}.")
-
-
-def _check_keys(content: bytes) -> None:
-    """Check that no object has a key twice: the reader of JSON would take the last value in silence."""
-    try:
-        json.loads(content, object_pairs_hook=_unique)
-    except RecursionError:
-        raise Refused("not_json", "The body is nested too deeply.") from None
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
@@ -303,36 +253,19 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
     return found
 
 
-def _check_ids(texts: Sequence[InputText]) -> None:
-    if repeated := repeated_id(text.id for text in texts):
-        first, second = repeated
-        raise Refused(
-            "repeated_id",
-            f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already; "
-            "give each its own, or none.",
-        )
-
-
 async def _content(request: Request, most: int) -> bytes:
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > most:
-        raise _too_large(most)
     content = bytearray()
     try:
         async with asyncio.timeout(PATIENCE):
             async for part in request.stream():
                 content += part
                 if len(content) > most:
-                    raise _too_large(most)
+                    raise Refused("too_large", f"Expected a body of at most {most:,} bytes.")
     except TimeoutError:
         raise Refused("late_body", f"The body was not complete after {PATIENCE:g} seconds.") from None
     except ClientDisconnect:
         raise Refused("incomplete_body") from None
     return bytes(content)
-
-
-def _too_large(most: int) -> Refused:
-    return Refused("too_large", f"Expected a body of at most {most:,} bytes.")
 
 
 # Bytes of the head of a request.
@@ -360,42 +293,30 @@ class Gate:
     says of the request.
 
     Args:
-        open_paths: what needs no token.
         hosts: the `HOST:PORT` that requests must name if there are no tokens, so that another site's name cannot be
             pointed to this service (DNS rebinding); pages of other sites are refused too, by their `Origin`.
+        access_log: told about each request once it is answered.
     """
 
     def __init__(
         self,
         app: ASGIApp,
-        *,
         tokens: Tokens,
-        paths: Collection[str],
-        open_paths: Collection[str],
         hosts: Collection[str],
-        metrics: Metrics,
+        registry: CollectorRegistry,
         access_log: AccessLog,
     ) -> None:
-        self._app = app
-        self._tokens = tokens
-        self._paths = paths
-        self._open = open_paths
+        self._app, self._tokens, self._access_log = app, tokens, access_log
         self._hosts = [[host] for host in hosts]
-        self._access_log = access_log
-        registry = metrics.registry
-        self._answered = RequestCounter(
-            "rubriclab_http_requests", "Requests to the service, by status.", ["path", "status"], registry=registry
-        )
+        labels = ["path", "status"]
+        what = "Requests to the service, by status."
+        self._answered = RequestCounter("rubriclab_http_requests", what, labels, registry=registry)
+        what = "Seconds until a request to the service was answered."
         self._seconds = Histogram(
-            "rubriclab_http_request_seconds",
-            "Seconds until a request to the service was answered.",
-            ["path"],
-            buckets=BUCKETS,
-            registry=registry,
+            "rubriclab_http_request_seconds", what, labels[:1], buckets=BUCKETS, registry=registry
         )
-        self._in_flight = Gauge(
-            "rubriclab_http_requests_in_flight", "Requests to the service being answered.", registry=registry
-        )
+        what = "Requests to the service being answered."
+        self._in_flight = Gauge("rubriclab_http_requests_in_flight", what, registry=registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -457,7 +378,7 @@ class Gate:
             raise Refused("other_origin")
         given = headers.getlist("authorization")
         caller = self._tokens.caller(given[0] if len(given) == 1 else "")
-        if caller is None and scope["path"] not in self._open:
+        if caller is None and scope["path"] not in OPEN:
             if any(is_bearer(each) for each in given):
                 raise Refused("wrong_token")
             raise Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
@@ -465,7 +386,7 @@ class Gate:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         path, state = scope["path"], scope["state"]
-        known = path if path in self._paths else OTHER
+        known = path if path in PATHS else OTHER
         self._answered.labels(known, str(status)).inc()
         self._seconds.labels(known).observe(seconds)
         caller = state["caller"]
@@ -511,12 +432,7 @@ class Tokens:
         if not self.digests:
             return ANYBODY
         given = authorization.partition(" ")[2].strip() if is_bearer(authorization) else ""
-        digest = _digest(given)
-        found = None
-        for name, own in self.digests.items():
-            if hmac.compare_digest(own, digest):
-                found = name
-        return found
+        return owner_of(_digest(given), self.digests)
 
 
 def is_bearer(authorization: str) -> bool:
@@ -617,7 +533,7 @@ async def serve_rubric(
     with listen(host, options.port or None) as bound:
         opened = replace(settings, progress=no_progress, ledger=ledger, metrics=metrics)
         scorer = await asyncio.to_thread(TextScorer, opened, rubric, ScoreOptions(judge=options.judge), RedactingJudge)
-        work = ScoringWork(scorer, options)
+        service = Service(scorer, options, metrics, bool(tokens))
         server: Server | None = None
         try:
             if is_language_model(scorer.judge):
@@ -637,11 +553,10 @@ async def serve_rubric(
                     f"score a text: curl {address}{SCORE}{token} -H 'Content-Type: application/json' -d '{example}'"
                 )
 
-            app = application(work, metrics, tokens=tokens, hosts=hosts, access_log=on_access)
-            server = Server(app, bound, served, patience=options.grace)
+            server = Server(application(service, tokens, hosts, on_access), bound, served, patience=options.grace)
             await server.run()
         finally:
-            if left := await work.finish(server.seconds_left if server else 0):
+            if left := await service.finish(server.seconds_left if server else 0):
                 were = "1 request was" if left == 1 else f"{left} requests were"
                 settings.notify(f"{were} still being scored when the service ended and got no score")
             await asyncio.to_thread(scorer.close)

@@ -318,12 +318,15 @@ class Access:
         return f"{JOIN}{self.links[visitor]}"
 
     def visitor(self, secret: str) -> str | None:
-        """Return whose secret it is, in a time that does not depend on the secret."""
-        found = None
-        for name, own in self.links.items():
-            if hmac.compare_digest(own.encode(), secret.encode("utf-8", "surrogateescape")):
-                found = name
-        return found
+        """Return whose secret it is."""
+        own = {name: link.encode() for name, link in self.links.items()}
+        return owner_of(secret.encode("utf-8", "surrogateescape"), own)
+
+
+def owner_of(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
+    """Return whose secret it is, in a time that does not depend on the secret; `None` if it is nobody's."""
+    found = [name for name, own in secrets_by_name.items() if hmac.compare_digest(own, secret)]
+    return found[-1] if found else None
 
 
 class Guard:
@@ -361,7 +364,7 @@ class Guard:
             message = await receive()
             size += len(message.get("body", b""))
             if size > self._most_bytes:
-                raise HTTPException(413, self._too_large)
+                raise HTTPException(413, f"Expected a request of at most {self._most_bytes:,} bytes.")
             return message
 
         answer = self._refused(scope) or self._app
@@ -379,14 +382,8 @@ class Guard:
         if not _from_own_page(headers, scope):
             return _refusal(403, "Requests of other sites are refused.")
         given = headers.get(TOKEN_HEADER, "")
-        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), access.token.encode()):
-            return _refusal(403, "The page is out of date: load it again.")
-        length = headers.get("content-length", "")
-        return _refusal(413, self._too_large) if length.isdecimal() and int(length) > self._most_bytes else None
-
-    @property
-    def _too_large(self) -> str:
-        return f"Expected a request of at most {self._most_bytes:,} bytes."
+        right = hmac.compare_digest(given.encode("utf-8", "surrogateescape"), access.token.encode())
+        return None if right else _refusal(403, "The page is out of date: load it again.")
 
     def _identify(self, scope: Scope, headers: Headers) -> Response | None:
         """Note the visitor of a shared page, or return the response to one without the page's cookie."""
