@@ -114,7 +114,7 @@ def save_versions(store: Store) -> None:
 
     The first two are learned from the planted ratings, which are kept with them.
     """
-    study = Study(candidates(), assignment(), SETTINGS, SEED)
+    study = Study(candidates(), assignment(), SETTINGS)
     rubric = study.rubric()
     record = study.record(rubric)
     fitted = {"agreement": study.agreement, "validation": study.validation}

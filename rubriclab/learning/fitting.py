@@ -230,14 +230,10 @@ def candidate_pool(table: RatingMatrix, most: int, ask: Ask) -> CandidatePool:
     return CandidatePool(others, always, most, reasons=ask == "in one call")
 
 
-def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask, *, seed: int = 0) -> SelectedRubric:
-    """Return the rubric selected and fitted by all labels, with held-out scores; the order of the texts is irrelevant.
-
-    Args:
-        seed: of the folds.
-    """
+def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> SelectedRubric:
+    """Return the rubric selected and fitted by all labels, with held-out scores, whatever the order of the texts."""
     pool = candidate_pool(table, settings.criteria, ask)
-    return SelectedRubric(fit(table, settings, pool), cross_validate(table, settings, pool, seed=seed))
+    return SelectedRubric(fit(table, settings, pool), cross_validate(table, settings, pool))
 
 
 def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArray:
@@ -276,15 +272,13 @@ def fit(
     return _fit_rows(matrix, every, matrix.moments(every), pool, settings)
 
 
-def cross_validate(
-    table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None, *, seed: int = 0
-) -> HeldOut:
+def cross_validate(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> HeldOut:
     """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
 
     Arguments and errors as for `fit`; the folds are from `divisions`.
     """
     order, pool = canonical_order(table), pool or CandidatePool(tuple(range(len(table.methods))))
-    folds = divisions(table.rows(order).groups, settings, seed)[:, np.argsort(order)]
+    folds = divisions(table.rows(order).groups, settings)[:, np.argsort(order)]
     return fit_folds(table, settings, folds, lambda _repetition, _fold: pool)
 
 
@@ -331,14 +325,14 @@ def fit_folds(
     return HeldOut(_column_means(scores)[back], _column_means(raws)[back], folds, tuple(fits))
 
 
-def divisions(groups: Sequence[str], settings: JointSettings, seed: int) -> IntArray:
+def divisions(groups: Sequence[str], settings: JointSettings) -> IntArray:
     """Return each text's fold in each repetition, shape (repetitions, texts).
 
     There is a single repetition if every group is a fold, as the others would be the same.
     """
     count = len(set(units(groups).tolist()))
     repeats = 1 if count <= settings.folds else settings.repeats
-    return np.stack([grouped_folds(groups, settings.folds, seed + repeat) for repeat in range(repeats)])
+    return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])
 
 
 def _column_means(table: FloatArray) -> FloatArray:
@@ -498,7 +492,7 @@ def round_significant(values: FloatArray) -> FloatArray:
     return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.tolist()], dtype=float)
 
 
-def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level, seed: int = 0) -> Mapping[str, Interval]:
+def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level) -> Mapping[str, Interval]:
     """Return the held-out `spearman` and `pearson` agreement with intervals.
 
     The rubric selected in each fold is refitted without each group. Only the first repetition is used: the variance
@@ -507,9 +501,8 @@ def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level, se
     Args:
         nested: held-out scores from `cross_validate` or `select_rubric`, of the same table.
         level: of the agreement, as in `rubriclab.stats.agreement`.
-        seed: of the bundles, if there are more than `MAX_BUNDLES` groups.
     """
-    matrix, bundle = design(table), grouped_folds(table.groups, MAX_BUNDLES, seed)
+    matrix, bundle = design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
     every = matrix.moments(np.ones(len(bundle), dtype=bool))
     parts = [matrix.moments(bundle == left) for left in range(int(bundle.max(initial=-1)) + 1)]
     raw = np.full((len(parts), len(bundle)), np.nan)

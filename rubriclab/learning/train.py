@@ -239,7 +239,6 @@ class Study:
     candidates: Candidates
     assignment: Assignment
     settings: JointSettings
-    seed: int
     refit: SelectedRubric | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     threshold_by_hand: float | None = None
@@ -270,7 +269,7 @@ class Study:
     @cached_property
     def selected(self) -> SelectedRubric:
         """The selected rubric with its held-out scores."""
-        return self.refit or select_rubric(self.table, self.settings, self.ask, seed=self.seed)
+        return self.refit or select_rubric(self.table, self.settings, self.ask)
 
     @property
     def ask(self) -> Ask:
@@ -304,7 +303,7 @@ class Study:
             for name in dict.fromkeys(self.every.methods)
             if name not in ("direct", "text_features")
         }
-        return {name: cross_validate(table, settings, seed=self.seed).raw for name, table in tables.items()}
+        return {name: cross_validate(table, settings).raw for name, table in tables.items()}
 
     @cached_property
     def conformal(self) -> Conformal | None:
@@ -408,7 +407,7 @@ class Study:
         alone = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
         kept = [self.ids[place] for place in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
-        scores = {WHOLE: cross_validate(table.columns(whole), self.settings, seed=self.seed).raw} if whole else {}
+        scores = {WHOLE: cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
             self.every,
             self.features,
@@ -426,7 +425,7 @@ class Study:
         )
         joint, *others = result.evaluators
         # Intervals of the rubric's agreement include the variance of learning.
-        intervals = refitted_agreement(table, nested, level=result.level, seed=self.seed)
+        intervals = refitted_agreement(table, nested, level=result.level)
         refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
         verdicts = list[VerdictAgreement]()
         if self.verdicts is not None:
@@ -524,7 +523,7 @@ async def train_joint(
             rivals=settings.rivals,
             on_progress=lambda doing, share: on_progress(doing, found + (RATED - found) * share),
         )
-    study = Study(candidates, assignment, settings, seed)
+    study = Study(candidates, assignment, settings)
     templates = {name for plan in plans for name in plan.method.prompts} | {TEMPLATE}
     if candidates.rivals:
         templates.add(GROUP_TEMPLATE)

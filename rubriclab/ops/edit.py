@@ -142,7 +142,6 @@ class EditableVersion:
             candidates=candidates,
             cells=tuple(tuple(row[each.criterion.id] for each in candidates) for row in rows),
             settings=provenance.settings,
-            seed=provenance.seed,
             bounds=bounds_of(rubric.aggregation),
             threshold=threshold_by_hand(rubric.aggregation),
         )

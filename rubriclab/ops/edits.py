@@ -427,7 +427,7 @@ def effect_of(
     level = gate_level(table.labels, table.groups)
     figures, calls, passed = [], [], []
     for each, refit in zip((parent, edited), refits, strict=True):
-        figures.append(refitted_agreement(each.table, refit.held_out, level=level, seed=each.seed)["pearson"].rounded())
+        figures.append(refitted_agreement(each.table, refit.held_out, level=level)["pearson"].rounded())
         ids = [each.candidates[place].criterion.id for place in each.kept]
         calls.append(round(each.rated.calls(ids, assignment_of(each.rubric), each.ask), 6))
         passed.append(study_of(each, refit).verdicts)
@@ -495,7 +495,6 @@ class RatedRubric:
     candidates: tuple[Candidate, ...]
     cells: tuple[tuple[Cell, ...], ...]
     settings: Mapping[str, Mapping[str, JsonValue]]
-    seed: int
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     threshold: float | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -596,8 +595,8 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
     free = replace(rated.table, limits=None)
     learned = [place for place, each in enumerate(rated.candidates) if each.by_hand != "added"]
     if not learned:
-        return FoldSelection(divisions(free.groups, rated.fit_settings, rated.seed), ())
-    held_out = select_rubric(free.columns(learned), rated.fit_settings, rated.ask, seed=rated.seed).held_out
+        return FoldSelection(divisions(free.groups, rated.fit_settings), ())
+    held_out = select_rubric(free.columns(learned), rated.fit_settings, rated.ask).held_out
     ids = [rated.candidates[place].criterion.id for place in learned]
     criteria = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
     return FoldSelection(held_out.folds, tuple(criteria))
@@ -632,7 +631,7 @@ def study_of(rated: RatedRubric, refit: SelectedRubric) -> Study:
     """Return everything that learning computes from the ratings, for a rubric that was refitted."""
     reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
     assignment, given = assignment_of(rated.rubric), (refit, reasons, rated.threshold)
-    return Study(rated.rated, assignment, rated.fit_settings, rated.seed, *given)
+    return Study(rated.rated, assignment, rated.fit_settings, *given)
 
 
 def check_kept(rated: RatedRubric, refit: SelectedRubric) -> dict[str, str]:

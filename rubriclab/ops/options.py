@@ -114,7 +114,7 @@ class LearnOptions(ReadingOptions, JudgeOption):
     """The raters' scale, as in `1:5`. Default: taken from the labels."""
 
     seed: int = Field(default=42, ge=0)
-    """Seed of folds and random draws."""
+    """Seed of the texts that `few_shot` and HypoEval's published procedures draw."""
 
     generator: JudgeName = None
     """The model that proposes and refines criteria. Default: the judge."""

@@ -217,8 +217,8 @@ def with_whole(table):
     return replace(table, holistic=np.arange(len(table.methods)) == 0)
 
 
-def select_rubric(table, settings, **seed):
-    return select_rubric_by(table, settings, "in one call", **seed)
+def select_rubric(table, settings):
+    return select_rubric_by(table, settings, "in one call")
 
 
 def test_a_rubric_has_the_best_criteria_at_most_so_many_and_the_whole():
