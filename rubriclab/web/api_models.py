@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
@@ -145,59 +144,45 @@ def score_row(score: Score) -> Mapping[str, Any]:
     return {**score.to_row(), "judge": shown_judge(score.judge)}
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemKind:
-    """What callers are told of every problem with a code.
-
-    Attributes:
-        status: the HTTP status.
-        meaning: what is wrong, and what to do.
-    """
-
-    status: int
-    meaning: str
-
-
-# By their codes, which do not change with the wording.
-KINDS: Mapping[str, ProblemKind] = {
-    "not_json": ProblemKind(400, "The body is not JSON."),
-    "incomplete_body": ProblemKind(400, "The connection was closed before the body was complete."),
-    "two_lengths": ProblemKind(400, "The request has both Content-Length and Transfer-Encoding; send one of them."),
-    "unknown_parameter": ProblemKind(400, "The address has a query (`?name=value`); this request takes none."),
-    "no_token": ProblemKind(401, "The request has no bearer token."),
-    "wrong_token": ProblemKind(401, "The bearer token is not one of this service."),
-    "budget_reached": ProblemKind(
+# The HTTP status of each problem, and what is wrong and to do, by its code, which does not change with the wording.
+KINDS: Mapping[str, tuple[int, str]] = {
+    "not_json": (400, "The body is not JSON."),
+    "incomplete_body": (400, "The connection was closed before the body was complete."),
+    "two_lengths": (400, "The request has both Content-Length and Transfer-Encoding; send one of them."),
+    "unknown_parameter": (400, "The address has a query (`?name=value`); this request takes none."),
+    "no_token": (401, "The request has no bearer token."),
+    "wrong_token": (401, "The bearer token is not one of this service."),
+    "budget_reached": (
         402,
         "The cap on calls or cost of this service is reached: only requests whose answers are all in the store are "
         "answered.",
     ),
-    "other_origin": ProblemKind(403, "Without a token, the service refuses requests of other sites' pages (`Origin`)."),
-    "no_such_path": ProblemKind(404, "The service has no such path; `GET /openapi.json` describes all requests."),
-    "other_method": ProblemKind(405, "The path does not take this method; `Allow` names those that it takes."),
-    "late_body": ProblemKind(408, "The body was not complete in time."),
-    "too_large": ProblemKind(413, "The body is too large."),
-    "too_many_texts": ProblemKind(413, "The body has too many texts."),
-    "other_media_type": ProblemKind(415, "The body is not sent as application/json."),
-    "compressed_body": ProblemKind(415, "The body is compressed; send it without compression."),
-    "other_host": ProblemKind(421, "Without a token, the service answers under its own address only."),
-    "invalid_body": ProblemKind(
-        422, "The body is JSON of another form: a field is unknown, missing or of another type."
+    "other_origin": (403, "Without a token, the service refuses requests of other sites' pages (`Origin`)."),
+    "no_such_path": (404, "The service has no such path; `GET /openapi.json` describes all requests."),
+    "other_method": (405, "The path does not take this method; `Allow` names those that it takes."),
+    "late_body": (408, "The body was not complete in time."),
+    "too_large": (413, "The body is too large."),
+    "too_many_texts": (413, "The body has too many texts."),
+    "other_media_type": (415, "The body is not sent as application/json."),
+    "compressed_body": (415, "The body is compressed; send it without compression."),
+    "other_host": (421, "Without a token, the service answers under its own address only."),
+    "invalid_body": (422, "The body is JSON of another form: a field is unknown, missing or of another type."),
+    "repeated_key": (422, "An object of the body has a key twice."),
+    "repeated_id": (422, "Two texts of a list have the same `id`."),
+    "unusable_texts": (
+        422,
+        "No text has a field, such as `source`, that every text had that the rubric was learned from.",
     ),
-    "repeated_key": ProblemKind(422, "An object of the body has a key twice."),
-    "repeated_id": ProblemKind(422, "Two texts of a list have the same `id`."),
-    "unusable_texts": ProblemKind(
-        422, "No text has a field, such as `source`, that every text had that the rubric was learned from."
-    ),
-    "too_many_at_once": ProblemKind(429, "Too many requests at a time; `Retry-After` says when to send it again."),
-    "large_head": ProblemKind(431, "The head of the request is too large."),
-    "internal_error": ProblemKind(500, "An unexpected error, which the log of the service has."),
-    "judge_failed": ProblemKind(502, "The judge refused the request; the log of the service says why."),
-    "not_recorded": ProblemKind(502, "The judge is a recording, which has no answer about this text."),
-    "judge_unavailable": ProblemKind(503, "The judge does not answer; `Retry-After` says when to send it again."),
-    "store_unavailable": ProblemKind(503, "The store cannot be used; `Retry-After` says when to send it again."),
-    "not_responding": ProblemKind(503, "The service does not score at present; `Retry-After` says when to ask again."),
-    "stopping": ProblemKind(503, "The service is shutting down; `Retry-After` says when to send it again."),
-    "timeout": ProblemKind(504, "No score in time. Answers that arrive later are kept: send the same request again."),
+    "too_many_at_once": (429, "Too many requests at a time; `Retry-After` says when to send it again."),
+    "large_head": (431, "The head of the request is too large."),
+    "internal_error": (500, "An unexpected error, which the log of the service has."),
+    "judge_failed": (502, "The judge refused the request; the log of the service says why."),
+    "not_recorded": (502, "The judge is a recording, which has no answer about this text."),
+    "judge_unavailable": (503, "The judge does not answer; `Retry-After` says when to send it again."),
+    "store_unavailable": (503, "The store cannot be used; `Retry-After` says when to send it again."),
+    "not_responding": (503, "The service does not score at present; `Retry-After` says when to ask again."),
+    "stopping": (503, "The service is shutting down; `Retry-After` says when to send it again."),
+    "timeout": (504, "No score in time. Answers that arrive later are kept: send the same request again."),
 }
 
 
@@ -217,7 +202,7 @@ class Refused(Exception):
     """
 
     def __init__(self, code: str, detail: str | None = None, retry_after: float | None = None) -> None:
-        self.status, meaning = KINDS[code].status, KINDS[code].meaning
+        self.status, meaning = KINDS[code]
         super().__init__(detail or meaning)
         self.code = code
         self.detail = detail or meaning
@@ -359,7 +344,7 @@ def _content(words: str, media_type: str, schema: Mapping[str, Any]) -> dict[str
 
 
 def _problem() -> dict[str, Any]:
-    kinds = " ".join(f"{kind.status} `{code}`: {kind.meaning}" for code, kind in KINDS.items())
+    kinds = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in KINDS.items())
     seconds = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
     found = _content(f"The request failed. {kinds}", MEDIA_TYPE, _ref("ProblemDetails"))
     return {**found, "headers": {"Retry-After": seconds}}

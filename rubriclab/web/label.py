@@ -13,9 +13,9 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import wraps
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,7 +33,7 @@ from rubriclab.data.write import COMMAS, CsvDialect, write_rows
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
-from rubriclab.models.judgment import LabelQuestion, RaterProgress, rater_name
+from rubriclab.models.judgment import LabelQuestion, rater_name
 from rubriclab.models.text import Scale
 from rubriclab.ops.inputs import Data, dialect_of
 from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, prepare_labeling
@@ -95,41 +95,22 @@ def label_app(
         Route("/stop", page.stop, methods=["POST"]),
         *static_routes(),
     ]
-    return Guard(Starlette(routes=routes), access, MOST_BYTES)
+    handlers: Mapping[Any, Any] = {RubriclabError: _failed}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), access, MOST_BYTES)
 
 
-def _answering(handler: Callable[[_LabelPage, Request], Awaitable[Response]]) -> Any:
-    """Return a handler whose errors are answered as JSON."""
-
-    @wraps(handler)
-    async def answer(self: _LabelPage, request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except RubriclabError as error:
-            return JSONResponse({"error": error.text}, _status(error))
-
-    return answer
+def _failed(_request: Request, error: RubriclabError) -> Response:
+    """Return an error as JSON; the page sends an answer again only after 5xx."""
+    return JSONResponse({"error": error.text}, 503 if error.retryable else 400)
 
 
-def _status(error: RubriclabError) -> int:
-    """Return the HTTP status of an error; the page sends an answer again only after 5xx."""
-    return 503 if error.retryable else 400
-
-
+@dataclass(frozen=True)
 class _LabelPage:
-    def __init__(
-        self,
-        labeling: Labeling,
-        access: Access,
-        finish: Callable[[], str],
-        stop: Callable[[], None],
-    ) -> None:
-        self._labeling = labeling
-        self._access = access
-        self._finish = finish
-        self._stop = stop
+    _labeling: Labeling
+    _access: Access
+    _finish: Callable[[], str]
+    _stop: Callable[[], None]
 
-    @_answering
     async def show(self, request: Request) -> Response:
         given = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
         question = self._labeling.question
@@ -140,7 +121,6 @@ class _LabelPage:
         settings = page_settings(self._labeling, rater_name(given))
         return rendered("label/label.html", title=title, settings=settings, **fields)
 
-    @_answering
     async def item(self, request: Request) -> Response:
         rater, query = self._rater(request, request.query_params.get("rater")), request.query_params
         if "position" in query:
@@ -150,13 +130,11 @@ class _LabelPage:
         skipped = query.get("skipped") == "true"
         return JSONResponse(await run_in_threadpool(self._next, rater, -1, skipped=skipped))
 
-    @_answering
     async def judge(self, request: Request) -> Response:
         body = await _body(request, _Judgment)
         rater = self._rater(request, body.rater)
         return JSONResponse(await run_in_threadpool(self._judged, rater, body.submission))
 
-    @_answering
     async def undo(self, request: Request) -> Response:
         body = await _body(request, _Undo)
         rater = self._rater(request, body.rater)
@@ -165,22 +143,20 @@ class _LabelPage:
             return JSONResponse({"undone": False})
         return JSONResponse({"undone": True, **await run_in_threadpool(self._item_at, rater, position)})
 
-    @_answering
     async def panel(self, request: Request) -> Response:
         rater = self._rater(request, request.query_params.get("rater"))
         return JSONResponse(await run_in_threadpool(self._panel, rater))
 
-    @_answering
     async def finish(self, request: Request) -> Response:
         self._rater(request, (await _body(request, _Body)).rater)
         words = await run_in_threadpool(self._finish)
         # Files of this computer are nobody else's business.
         return JSONResponse({"words": words if self._is_host(request) else "Your answers are kept. Thank you."})
 
-    @_answering
     async def stop(self, request: Request) -> Response:
         self._rater(request, (await _body(request, _Body)).rater)
-        self._check_host(request)
+        if not self._is_host(request):
+            raise SettingsError("Only the person who started this page can do that.", "Ask them.")
         self._stop()
         return JSONResponse({})
 
@@ -188,26 +164,21 @@ class _LabelPage:
         """Return whether the request comes from whoever started the page: that one pays, and owns the files."""
         return not self._access.links or request.state.visitor == self._labeling.options.rater
 
-    def _check_host(self, request: Request) -> None:
-        if not self._is_host(request):
-            raise SettingsError("Only the person who started this page can do that.", "Ask them.")
-
     def _rater(self, request: Request, given: str | None) -> str:
         fixed = request.state.visitor or self._labeling.options.rater
         if fixed and given not in (None, fixed):
             raise SettingsError(f"This page belongs to {fixed}, not to {given!r}.", "Load the page again.")
         return str(fixed or rater_name(given))
 
-    def _item_at(self, rater: str, position: int) -> dict[str, Any]:
-        shown = self._labeling.shown(rater, position)
-        progress = progress_content(self._labeling.progress(rater))
-        return {"progress": progress, "shown": item_content(shown)}
+    def _item_at(self, rater: str, position: int | None) -> dict[str, Any]:
+        """Return the item at a position, with the rater's progress; no item for `None`."""
+        progress = self._labeling.progress(rater)
+        shown = None if position is None else item_content(self._labeling.shown(rater, position))
+        figures = {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
+        return {"progress": figures, "shown": shown}
 
     def _next(self, rater: str, after: int, *, skipped: bool = False) -> dict[str, Any]:
-        position = self._labeling.next_position(rater, after, skipped=skipped)
-        if position is None:
-            return {"progress": progress_content(self._labeling.progress(rater)), "shown": None}
-        return self._item_at(rater, position)
+        return self._item_at(rater, self._labeling.next_position(rater, after, skipped=skipped))
 
     def _judged(self, rater: str, submission: Submission) -> dict[str, Any]:
         position = self._labeling.judge(rater, submission)
@@ -248,20 +219,11 @@ MOST_BUTTONS = 11
 
 def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
     """Return what the page needs to know once."""
-    question = labeling.question
-    words = question.words
-    return {
-        "rater": rater,
-        "question": question.digest,
-        "scale": {
-            "low": question.scale.low,
-            "high": question.scale.high,
-            "whole": question.scale.whole,
-            "text": question.scale.describe(),
-            "levels": levels(question.scale),
-        },
-        "words": {"output": words.output, "source": words.source, "context": words.context},
-    }
+    question, scale = labeling.question, labeling.question.scale
+    ends = {"low": scale.low, "high": scale.high, "whole": scale.whole}
+    words = {name: getattr(question.words, name) for name in ("output", "source", "context")}
+    shown = {**ends, "text": scale.describe(), "levels": levels(scale)}
+    return {"rater": rater, "question": question.digest, "scale": shown, "words": words}
 
 
 def levels(scale: Scale) -> list[dict[str, Any]]:
@@ -291,18 +253,8 @@ def item_content(shown: ShownItem) -> dict[str, Any]:
         "source": text.source,
         "context": text.context,
         "reference": text.reference,
-        "former": former
-        and {
-            "kind": former.kind,
-            "value": former.value,
-            "reason": former.reason,
-        },
+        "former": former and former.model_dump(mode="json", include={"kind", "value", "reason"}),
     }
-
-
-def progress_content(progress: RaterProgress) -> dict[str, Any]:
-    """Return a rater's progress in figures."""
-    return {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
 
 
 PORT = 8787
@@ -351,13 +303,10 @@ def access_of(question: LabelQuestion, options: LabelOptions, port: int) -> Acce
     """Return who may use the page: everybody at this computer, or only those with a link."""
     names = (local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
     token = kept_secret("label", "token", question.digest)
-    links = {rater: kept_secret("label", "link", question.digest, rater) for rater in raters_with_link(options)}
+    # Those that the page is shared with, and the one at this computer.
+    raters = dict.fromkeys((*options.share, *filter(None, (options.rater,)))) if options.share else ()
+    links = {rater: kept_secret("label", "link", question.digest, rater) for rater in raters}
     return Access.at(port, names, token=token, links=links)
-
-
-def raters_with_link(options: LabelOptions) -> tuple[str, ...]:
-    """Return the raters that get a link: those that the page is shared with, and the one at this computer."""
-    return tuple(dict.fromkeys((*options.share, *filter(None, (options.rater,))))) if options.share else ()
 
 
 def addresses(access: Access, port: int) -> list[str]:

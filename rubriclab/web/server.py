@@ -32,6 +32,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import plain
+from rubriclab.report import wording
 from rubriclab.report.render import STYLE, inline, typeset
 from rubriclab.report.wording import excerpt, rounded
 
@@ -226,6 +227,7 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["wording"] = wording
     # Text from outside, without characters that act on a page; cells of a report; numbers as reports write them.
     environment.filters |= {"plain": plain, "cell": inline, "rounded": rounded, "excerpt": excerpt, "typeset": typeset}
     return environment

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
-from markupsafe import Markup
 from pydantic import Field, ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -23,16 +22,15 @@ from starlette.types import ASGIApp
 
 from rubriclab.base_options import first_fault
 from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreError
-from rubriclab.models.aggregation import Term, threshold_by_hand
+from rubriclab.models.aggregation import threshold_by_hand
 from rubriclab.models.characters import asked_at, count, is_blank, listed, plain
-from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import EditChange, Version
 from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_version
 from rubriclab.ops.edits import EditEffect
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, ExplainOptions
-from rubriclab.ops.versions import Disagreements, disagreements, list_versions
+from rubriclab.ops.versions import disagreements, list_versions
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.report import wording
 from rubriclab.report.render import View, typeset
@@ -49,7 +47,7 @@ from rubriclab.report.rubrics import (
     verdict_line,
 )
 from rubriclab.report.wording import figure
-from rubriclab.store.diff import VersionDiff, compare as compare_versions
+from rubriclab.store.diff import compare as compare_versions
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, listen, port_of, serve, static_routes
 from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Studio, body_of, operation_routes
 
@@ -92,17 +90,16 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         rivals = sorted(
             (each for each in versions if each.ref != version.ref), key=lambda each: each.parent != version.ref
         )
-        older, newer = _in_order(version, other) if other else (None, None)
-        difference = compare_versions(older, newer) if older and newer else None
-        effect, shown = _shown(difference)
+        sides = _in_order(version, other) if other else []
+        difference = compare_versions(*sides) if sides else None
         return studio.page(
             "compare.html",
-            f"{older.ref} to {newer.ref}" if older and newer else "Compare",
+            " to ".join(side.ref for side in sides) or "Compare",
             version,
             "compare",
-            sides=(summary(older), summary(newer)) if older and newer else (),
-            effect=effect,
-            shown=shown,
+            sides=[summary(side) for side in sides],
+            effect=paired_effect(difference) if difference else "",
+            shown=difference_view(difference, with_effect=False).body() if difference else "",
             other=other.ref if other else "",
             versions=rivals,
             others=others,
@@ -116,15 +113,6 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-def _shown(difference: VersionDiff | None) -> tuple[Markup, Markup]:
-    """Return the effect of an edit, which comes before both versions, and everything else that changed."""
-    if difference is None:
-        return Markup(), Markup()
-    words = paired_effect(difference)
-    effect = Markup('<p class="lead" dir="auto">{}</p>\n').format(typeset(words)) if words else Markup()
-    return effect, difference_view(difference, with_effect=False).body()
-
-
 def _usual(version: Version, versions: tuple[Version, ...]) -> Version | None:
     """Return the parent of a version, else its newest child, else the newest other version of the rubric, if any."""
     others = [each for each in versions if each.ref != version.ref]
@@ -134,9 +122,10 @@ def _usual(version: Version, versions: tuple[Version, ...]) -> Version | None:
     return next(iter(family or others), None)
 
 
-def _in_order(one: Version, two: Version) -> tuple[Version, Version]:
-    earlier = one.number < two.number if one.name == two.name else one.created <= two.created
-    return (one, two) if earlier else (two, one)
+def _in_order(one: Version, two: Version) -> list[Version]:
+    if one.name == two.name:
+        return sorted((one, two), key=lambda each: each.number)
+    return sorted((one, two), key=lambda each: each.created)
 
 
 def summary(version: Version) -> dict[str, Any]:
@@ -232,16 +221,19 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
     """Return the route of the page."""
 
     def page(request: Request) -> Response:
-        options = _options(request)
+        asked = request.query_params
+        options = DisagreementsOptions(count=asked.get("count", SHOWN), side=asked.get("side", "both"))
         version = studio.version(request.path_params["ref"])
         found = disagreements(studio.reading, version, options, record=studio.matrix(version).record)
+        axis = score_axis_of(found.version, found.record.texts)
         return studio.page(
             "disagreements.html",
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
             verdict=View(verdict_line(version)).body(),
-            cases=_cases(found),
+            cases=found.texts,
+            card=lambda each: View(disagreement_card(axis, version.rubric.scores_on, each, full=True)).body(),
             sides=SIDES,
             side=options.side,
             count=options.count,
@@ -249,28 +241,6 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
         )
 
     return [Route("/{ref}/disagreements", page)]
-
-
-def _options(request: Request) -> DisagreementsOptions:
-    """Return which texts an address asks for.
-
-    Raises:
-        SettingsError: for a side or a number that is none.
-    """
-    asked = request.query_params
-    return DisagreementsOptions(count=asked.get("count", SHOWN), side=asked.get("side", "both"))
-
-
-def _cases(found: Disagreements) -> list[dict[str, Any]]:
-    axis, scale = score_axis_of(found.version, found.record.texts), found.version.rubric.scores_on
-    return [
-        {
-            "id": each.text.id,
-            "shown": plain(each.text.id),
-            "card": View(disagreement_card(axis, scale, each, full=True)).body(),
-        }
-        for each in found.texts
-    ]
 
 
 # The most characters of a pasted text and of its source: ten times the longest that is common.
@@ -343,7 +313,11 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse({"html": shown, "notices": found.notices})
 
     def suggestions(request: Request) -> Response:
-        return JSONResponse(list(islice(_ids(studio, request), SUGGESTED)))
+        """Return the ids of labelled texts that hold what is looked for, in the id or in the text."""
+        wanted = request.query_params.get("q", "").casefold()
+        texts = studio.matrix(studio.version(request.path_params["ref"])).record.texts
+        found = (each.id for each in texts if wanted in each.id.casefold() or wanted in each.output.casefold())
+        return JSONResponse(list(islice(found, SUGGESTED)))
 
     return [
         Route("/{ref}/explain", page),
@@ -360,14 +334,6 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
             return explanation_view(finish(explaining.run)).body(), None
         except RubriclabError as error:
             return None, str(error)
-
-
-def _ids(studio: Studio, request: Request) -> Iterator[str]:
-    """Yield the ids of labelled texts that hold what is looked for, in the id or in the text."""
-    wanted = request.query_params.get("q", "").casefold()
-    for text in studio.matrix(studio.version(request.path_params["ref"])).record.texts:
-        if wanted in text.id.casefold() or wanted in text.output.casefold():
-            yield text.id
 
 
 class Draft(Allowance, Edit):
@@ -403,19 +369,15 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
 
     def page(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        terms, fitted = wording.terms(version.rubric), version.rubric.aggregation is not None
-        criteria = [_criterion(each, terms.get(each.id)) for each in version.rubric.criteria]
         return studio.page(
             "edit.html",
             f"Edit {version.ref}",
             version,
             "edit",
-            criteria=criteria,
-            fitted=fitted,
+            terms=wording.terms(version.rubric),
+            fitted=version.rubric.aggregation is not None,
             threshold=None if (least := version.rubric.threshold) is None else format_score(least),
             by_hand=threshold_by_hand(version.rubric.aggregation) is not None,
-            definition=version.rubric.aspect.definition,
-            aspect=plain(version.rubric.aspect.name),
         )
 
     async def ready(request: Request) -> Response:
@@ -447,7 +409,11 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
                 "lead": typeset(edit_verdict(found.result.effect)),
                 "html": edit_effect(found.result),
                 "summary": effect_summary(found.result.effect),
-                "weights": dict(_weights(found.result.effect)),
+                "weights": {
+                    each.criterion: wording.percent(each.after)
+                    for each in found.result.effect.weights
+                    if each.after is not None
+                },
                 "notices": found.notices,
                 "seconds": round(time.monotonic() - started, 1),
                 "saved": saved.ref if saved else None,
@@ -460,27 +426,6 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         Route("/{ref}/edit/effect", effect, methods=["POST"]),
         Route("/{ref}/edit/save", save, methods=["POST"]),
     ]
-
-
-def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
-    bounds = term.bounds if term else None
-    return {
-        "id": criterion.id,
-        "trait": plain(criterion.trait),
-        "statement": plain(criterion.statement),
-        "wording": criterion.statement,
-        "remark": wording.polarity(criterion).strip(),
-        "weight": wording.weight(term) if term else "",
-        "limits": wording.limits(bounds),
-        "lowest": -100 if criterion.kind == "feature" else 0,
-        "rewordable": criterion.kind != "feature",
-    }
-
-
-def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:
-    for change in effect.weights:
-        if change.after is not None:
-            yield change.criterion, wording.percent(change.after)
 
 
 def effect_summary(effect: EditEffect) -> str:
