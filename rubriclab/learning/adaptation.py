@@ -44,14 +44,12 @@ from rubriclab.stats.intervals import DIGITS, grouped_folds, predict_folds
 
 @dataclass(frozen=True, eq=False)
 class RatedTexts:
-    """Texts and their ratings by criteria.
+    """Texts and their ratings by criteria, none of which was generated from these texts.
 
     Attributes:
-        examples: the texts, rows of `cells`.
-        candidates: the criteria, columns of `cells`; none was generated from these texts.
-        cells: the rating of each text by each criterion.
-        scores: the rubric's score of each text, on the rubric's own scale; NaN where missing, and everywhere if the
-            criteria were rated without the rubric.
+        cells: shape (texts, criteria).
+        scores: by the rubric, on its own scale; NaN where missing, and everywhere if the criteria were rated without
+            it.
         reason: why the latest unscored text is unscored.
     """
 
@@ -133,14 +131,9 @@ def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:
 
 @dataclass(frozen=True, eq=False)
 class LabelledTarget:
-    """A rubric and labelled target texts.
+    """A rubric and target texts, rated by its criteria and with labels of `aspect` on `label_scale`.
 
-    Attributes:
-        rubric: prompts on the target as on its source.
-        rated: the texts, rated by the rubric's criteria.
-        aspect: the aspect of the labels.
-        label_scale: the scale of the labels.
-        settings: of fitting, as when the rubric was learned.
+    `settings` are those of fitting, as when the rubric was learned.
     """
 
     rubric: Rubric
@@ -178,10 +171,9 @@ class LabelledTarget:
 
 @dataclass(frozen=True, eq=False)
 class AdaptedRubric:
-    """A rubric for the target, and its scores of the labelled texts; arrays have the shape (texts,), NaN for unscored.
+    """A rubric for the target, fitted to all labels, and its scores, shape (texts,), NaN for unscored.
 
     Attributes:
-        rubric: fitted to all labels.
         scores: of each text, fitted to the labels of other groups.
         raw: the same without the level that labels set, so that texts of different folds can be ranked.
     """
@@ -278,11 +270,7 @@ def raw_values(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
 
 
 def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
-    """Return the score of each text by the rubric's aggregation, on the scale that criteria are rated on.
-
-    Raises:
-        ValueError: if the rubric has no aggregation.
-    """
+    """Return the score of each text by the rubric's aggregation, on the scale that criteria are rated on."""
     if rubric.aggregation is None:
         raise ValueError("expected a rubric with an aggregation, got one without")
     unmapped = rubric.aggregation.model_copy(update={"onto": None})
@@ -295,7 +283,6 @@ def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
 
 
 def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
-    """Return the map from these rows' raw values onto the scale; one that the settings leave out is linear."""
     straight: Kind = "logistic" if target.table.scale.names else "linear"
     kind: Kind = "isotonic" if target.settings.calibration == "isotonic" else straight
     # The weights were not fitted to the same labels: the only degree of freedom is the slope.

@@ -56,19 +56,18 @@ def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
 def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
     """Return the scores of each text by baselines without calls, fitted only to the labels of the other folds.
 
-    - `constant`: the same score for every text. Its value does not affect a correlation; the mean label of the other
-      folds must not be used, as it is high where the fold's own labels are low.
+    - `constant`: its value does not affect a correlation; it must not be the mean label of the other folds, which is
+    high where the fold's own labels are low.
     - `word count`: not fitted.
     - `best text feature`: the one with the largest correlation, in its direction.
-    - `all text features`: one component of partial least squares (Wold, Sjostrom & Eriksson 2001, "PLS-regression:
-      a basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58).
+    - `all text features`: one component of partial least squares (Wold, Sjostrom & Eriksson 2001, "PLS-regression: a
+    basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58).
 
-    The last two are deviations from the mean label of the other folds, in points of the labels' scale, for the same
-    reason. A missing feature counts as average; a feature that is missing in any text cannot be the best.
+    The last two are deviations from the mean label of the other folds, for the same reason. A missing feature counts as
+    average; a feature that is missing in any text cannot be the best.
 
     Args:
         features: shape (texts, features), columns as in `FEATURE_NAMES`, NaN where undefined.
-        labels: shape (texts,).
         fold: of each text, shape (texts,).
     """
     best, everything = np.zeros(len(labels)), np.zeros(len(labels))
@@ -111,10 +110,8 @@ def judged_rubric(assignment: Assignment) -> Rubric:
 def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
     """Return the rubric of text features by their prior weights (`rubriclab.models.text_features.prior_directions`).
 
-    Scores compare a text with `examples`: their mean is the middle of the scale.
-
-    Args:
-        examples: texts of the same kind, at most `MAX_TEXTS`; labels are not read.
+    Scores compare a text with `examples`, at most `MAX_TEXTS`, whose mean is the middle of the scale; labels are not
+    read.
 
     Raises:
         DataError: if there are fewer than `MIN_TEXTS` texts, or no text feature with a prior weight varies among them.

@@ -33,11 +33,10 @@ RIDGE = 1e-9
 
 
 def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
-    """Return the least-squares linear map with its slope shrunk for the fitted weights; the slope is not negative.
+    """Return the least-squares linear map with its slope, which is not negative, shrunk for the fitted weights.
 
     Args:
         raw: shape (texts,), without NaN.
-        labels: of the same texts.
         parameters: degrees of freedom of weights fitted to these labels.
     """
     n, middle = len(raw), float(raw.mean())
@@ -54,7 +53,7 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
     """Return the map to probabilities of label 1, with its slope shrunk as that of `linear`.
 
     Labels count as slightly less certain than 0 and 1, so that the slope is finite if raw values separate them (Platt
-    1999, "Probabilistic outputs for support vector machines", section 2.2). Arguments as for `linear`.
+    1999, "Probabilistic outputs for support vector machines", section 2.2).
     """
     from scipy.optimize import brentq
     from scipy.special import expit
@@ -104,7 +103,6 @@ def mean_rating_map(
     Each criterion counts by weight over spread. `None` if a weight is negative or all weights are zero.
 
     Args:
-        weights, centers, spreads: of the criteria, as in `Term`.
         unit: whether a criterion's scores are shares, 0 to 1, of the scale's width rather than points of the scale.
     """
     width, bottom = np.where(unit, scale.width, 1.0), np.where(unit, scale.low, 0.0)
@@ -119,11 +117,7 @@ def mean_rating_map(
 def calibrate(
     kind: Kind, raw: FloatArray, labels: FloatArray, judged: Calibration | None, parameters: int = WEIGHT_PARAMETERS
 ) -> Calibration:
-    """Return the map of this kind: for `none`, `judged` from `mean_rating_map`; `parameters` as for `linear`.
-
-    Raises:
-        ValueError: for `none` if `judged` is `None`.
-    """
+    """Return the map of this kind: for `none`, `judged` from `mean_rating_map`, else a ValueError is raised."""
     if kind == "none":
         if judged is None:
             raise ValueError("expected no negative weights, as ratings have no mean by these; calibrate the rubric")
@@ -138,7 +132,6 @@ def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conf
 
     Args:
         scores: on the scale, each by a rubric fitted without the labels of the text's group; NaN where there is none.
-        labels: of the same texts.
     """
     errors = (labels - scores)[~np.isnan(scores)]
     if not enough_errors(len(errors), confidence):

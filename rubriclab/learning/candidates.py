@@ -70,19 +70,15 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Labelled texts by criteria, and the parts that the criteria are from.
+    """Labelled texts by criteria, and the parts that the criteria are from, as learned by each method.
 
     Attributes:
-        examples: the labelled texts, sorted by id: the rows of `cells`.
-        candidates: the criteria, part by part: the columns of `cells`. None is marked as kept; ids are unique over all
-            parts.
-        cells: the rating of each text by each candidate, in calls by method; for questions without such ratings, the
-            ratings from the single call.
-        together: the same, with ratings from the single call for candidates that can join it; empty without such a
-            call.
+        candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
+        cells: the rating of each text by each candidate in calls by method, or for questions without such ratings from
+            the single call.
+        together: the same from the single call, for candidates that can join it; empty without such a call.
         rivals: the size of the calls if each was about several texts of a group.
         form: that of calls about one text, if the judge could not answer about many criteria at once.
-        parts: as learned by each method, with these ids.
         notes: to the user, each preceded by the method's name.
         bounds: by id, the lowest and highest weight that a person allows.
     """
@@ -136,8 +132,7 @@ class Candidates:
     def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
         """Return the parts with any criterion in `kept`, with these as their criteria and all others dropped.
 
-        Args:
-            reasons: why criteria are dropped, by id; the method's own reason for those not named.
+        `reasons` says by id why; for those not named it is the method's own reason.
         """
         parts = []
         for part in self.parts:
@@ -154,7 +149,6 @@ class Candidates:
         return tuple(each for part in left for each in self._dropped(part, kept, reasons))
 
     def _dropped(self, part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
-        """Return the dropped criteria of a part with their evidence: first those that the method kept, then others."""
         why = {item.criterion.id: item.reason for item in part.dropped}
         rated = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
         return tuple(
@@ -168,12 +162,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class EarlierRubric:
-    """The criteria of an earlier rubric, already rated on the labelled texts; none was proposed from their labels.
-
-    Attributes:
-        parts: the rubric's parts.
-        cells: by text, the rating of each criterion by its id.
-    """
+    """An earlier rubric's parts, and each text's rating by criterion id; none was proposed from their labels."""
 
     parts: tuple[Part, ...]
     cells: Mapping[str, Mapping[str, Cell]]
@@ -218,11 +207,10 @@ async def find_candidates(
     rated_later: bool = False,
     on_progress: Progress = ignore_progress,
 ) -> Candidates:
-    """Return the candidates of the methods, run one after the other in the order of the plans.
+    """Return the candidates of the methods, run one after the other in the order of the plans, with `unique_names`.
 
     With `rated_later`, methods that can do without ratings only propose criteria, which `rate_in_one_call` has rated.
-
-    The same plans and replies give the same result, in any order of the examples. Ids are those of `unique_names`.
+    The order of the examples is irrelevant.
 
     Raises:
         DataError: if there are no labelled texts.
@@ -333,8 +321,8 @@ def all_criteria(part: Part) -> tuple[Criterion, ...]:
 def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
     """Return for each part the unique name of each criterion, by its id.
 
-    A text feature always keeps its id, its key in the catalogue. The first holistic score of a method has the method's
-    name; duplicate ids become METHOD.ID.
+    A text feature keeps its id, its key in the catalogue. The first holistic score of a method has the method's name;
+    duplicate ids become METHOD.ID.
     """
     used = {item.id for part in parts for item in all_criteria(part) if item.kind == "feature"}
     names_of_parts = []
@@ -403,7 +391,7 @@ class UsableForm:
 async def usable_form(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criteria: int
 ) -> UsableForm:
-    """Return the first form in which the judge's replies can be used.
+    """Return the first form in which the judge's replies can be used; raises JudgeError if there is none.
 
     If texts with different labels get the same scores by every criterion, it is a simpler form in which they do not, or
     else the usual one.
@@ -411,9 +399,6 @@ async def usable_form(
     Args:
         parts: the criteria of a call in the usual form.
         criteria: the number of all criteria that the texts are to be rated by, for the price.
-
-    Raises:
-        JudgeError: if no reply in any form can be used.
     """
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual, labels = len(by_id), {each.id: each.scores[assignment.aspect.name] for each in examples}
@@ -586,7 +571,6 @@ async def _rated(
     *,
     known: Mapping[str, tuple[CriterionRating, ...]] = MappingProxyType({}),
 ) -> dict[str, list[Cell]]:
-    """Return the ratings by the criteria with these names; by text, `known` has those that are there already."""
     texts = [example for example in candidates.examples if example.id not in known]
     parts = [part for part in candidates.parts_with(names) if can_join(part)]
     new = await ratings_of_texts(texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form)
@@ -605,7 +589,6 @@ async def _extended(
     judge: Judge,
     generator: Judge,
 ) -> Candidates:
-    """Return the candidates with the criteria after them that methods propose by the ratings of the first call."""
     ratings = {
         text.id: {name: score for name, cells in columns.items() if (score := cells[row].score) is not None}
         for row, text in enumerate(candidates.examples)
@@ -633,7 +616,6 @@ async def _extended(
 
 
 def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:
-    """Return a candidate with the statistics of its ratings as evidence."""
     criterion = candidate.criterion
     scores = float_table(([cell.score] for cell in cells), 1)
     judged, inapplicable = int((~np.isnan(scores)).sum()), sum(not cell.applies for cell in cells)

@@ -54,13 +54,7 @@ TOKENS_SHOWN, TOKENS_REPLIED = 150, 128
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """An estimate of calls and tokens.
-
-    Attributes:
-        calls: number of prompts.
-        prompt_tokens: tokens read, estimated from the prompts' length.
-        completion_tokens: tokens written, if every reply takes the length that its prompt allows.
-    """
+    """Prompts, tokens read, by their length, and tokens written if every reply is as long as it may be."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -91,13 +85,8 @@ def estimate_scoring(
     rows: Iterable[Example | RowError],
     rivals: RivalLimits | Literal["apart"] | None = None,
 ) -> CallEstimate:
-    """Return an estimate for scoring `rows` by `rubric`; faulty rows take no call.
-
-    Args:
-        rivals: as for `score_stream`.
-
-    Raises:
-        SettingsError: as `score_stream` does.
+    """Return an estimate for scoring `rows` by `rubric`; faulty rows take no call; arguments and errors as for
+    `score_stream`.
     """
     units = _calls_about(rubric, rows, rivals)
     sample = list(islice(units, SAMPLE))
@@ -118,7 +107,6 @@ def estimate_scoring(
 def _calls_about(
     rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None
 ) -> Iterator[Sequence[Example]]:
-    """Yield the texts that are rated together, which is one text unless calls are about several."""
     limits = rival_limits(rubric, rivals)
     if limits is None:
         yield from ([row] for row in rows if isinstance(row, Example))
@@ -153,11 +141,7 @@ class _PromptCollector(EmbeddedJudge):
         self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the offline judge's reply.
-
-        Raises:
-            PromptRejected: for a prompt of another package, which the offline judge cannot answer.
-        """
+        """Return the offline judge's reply, which raises PromptRejected for a prompt of another package."""
         self.prompts.append(prompt)
         if prompt.name not in ANSWERS:
             raise PromptRejected(f"No reply stands in for one to {prompt.name!r}.")
@@ -165,7 +149,7 @@ class _PromptCollector(EmbeddedJudge):
 
 
 def _prompts_of(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
-    """Return the prompts that `work` gives to its judge; it gets a thread, as an event loop may be running."""
+    """Return the prompts of `work`, which gets a thread, as an event loop may be running."""
     judge = _PromptCollector()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(lambda: asyncio.run(work(judge))).result()
@@ -260,7 +244,6 @@ def _is_free(judge: str) -> bool:
 
 
 def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
-    """Return the price of a judge, and whether it is an assumption."""
     if _is_free(judge):
         return FREE, False
     if options.batch:

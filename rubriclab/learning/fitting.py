@@ -97,11 +97,7 @@ class JointSettings(BaseModel):
     """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
 
     def recall(self, names: tuple[str, str]) -> Recall | None:
-        """Return the recall that a threshold must keep; `names` are those of the levels.
-
-        Raises:
-            SettingsError: if there is no such level.
-        """
+        """Return the recall that a threshold must keep; raises SettingsError if it is not of one of `names`."""
         name, _, share = self.prefer_recall_of.rpartition("=")
         if not name:
             return None
@@ -120,12 +116,7 @@ class JointSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric.
-
-    Attributes:
-        why: it has no score; it is constant; it is redundant; its weight is 0; or others track the labels better.
-        like: the column that it duplicates, with the correlation in `alike`.
-    """
+    """Why a candidate is not in the rubric; it duplicates column `like`, with the correlation `alike`."""
 
     why: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     like: int = -1
@@ -152,7 +143,6 @@ class Fit:
         weights, centers, spreads: of these, shape (columns,); absolute weights sum to 1. A criterion of weight 0 is
             only shown as a reason.
         low, high: interval of each weight.
-        calibration: the map of the weighted sum onto the scale.
         dropped: for every other column of the table, the reason.
     """
 
@@ -186,8 +176,8 @@ class HeldOut:
 
     Attributes:
         scores, raw: means over the repetitions, shape (n,), NaN where missing.
-        folds: each text's fold, from 0, in each repetition, shape (repetitions, n).
-        fits: by repetition and fold, fitted to the texts of the other folds; empty for a single text.
+        folds: each text's fold, from 0, shape (repetitions, n).
+        fits: by repetition and fold; empty for a single text.
     """
 
     scores: FloatArray
@@ -198,12 +188,9 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class CandidatePool:
-    """The columns that a rubric is selected from.
+    """The columns that a rubric is selected from: the `most` best, all if `None`, and those that are `always` selected.
 
-    Attributes:
-        columns: candidates, of which the `most` best are selected; all if `None`.
-        always: columns that are always selected.
-        reasons: whether to keep criteria of weight 0, as they need no additional call.
+    `reasons` says whether to keep criteria of weight 0, as they need no additional call.
     """
 
     columns: tuple[int, ...]
@@ -221,17 +208,14 @@ class SelectedRubric:
 
 
 def candidate_pool(table: RatingMatrix, most: int, ask: Ask) -> CandidatePool:
-    """Return what a rubric is selected from: the `most` best criteria, all scores of the whole, and text features.
-
-    Criteria that need no call of their own are kept as reasons, even with a weight of 0.
-    """
+    """Return what a rubric is selected from: the `most` best criteria, all scores of the whole, and text features."""
     always = tuple(np.flatnonzero(table.holistic | table.signed).tolist())
     others = tuple(place for place in range(len(table.methods)) if place not in always)
     return CandidatePool(others, always, most, reasons=ask == "in one call")
 
 
 def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> SelectedRubric:
-    """Return the rubric selected and fitted by all labels, with held-out scores, whatever the order of the texts."""
+    """Return the rubric selected and fitted by all labels, with held-out scores, in any order of the texts."""
     pool = candidate_pool(table, settings.criteria, ask)
     return SelectedRubric(fit(table, settings, pool), cross_validate(table, settings, pool))
 
@@ -257,11 +241,8 @@ def fit(
 ) -> Fit:
     """Return the weights and calibration fitted to all texts of the table, independent of their order.
 
-    With constant labels, or a single text, the weights are the prior.
-
-    Args:
-        pool: columns to select from; all by default.
-        redundant: the correlation of columns of which only one is kept.
+    With constant labels, or a single text, the weights are the prior. Of columns that correlate by `redundant` or more
+    only one is kept.
 
     Raises:
         SettingsError: if `calibration` is `none` with signed candidates.
@@ -273,10 +254,7 @@ def fit(
 
 
 def cross_validate(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> HeldOut:
-    """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
-
-    Arguments and errors as for `fit`; the folds are from `divisions`.
-    """
+    """Return `fit_folds` for the folds of `divisions`; errors as for `fit`."""
     order, pool = canonical_order(table), pool or CandidatePool(tuple(range(len(table.methods))))
     folds = divisions(table.rows(order).groups, settings)[:, np.argsort(order)]
     return fit_folds(table, settings, folds, lambda _repetition, _fold: pool)
@@ -295,10 +273,8 @@ def fit_folds(
     Columns that were generated from labels of a fold could leak them, so the fold's rubric is fitted without them.
 
     Args:
-        folds: each text's fold, from 0, in each repetition, shape (repetitions, texts); a fold of all texts is left
-            out.
+        folds: each text's fold, from 0, shape (repetitions, texts); a fold of all texts is left out.
         pool_of: by repetition and fold, the columns to select from.
-        redundant: as for `fit`.
     """
     order = canonical_order(table)
     matrix = design(table.rows(order), redundant)
@@ -326,17 +302,13 @@ def fit_folds(
 
 
 def divisions(groups: Sequence[str], settings: JointSettings) -> IntArray:
-    """Return each text's fold in each repetition, shape (repetitions, texts).
-
-    There is a single repetition if every group is a fold, as the others would be the same.
-    """
+    """Return each text's fold in each repetition, shape (repetitions, texts); one if every group is a fold."""
     count = len(set(units(groups).tolist()))
     repeats = 1 if count <= settings.folds else settings.repeats
     return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])
 
 
 def _column_means(table: FloatArray) -> FloatArray:
-    """Return the mean of each column, ignoring NaN; NaN if all are; rounded."""
     there = ~np.isnan(table)
     mean = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
     return np.where(there.any(axis=0), mean.round(SCORE_DIGITS), np.nan)
@@ -351,12 +323,6 @@ def _fit_rows(
     *,
     excluded: Collection[int] = (),
 ) -> Fit:
-    """Return the weights and calibration fitted to some texts of a design.
-
-    Args:
-        rows, moments: the texts, and their `matrix.moments(rows)`.
-        excluded: columns that may not be used.
-    """
     from scipy.special import ndtri
 
     table = matrix.table
@@ -414,9 +380,6 @@ def _usable_columns(
     If every column is constant over several texts, the first judged one is usable, a score of the whole if there is
     one: by it every text has the mean label. Of the holistic scores of a method, which are highly correlated, only the
     first is usable.
-
-    Args:
-        shrunken: `shrunken_correlations` of the table.
     """
     table, every = matrix.table, sorted({*pool.columns, *pool.always})
     constant = {
@@ -439,11 +402,7 @@ def _usable_columns(
 def _distinct_columns(
     matrix: DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return the columns that are not redundant, the best first, at most `most`; and the redundant ones.
-
-    Args:
-        shrunken: correlation of each column with the labels; of two redundant columns the higher one is kept.
-    """
+    """Return at most `most` columns that are not redundant, the best by `shrunken` first; and the redundant ones."""
     kept: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
     places = np.array(columns, dtype=int)
@@ -495,11 +454,10 @@ def round_significant(values: FloatArray) -> FloatArray:
 def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level) -> Mapping[str, Interval]:
     """Return the held-out `spearman` and `pearson` agreement with intervals.
 
-    The rubric selected in each fold is refitted without each group. Only the first repetition is used: the variance
-    that repetitions average out is not an error of learning.
+    The rubric selected in each fold of `nested` is refitted without each group. Only the first repetition is used: the
+    variance that repetitions average out is not an error of learning.
 
     Args:
-        nested: held-out scores from `cross_validate` or `select_rubric`, of the same table.
         level: of the agreement, as in `rubriclab.stats.agreement`.
     """
     matrix, bundle = design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)

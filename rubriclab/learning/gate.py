@@ -77,12 +77,7 @@ RIVALS = 3
 
 @dataclass(frozen=True, eq=False)
 class Evaluator:
-    """An evaluator's scores of the labelled texts, shape (texts,), NaN where it has none.
-
-    Attributes:
-        name, kind, calls: as in `EvaluatorAgreement`.
-        points: the same as scores on the labels' scale, `None` if there are no such scores.
-    """
+    """An evaluator's scores, shape (texts,), NaN where it has none; `points` are on the labels' scale."""
 
     name: str
     kind: Literal["rubric", "judged", "baseline"]
@@ -250,7 +245,6 @@ class EvaluatorComparison:
         return self._interval([first, second], pearson_rows)
 
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
-        """Return the first agreement, minus the second if there are two, on the texts that both scored."""
         texts = self._texts(scores)
 
         def defined(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
@@ -268,7 +262,6 @@ class EvaluatorComparison:
         return interval.rounded()
 
     def _texts(self, scores: Sequence[FloatArray]) -> ScoredTexts:
-        """Return the texts with all of these scores that are usable at the level."""
         return used_texts(scored_texts(scores, self.table.labels, self.table.groups, None), self.level, "skip")
 
 
@@ -292,8 +285,7 @@ ERRORS = 9
 def more_labels(difference: Interval, labels: int, clusters: int) -> MoreLabels | None:
     """Return how many more labels would decide with chances `EVEN` and `LIKELY`; `None` without an interval.
 
-    Args:
-        difference: in correlation, with its interval, from `labels` labelled texts in `clusters` clusters.
+    `difference` is in correlation, from `labels` labelled texts in `clusters` clusters.
     """
     if difference.value is None or difference.low is None or difference.high is None or clusters < MIN_GROUPS:
         return None
@@ -304,11 +296,7 @@ def more_labels(difference: Interval, labels: int, clusters: int) -> MoreLabels 
 
 
 def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
-    """Return the chance of a decision with `more` labels, shape (numbers,).
-
-    Args:
-        value, margin: the present estimate and half of its interval.
-    """
+    """Return the chance of a decision with `more` labels, shape (numbers,); `margin` is half of the interval."""
     from scipy.special import chdtri, ndtr, stdtrit
 
     free, upper = clusters - 1, (1 + CONFIDENCE) / 2
@@ -327,21 +315,16 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
 
 @dataclass(frozen=True, eq=False)
 class RaterScores:
-    """Scores by single raters.
-
-    Attributes:
-        names: of the raters; empty if raters are not identified.
-        table: shape (raters, texts), NaN where missing; without names the order within a column has no meaning.
-    """
+    """Single raters' scores, shape (raters, texts), NaN where missing; without names in any order within a column."""
 
     names: tuple[str, ...]
     table: FloatArray
 
 
 def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> Raters | None:
-    """Return the agreement of the raters on labelled texts; `None` below two raters.
+    """Return the agreement of the raters, with intervals over groups; `None` below two raters.
 
-    Intervals are over groups. The ceiling is for correlations at the gate's level.
+    The ceiling is for correlations at the gate's level.
     """
     rated = ratings(examples, aspect)
     if rated is None:
@@ -366,8 +349,8 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
 def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
     """Return single raters' scores of `aspect`; `None` unless some text has two of them.
 
-    Raters are identified by name. If no text has names, they are identified by their position in the list, if all lists
-    are equally long. If some texts have names, unnamed scores are left out.
+    Raters are identified by name or, if no text has names and all lists are equally long, by their position. If some
+    texts have names, unnamed scores are left out.
     """
     listed = [named_annotations(example, aspect) for example in examples]
     named = any(listed)

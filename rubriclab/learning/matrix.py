@@ -17,22 +17,18 @@ SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class RatingMatrix:
-    """The candidates' scores of the labelled texts.
+    """The candidates' scores of the labelled texts. All but `labels`, `groups` and `scale` are by candidate.
 
     Attributes:
         values: shape (texts, candidates), NaN where there is no score: questions from 0 to 1, text features in their
             own units, all others on the raters' scale.
-        labels: human scores, shape (texts,).
-        groups: of each text.
-        methods: the method of each candidate.
-        signed: whether higher values of a candidate may be worse; false if its wording says which end is better.
-        unit: whether a candidate's scores are shares, 0 to 1, rather than points of the scale.
-        holistic: whether a candidate is a score of the whole aspect.
-        prior_direction: prior weight of each candidate relative to others of its kind: 1 if judged, -1 to 1 if signed.
+        signed: whether higher values may be worse; false if a candidate's wording says which end is better.
+        unit: whether scores are shares, 0 to 1, rather than points of the scale.
+        holistic: whether it is a score of the whole aspect.
+        prior_direction: prior weight relative to others of its kind: 1 if judged, -1 to 1 if signed.
         seen: shape (texts, candidates), true if the candidate was generated from the text's label.
-        scale: the raters' scale.
-        limits: lowest and highest share of the weights of each candidate that a person allows, shape (candidates, 2);
-            `None` if all are free.
+        limits: lowest and highest share of the weights that a person allows, shape (candidates, 2); `None` if all are
+            free.
     """
 
     values: FloatArray
@@ -91,7 +87,6 @@ def candidate_table(
     """Return the rating matrix of labelled texts by candidates.
 
     Args:
-        values, labels: as in `RatingMatrix`.
         texts: id and group of each.
         prior_direction: by the id of a text feature, its usual direction, from -1 to 1; 0 if not named.
         bounds: by the id of a criterion, the lowest and highest share of the weights that a person allows.
@@ -127,10 +122,9 @@ def free_limits(signed: BoolArray) -> FloatArray:
 
 
 def canonical_order(table: RatingMatrix) -> IntArray:
-    """Return the row numbers in canonical order, independent of the order of the input.
+    """Return the row numbers in an order independent of the input, so that sums are reproducible to the last bit.
 
-    Sums are then reproducible to the last bit. Labels are the last key: a text's label only changes its position among
-    texts with the same scores.
+    Labels are the last key: a text's label only changes its position among texts with the same scores.
     """
     group = np.unique(np.array(table.groups, dtype=str), return_inverse=True)[1]
     order: IntArray = np.lexsort([table.labels, *table.seen.T, *table.values.T, group])
@@ -138,10 +132,7 @@ def canonical_order(table: RatingMatrix) -> IntArray:
 
 
 def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of each column's defined values, shapes (m,) each.
-
-    A constant column has spread 0; a column without any value has center 0 and spread 0.
-    """
+    """Return mean and standard deviation of each column's defined values, 0 without any, shapes (m,) each."""
     there = ~np.isnan(values)
     counts = np.maximum(there.sum(axis=0), 1)
     centers: FloatArray = np.where(there, values, 0.0).sum(axis=0) / counts

@@ -36,11 +36,7 @@ PairingRule = Literal["id", "group"]
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """A set of outputs with their scores, in the same order.
-
-    Attributes:
-        name: what the set is called: its file, or the system.
-    """
+    """A set of outputs with their scores, in the same order; `name` is its file or system."""
 
     name: str
     examples: tuple[Example, ...]
@@ -59,9 +55,8 @@ def pair_outputs(
     """Return the places of pairs by `rule`, and the rule; without one by id, else by group, else none.
 
     Outputs are paired by an id that occurs once on each side. By group, they are paired in order if both sides have the
-    same groups in the same order, else if no shared group has several outputs; otherwise the rule `group` has no pairs,
-    as nothing says which outputs belong together. Names derived from an output itself pair nothing: only unchanged
-    outputs would share them.
+    same groups in the same order, else if no shared group has several outputs; otherwise the rule `group` has no pairs.
+    Names derived from an output itself pair nothing: only unchanged outputs would share them.
 
     Raises:
         DataError: if `rule` is given and pairs nothing.
@@ -87,7 +82,6 @@ def pair_outputs(
 
 
 def _places(names: Sequence[str]) -> dict[str, list[int]]:
-    """Return the places of each name that the user gave."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         if not is_derived(name):
@@ -148,12 +142,10 @@ class CriterionPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedScore:
-    """Two scores of one text, or of two outputs, on the scale before.
+    """Two scores of one text, or of two outputs, on the scale before; `None` if unscored, with the reason.
 
-    Attributes:
-        before, after: `None` if unscored, with the reason in `unscored_before` and `unscored_after`.
-        changes: of each criterion's rating, as a share of its range, and of its contribution to the score, in points,
-            shape (criteria, 2); NaN if unknown.
+    `changes` are those of each criterion's rating, as a share of its range, and of its contribution to the score, in
+    points, shape (criteria, 2); NaN if unknown.
     """
 
     id: str
@@ -294,7 +286,6 @@ class SideSummary(FrozenModel):
         mean: of the scores, with its interval over groups.
         unscored: texts by the reason why they have no score.
         labelled: texts with score and label that the rubric was not fitted to; of two sets, of those compared.
-        errors: of their scores.
     """
 
     name: str
@@ -309,12 +300,11 @@ class SideSummary(FrozenModel):
 
 
 class CriterionScoreChange(FrozenModel):
-    """How far a criterion's score changed over the pairs.
+    """How far a criterion's score changed over the pairs in which both texts have a rating.
 
     Attributes:
         id: its id, or both ids if they differ.
         state: kept, changed in wording or weight, removed or added.
-        pairs: those in which both texts have a rating.
         difference: after less before, as a share of the criterion's range: a question has the answers 0 and 1.
         p: two-sided, of no change; `adjusted_p` for the false discovery rate over all criteria.
         contribution: mean change of its contribution to the score, in points; `None` if a rubric has no weights.
@@ -336,11 +326,7 @@ class CriterionScoreChange(FrozenModel):
 
 
 class TextChange(FrozenModel):
-    """An output whose score fell, with the criteria that fell most.
-
-    Attributes:
-        reasons: for the criteria that fell: id, reason before, reason after.
-    """
+    """An output whose score fell, and for the criteria that fell most: id, reason before, reason after."""
 
     id: str
     group: str
@@ -371,13 +357,9 @@ class FlippedText(FrozenModel):
 
 
 class FlipSummary(FrozenModel):
-    """Texts that cross the threshold.
+    """Texts that cross the threshold, as a share of those scored both before and after, and those that moved farthest.
 
-    Attributes:
-        threshold: scores at or above it are on the upper side.
-        texts: how many cross it, `up` and `down` of them.
-        share: of the texts scored both before and after.
-        largest: those that moved farthest.
+    Scores at or above the threshold are on the upper side.
     """
 
     threshold: float
@@ -389,12 +371,9 @@ class FlipSummary(FrozenModel):
 
 
 class LimitCheck(FrozenModel):
-    """A limit compared with the figure it applies to.
+    """A limit compared with the figure it applies to, which is `None` if undefined; the outcome is then `unknown`.
 
-    Attributes:
-        allowed: its value; `None` for a drop of the mean that is only tested against chance.
-        value: the figure; `None` if undefined.
-        outcome: `unknown` without a figure, or if too many texts lack a score.
+    `allowed` is `None` for a drop of the mean that is only tested against chance.
     """
 
     limit: LimitName
@@ -404,12 +383,9 @@ class LimitCheck(FrozenModel):
 
 
 class HumanDifference(FrozenModel):
-    """The mean human score of one set less that of another, estimated from the scores and labels.
+    """The mean human score of one set less that of another, estimated from the scores and labels; `p` is two-sided.
 
-    Attributes:
-        p: two-sided, of no difference.
-        labels: how many there are.
-        labels_of: `both` sets, one of them, or the texts of `learning`.
+    `labels_of` is `both` sets, one of them, or the texts of `learning`.
     """
 
     difference: Interval
@@ -429,14 +405,10 @@ class Comparison(FrozenModel):
         difference: mean score after less before: of pairs, or of two independent sets.
         p: two-sided, of no difference.
         human: the difference of the mean human scores, which then decides; `None` without enough labels.
-        mean_absolute: mean absolute difference of the pairs.
         better, worse, unchanged: shares of the pairs; by at least `visible` points.
-        max_drop: the largest acceptable drop of the mean; `None` if none was given.
         ranks, flips: of the same texts only: correlations of the rankings, within groups first if groups have several
             texts, and texts that cross the threshold.
         criteria: the largest drop first.
-        fallen: the outputs whose score fell most.
-        checks: the limits that apply.
     """
 
     rubric: str

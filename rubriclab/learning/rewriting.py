@@ -27,14 +27,11 @@ from rubriclab.prompts.prompt import Prompt, is_salvage
 
 @dataclass(frozen=True, slots=True)
 class TextFault:
-    """A fault of a text.
+    """A fault of a text that a criterion finds, with the judge's reason.
 
     Attributes:
-        criterion: the trait of the criterion that finds it.
-        asks: the criterion's statement.
         aim: what a text without the fault is like: the highest level of a hypothesis, the better answer to a question.
         sentences: the sentences at fault, from 1; none if the whole text is.
-        reason: the judge's.
     """
 
     criterion: str
@@ -49,10 +46,9 @@ class TextFault:
 
 
 def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> tuple[TextFault, ...]:
-    """Return the faults in `output`, whose score by `rubric` is `score`, criterion by criterion.
+    """Return the faults in `output`, criterion by criterion: verdicts below the share `good_from` of the scale.
 
-    A fault is a verdict below the share `good_from` of the scale: the bad answer to a yes/no question, a score, a
-    unit's verdict. A missing verdict is no fault.
+    That is the bad answer to a yes/no question, a score, or a unit's verdict. A missing verdict is no fault.
     """
     known = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
     faults: list[TextFault] = []
@@ -86,11 +82,7 @@ def gives_reasons(part: Part) -> bool:
 
 
 def require_reasons(rubric: Rubric, ref: str) -> None:
-    """Return if some ratings by the rubric, whose version is `ref`, have reasons.
-
-    Raises:
-        SettingsError: if none have.
-    """
+    """Raise SettingsError if no rating by the rubric, whose version is `ref`, has reasons."""
     if not any(gives_reasons(part) for part in rubric.parts):
         setting = f"{rubric.parts[0].method}.scoring=once"
         raise SettingsError(
@@ -124,13 +116,7 @@ Slice = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class SentenceEdit:
-    """A rewritten sentence.
-
-    Attributes:
-        sentence: its number in the text before, from 1.
-        before, after: the sentence; empty after if it was removed.
-        reasoning: the writer's.
-    """
+    """A rewritten sentence, by its number in the text before, from 1; empty after if it was removed."""
 
     sentence: int
     before: str
@@ -284,8 +270,8 @@ def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[TextRewri
 def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, Slice]]:
     """Return `text` with some of its sentences replaced, by their numbers from 1, and the slice of each sentence in it.
 
-    Everything else is kept. An empty replacement removes a sentence, with the white space on one side of it: breaks
-    between paragraphs, and the start and end of the text, are kept.
+    An empty replacement removes a sentence, with the white space on one side of it: breaks between paragraphs, and the
+    start and end of the text, are kept.
     """
     spans = sentence_spans(text)
     if not spans:

@@ -30,11 +30,13 @@ CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
 class Score:
     """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set.
 
-    `interval` is what holds the score that people would give, with the confidence of the rubric's combination; `None`
-    where there is no score, or the rubric has no intervals. `verdict` is the level of a text by a rubric for verdicts,
-    whose score is the probability of the better level. `rivals` is `together` if the text was rated in one call
-    with others of its group: such a score is not comparable with one from a call about the text alone.
-    `replies` are the raw replies that could not be used, where an answer is missing.
+    Attributes:
+        interval: holds the score that people would give, with the confidence of the rubric's combination; `None`
+            without a score or if the rubric has no intervals.
+        verdict: the level of a text by a rubric for verdicts, whose score is the probability of the better level.
+        rivals: `together` if the text was rated in one call with others of its group, which is not comparable with a
+            score from a call about the text alone.
+        replies: the raw replies that could not be used, where an answer is missing.
     """
 
     id: str
@@ -114,7 +116,7 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
     """Return the scores of texts of one group from one call about all of them, in the order in which it shows them.
 
     Raises:
-        ValueError: if `why_not_together` says that the rubric cannot rate texts so, or the texts are not of one group.
+        ValueError: if `why_not_together` gives a reason, or the texts are not of one group.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
     if reason := why_not_together(rubric):
@@ -128,10 +130,7 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
 
 
 def why_not_together(rubric: Rubric) -> str | None:
-    """Return why the rubric cannot rate several texts in one call, or `None` if it can.
-
-    It can if all criteria that need the judge are asked about in one call.
-    """
+    """Return why not all criteria that need the judge are asked about in one call, or `None` if they are."""
     asked = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
     if not asked:
         return "its criteria are text features, which need no call"
@@ -147,11 +146,7 @@ def why_not_together(rubric: Rubric) -> str | None:
 def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
     """Return the size of calls about several texts, `None` if each text is asked about by itself.
 
-    Args:
-        rivals: as for `score_stream`.
-
-    Raises:
-        SettingsError: if the rubric cannot rate several texts in one call.
+    Raises SettingsError if the rubric cannot rate several texts in one call; `rivals` is as for `score_stream`.
     """
     if rivals == "apart":
         return None
@@ -185,7 +180,6 @@ def _score(
     replies: Sequence[UnusableReply],
     values: Sequence[float | None] | None = None,
 ) -> Score:
-    """Return a text's score by learned weights, else the mean of `values`, by default the ratings; all are needed."""
     aggregation, value, interval = rubric.aggregation, None, None
     contributions: Mapping[str, float] = {}
     if aggregation:
@@ -327,14 +321,10 @@ def score_stream(
 
 @dataclass(slots=True)
 class RivalCounts:
-    """What was rated together in one run.
+    """What was rated together in one run: calls, the texts in them, and those that were alone in their call.
 
-    Attributes:
-        calls: number of calls about texts.
-        texts: number of texts in them.
-        without_rivals: number of texts that were alone in their call.
-        continued: number of groups whose texts were too far apart and were rated in separate calls; a lower bound if
-            there are very many groups.
+    `continued` counts groups whose texts were too far apart and were rated in separate calls; a lower bound if there
+    are very many groups.
     """
 
     calls: int = 0
@@ -509,7 +499,6 @@ class _Window(Generic[R]):
             yield self._close()
 
     def _close(self) -> list[R]:
-        """Return the rows of the oldest group, and remember it."""
         key = next(iter(self._open))
         self._done[key] = None
         self._done.move_to_end(key)

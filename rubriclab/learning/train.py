@@ -90,10 +90,7 @@ from rubriclab.stats.intervals import DIGITS, rounded, wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The result of a training: the rubric, its provenance, and notes to the user.
-
-    `record` holds the ratings and scores of each text; only a training of several methods has one.
-    """
+    """The rubric, its provenance, notes to the user, and the record of each text if several methods were trained."""
 
     rubric: Rubric
     provenance: Provenance
@@ -200,11 +197,7 @@ def training_agreement(
 def recorded_texts(
     examples: Sequence[Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[RecordedText, ...]:
-    """Return labelled texts as a training record holds them.
-
-    Args:
-        predicted, low, high: held-out score of each text and its interval, shape (texts,), NaN where missing.
-    """
+    """Return labelled texts as a training record holds them; held-out scores and intervals are NaN where missing."""
     return tuple(
         RecordedText(
             id=example.id,
@@ -230,7 +223,6 @@ class Study:
     """Candidates with everything computed from them and the labels.
 
     Attributes:
-        notes: messages for the user.
         refit: the rubric, where it is not to be selected, as one that a person has edited.
         reasons: why criteria are dropped, by id, for a refitted rubric; the former reason for those not named.
         threshold_by_hand: of verdicts, if a person has set it.
@@ -560,10 +552,8 @@ def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCa
 def _runnable_plans(plans: Sequence[Plan], settings: JointSettings) -> tuple[Sequence[Plan], tuple[str, ...], bool]:
     """Return the plans to run, a note if others are left out, and whether all judged criteria share a call.
 
-    A reply about ten texts has no room for the many questions of a checklist, which agreed least with people.
-
-    Raises:
-        SettingsError: if the settings exclude every candidate, as far as is known before any call.
+    A reply about ten texts has no room for the many questions of a checklist, which agreed least with people. Raises
+    SettingsError if the settings exclude every candidate, as far as is known before any call.
     """
     groups = Counter(shared_input(example) for example in plans[0].training_input.examples)
     if settings.rivals and max(groups.values(), default=0) < 2:

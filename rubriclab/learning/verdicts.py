@@ -34,7 +34,6 @@ def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None =
 
     Args:
         scores: held-out probabilities of the level 1, NaN where missing.
-        labels: from 0 to 1.
         recall: the level whose recall must be kept, and the least recall.
     """
     known = ~np.isnan(scores) & (labels != 0.5)
@@ -142,8 +141,7 @@ def verdict_statistic(
 ) -> Interval:
     """Return a statistic of the first scores, minus that of the second if there are two, on the texts that all have.
 
-    Args:
-        scores: verdicts for balanced accuracy; NaN where missing.
+    The scores are verdicts for balanced accuracy; NaN where missing.
     """
     known = ~np.isnan(sum(scores)) & (labels != 0.5)
     counted = [_statistic(statistic, values[known], labels[known] > 0.5) for values in scores]
@@ -156,7 +154,6 @@ def verdict_statistic(
 
 
 def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> WeightedStatistic:
-    """Return a statistic as a function of the weights of texts, shape (samples, texts) to (samples,)."""
     better, worse = values[passes][:, np.newaxis], values[~passes]
     above = (better > worse) + 0.5 * (better == worse) if statistic == "AUROC" else None
 
@@ -190,23 +187,14 @@ def rater_and_others(
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
-    """Return how single raters agree with the majority of the others; `None` if no text has two raters.
-
-    Each rater's verdict counts once against that majority, without a score.
-    """
+    """Return how single raters agree, each once, with the majority of the others; `None` if no text has two raters."""
     own, others, rated_groups = rater_and_others(annotations, groups)
     return verdict_agreement(RATERS, own, own, others, rated_groups) if rated_groups else None
 
 
 @dataclass(frozen=True, slots=True)
 class LevelAgreement:
-    """Scores of few ordered levels beside people's.
-
-    Attributes:
-        levels: ascending.
-        cells: numbers of texts, a row for each level of the labels, a column for each of the rounded scores.
-        kappa: weighted by the squared difference of the levels.
-    """
+    """Scores of few ordered levels: numbers of texts by label and rounded score, and quadratically weighted kappa."""
 
     levels: tuple[float, ...]
     cells: tuple[tuple[int, ...], ...]
@@ -216,11 +204,7 @@ class LevelAgreement:
 def level_agreement(
     scores: FloatArray, labels: FloatArray, groups: Sequence[str], scale: Scale
 ) -> LevelAgreement | None:
-    """Return how scores and labels, rounded to whole levels, agree; `None` unless there are 3 to 7 whole levels.
-
-    Args:
-        scores: NaN where missing.
-    """
+    """Return how rounded scores, NaN where missing, and labels agree; `None` unless there are 3 to 7 whole levels."""
     levels = np.arange(scale.low, scale.high + 1)
     if not (scale.whole and 3 <= len(levels) <= MAX_LEVELS):
         return None

@@ -84,10 +84,9 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class DesignMatrix:
-    """A rating matrix prepared for the model.
+    """A rating matrix, with its texts in canonical order, prepared for the model.
 
     Attributes:
-        table: with its texts in canonical order.
         centers, spreads: of its columns, over all texts: they do not depend on labels, so every fold has the same.
         z: standardised scores, shape (texts, columns), 0 if missing.
         counts: whether a cell is used for learning: it has a score, and its criterion was not generated from the text.
@@ -133,9 +132,8 @@ def design(table: RatingMatrix, redundant: float = REDUNDANT) -> DesignMatrix:
 
 
 def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
-    """Return each column's correlation with the labels, shrunk to the mean of its kind, shape (columns,).
-
-    For signed columns it is the absolute correlation.
+    """Return each column's correlation with the labels, absolute if signed, shrunk to the mean of its kind, shape
+    (columns,).
     """
     r, n = moments.correlations, moments.counted
     r = np.where(table.signed, np.abs(r), r)
@@ -151,7 +149,6 @@ class Posterior:
     """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
-        columns: of the table.
         mean: shape (columns,); 0 for judged columns with a negative estimate. If all are 0, they are a small part of
             the prior, so that texts are ranked and their scores are close to the mean label. As shares, they are within
             the limits of the table.
@@ -232,8 +229,7 @@ def constrain_weights(
         limits: lowest and highest share of each, shape (m, 2). If the sizes cannot sum to 1, as where a pinned
             criterion is left out of a fold, they are scaled so that they can.
         signs: the sign of each weight that may have either, shape (m,).
-        instead: weights, such as the prior's, whose nearest within the limits are returned if the most probable weights
-            are all 0.
+        instead: weights whose nearest within the limits are returned if the most probable weights are all 0.
     """
     sign = np.where(limits[:, 0] >= 0, 1.0, np.where(limits[:, 1] <= 0, -1.0, np.where(signs < 0, -1.0, 1.0)))
     low, high = np.maximum(np.sort(limits * sign[:, np.newaxis], axis=1), 0.0).T
@@ -257,7 +253,6 @@ def snap_to_limits(shares: FloatArray, low: FloatArray, high: FloatArray) -> Flo
 
 
 def _nearest(point: FloatArray, metric: FloatArray, inside: FloatArray) -> FloatArray:
-    """Return the point x with `inside @ x >= 0` that is nearest to another in a metric, shape (m,)."""
     from scipy.linalg import solve_triangular
     from scipy.optimize import nnls
 

@@ -111,10 +111,8 @@ def _load_plug_in(name: str) -> Method:
 
 
 def guard(method: object, plug_in: PlugIn) -> Method:
-    """Return the method with what it raises translated to errors that name its package.
-
-    Raises:
-        PlugInError: if `method` is no `Method` of that name.
+    """Return the method with what it raises translated to errors that name its package; PlugInError if it is no
+    `Method`.
     """
     from pydantic import ConfigDict, TypeAdapter
 

@@ -337,12 +337,6 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) 
 
 
 async def _make_part(training_input: TrainingInput, settings: DCRSettings, *_unused: Any) -> Part:
-    """Return the part with the checklist's checks as its criterion.
-
-    Raises:
-        ChecklistError: if there is no checklist, or one that is not suitable for DCR.
-        DataError: if there are labelled texts, and none can be compared with a reference.
-    """
     checklist, assignment = training_input.checklist, training_input.assignment
     if checklist is None:
         raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: `checklist=FILE`.")

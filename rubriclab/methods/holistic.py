@@ -105,10 +105,7 @@ class HolisticSettings(BaseModel):
 
 
 def has_one_reasoned_score(settings: Mapping[str, Any]) -> bool:
-    """Return whether a part with these settings requests one score with a reason, which can share a call.
-
-    Weighted scores need the probabilities of a separate reply, and every entry of a shared reply has a reason.
-    """
+    """Return whether one score with a reason is requested, as in a shared call, whose reply gives no probabilities."""
     overall = HolisticSettings.model_validate(settings)
     return overall.scoring == "once" and overall.form == "with a reason"
 
@@ -244,11 +241,7 @@ def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) 
 
 
 def learn_one(score: ScoreFunction, make: Callable[[TrainingInput, Any, Judge, int], Awaitable[Part]]) -> LearnFunction:
-    """Return the learning function of a method whose single criterion is evaluated on labelled texts.
-
-    Args:
-        make: makes the part from the training input, the settings, the generator and the seed.
-    """
+    """Return the learning function of a method whose only criterion, by `make`, is evaluated on labelled texts."""
 
     async def learn(
         training_input: TrainingInput,
@@ -322,12 +315,7 @@ def _baseline(
     settings: type[BaselineSettings] = BaselineSettings,
     shown: Callable[[Any], int] = lambda _settings: 0,
 ) -> Method:
-    """Return a baseline.
-
-    Args:
-        criterion: makes its criterion from the training input, the settings, the generator and the seed.
-        shown: the number of labelled texts that the criterion shows, which are not scored.
-    """
+    """Return a baseline that shows so many labelled texts, which are not scored."""
 
     score = scorer(form)
 
@@ -523,12 +511,9 @@ async def _learn_features(
     on_progress: Progress = ignore_progress,
     **_unused: Any,
 ) -> Learned:
-    """Return all text features that are defined for all labelled texts and vary among them; no calls are made.
+    """Return all text features that are defined for all labelled texts and vary among them; texts have no scores.
 
-    The texts have no scores by this part: all are NaN.
-
-    Raises:
-        DataError: if there is no such feature.
+    Raises DataError if there is no such feature.
     """
     texts, labels = training_input.in_order, training_input.label_array
     rows = [Features(text.output, text.source, text.context) for text in texts]
@@ -560,11 +545,7 @@ async def _learn_features(
 async def _score_features(
     example: Example, part: Part, _assignment: Assignment, _judge: Judge
 ) -> tuple[float | None, tuple[CriterionRating, ...]]:
-    """Return no score of the text, and the value of each of the part's text features; no calls are made.
-
-    Raises:
-        DataError: if a criterion is not a known text feature.
-    """
+    """Return no score of the text, and each of the part's text features; raises DataError for an unknown one."""
     if unknown := [criterion.id for criterion in part.criteria if criterion.id not in _BY_NAME]:
         raise DataError(
             f"The rubric uses a text feature that this version does not have: {unknown[0]!r}.",

@@ -40,10 +40,9 @@ class TrainingInput:
     """The input of learning.
 
     Attributes:
-        examples: labelled texts, each with a score for the assignment's aspect; may be empty for a method that needs no
-            labels.
-        assignment: task, aspect and scale.
-        findings: findings from literature.
+        examples: labelled texts, each with a score for the assignment's aspect; may be empty for a method that needs
+            none.
+        findings: from literature.
         checklist: seed questions; `None` if the method uses none.
         unrated: labelled texts in place of `examples`, if only another step has them judged.
     """
@@ -82,14 +81,11 @@ class TrainingInput:
 
 @dataclass(frozen=True, slots=True)
 class UnitVerdict:
-    """A judge's verdict on one unit of a text by one criterion.
+    """A judge's verdict on one unit of a text by one criterion, with the judge's reason, or what went wrong.
 
     Attributes:
-        unit: the text of the unit.
         sentences: indices of the sentences that contain it, from 0, in the order of `split_sentences`.
-        value: 1 in favour of the text, 0 against it, a share in between if the unit was rated; `None` without a usable
-            verdict.
-        reason: the judge's reason, or what went wrong.
+        value: 1 in favour of the text, 0 against it, in between if the unit was rated; `None` without a usable verdict.
         support: the texts of the facts that support the unit.
     """
 
@@ -147,10 +143,8 @@ class Learned:
     """A part of a rubric, and the ratings it was selected from.
 
     Attributes:
-        part: criteria kept and dropped, with evidence.
         examples: ids of the training texts, the rows of `ratings`.
         candidates: ids of the rated criteria, the columns of `ratings`: criteria of the part, kept or dropped.
-        ratings: one row for each example, one rating for each candidate; without a score if it is missing.
         scores: the examples' scores by the part, as scoring would give them; NaN if missing.
         reselected: cross-validated scores: those of each group by what the other groups' labels select.
         optimistic: whether labels had an influence on what `scores` are computed by.
@@ -174,11 +168,9 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class LearningCalls:
-    """About how many calls learning takes, for an estimate of its cost before it begins.
+    """About how many calls to judge and generator learning takes, for an estimate of its cost before it begins.
 
     Attributes:
-        judge: calls to the judge.
-        generator: calls to the generator.
         shown: number of labelled texts in a prompt to the generator.
         unrated: number of criteria whose ratings another step requests.
     """
@@ -289,17 +281,10 @@ def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> Fl
 
 
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
-    """Return cross-validated predictions: for each text by what `predict` learns from other groups.
+    """Return predictions, shape (texts,), by what `predict` learns from other groups; NaN with only one group.
 
-    Each group is a fold; if there are more than `MAX_FOLDS` groups, folds have several.
-
-    Args:
-        groups: the group of each text.
-        predict: takes the masks of the training and the held-out texts and returns the predictions for the held-out
-            texts, NaN if there is none.
-
-    Returns:
-        Shape (texts,); NaN if there is only one group.
+    Each group is a fold; if there are more than `MAX_FOLDS` groups, folds have several. `predict` takes the masks of
+    the training and the held-out texts, and returns predictions for the latter.
     """
     if len(set(groups)) < 2:
         return np.full(len(groups), np.nan)
@@ -310,8 +295,7 @@ def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[st
     """Return the settings with `values`; a value `preset` names one of the `presets` to start from.
 
     Raises:
-        pydantic.ValidationError: for unknown names or values out of bounds.
-        ValueError: for an unknown preset.
+        ValueError: for an unknown preset; pydantic's ValidationError for unknown names or values out of bounds.
     """
     chosen = dict(values)
     preset = chosen.pop("preset", None)

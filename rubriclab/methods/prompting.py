@@ -92,13 +92,9 @@ def by_source(examples: Sequence[Example]) -> list[Example]:
 
 
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the fields of each text, with the number of an earlier text that shows the same source or context.
+    """Return the fields of each text, with the number of an earlier text that has the same source or context.
 
-    Args:
-        texts: with `source`, `context` and `output`, in the order in which a prompt numbers them from 1.
-
-    Returns:
-        The same fields, and `source_as_in` and `context_as_in`: a number, or `None` if the text shows its own.
+    The fields added are `source_as_in` and `context_as_in`: a number from 1, or `None` if the text shows its own.
     """
     first: dict[tuple[str, str], int] = {}
     shown = []
@@ -121,11 +117,7 @@ async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | No
 
 
 def require_reply(answers: Sequence[JudgeAnswer[R]], what: str, role: Literal["judge", "generator"]) -> list[R]:
-    """Return the usable replies to requests for `what`.
-
-    Raises:
-        JudgeError: if there is none; advises another `role`.
-    """
+    """Return the usable replies to requests for `what`; without any raises JudgeError, which advises another `role`."""
     usable = [answer.value for answer in answers if answer.value is not None]
     if not usable:
         raise JudgeError(f"No {what} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
@@ -133,15 +125,7 @@ def require_reply(answers: Sequence[JudgeAnswer[R]], what: str, role: Literal["j
 
 
 def require_any(what: str, given: Sequence[tuple[Any, str]]) -> None:
-    """Check that the judge gave something for a training text, if it was asked about any.
-
-    Args:
-        what: what it was asked for.
-        given: what it gave, or `None`, each with the reason.
-
-    Raises:
-        JudgeError: if it gave nothing at all.
-    """
+    """Raise JudgeError if the judge was asked for `what` and gave only `None`, each with the reason."""
     if given and all(value is None for value, _ in given):
         reason = f"The judge gave no usable {what} for any training text: {given[0][1]}"
         raise JudgeError(reason, "Try another `judge`.")
@@ -160,11 +144,7 @@ def bare_id(value: Any, ids: Sequence[str]) -> Any:
 
 
 def keep_valid(reasons: Collection[str]) -> WrapValidator:
-    """Return the validator of a list that keeps every valid entry in salvage mode.
-
-    Args:
-        reasons: the fields with explanations, which may be missing.
-    """
+    """Return the validator of a list that keeps every valid entry in salvage mode; `reasons` may be missing."""
 
     def validate(items: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
         if not is_salvage(info):
@@ -200,8 +180,7 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], what: str) -> tu
 def at_most(most: int) -> AfterValidator:
     """Return a validator that refuses longer texts, which could not be stored.
 
-    This is no constraint of the field, since it would enter the JSON schema, and some providers refuse schemas with
-    lengths.
+    A constraint of the field would enter the JSON schema, and some providers refuse schemas with lengths.
     """
 
     def check(text: str) -> str:
@@ -280,7 +259,7 @@ class ScoreEntry(BaseModel):
 def score_entry(fields: Mapping[str, Any]) -> type[ScoreEntry]:
     """Return the model of a score whose JSON schema has the limits of the scale in a prompt's fields.
 
-    The score is NaN where the judge says that a text cannot be assessed, if the prompt lets it say so.
+    NaN where the judge says that a text cannot be assessed, if the prompt allows it.
     """
     scale = fields["scale"]
     return _score_entry(scale["low"], scale["high"], scale["whole"], scale.get("assessable", False))
@@ -316,12 +295,7 @@ _NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class NumberedReason:
-    """A rater's reason as a prompt shows it.
-
-    Attributes:
-        number: from 1, in the order of the prompt.
-        score: the rater's own score; `None` if unknown.
-    """
+    """A rater's reason, numbered from 1 in the order of the prompt, with the rater's own score, `None` if unknown."""
 
     number: int
     example: str
@@ -362,7 +336,6 @@ def cited_reasons(numbers: Iterable[int], reasons: Sequence[NumberedReason]) -> 
 
 
 def _numbers(value: Any) -> list[int]:
-    """Return the whole numbers in a list such as `[2, "5", "reason 7"]`; anything else is left out."""
     entries = value if isinstance(value, list) else [value]
     texts = [str(entry) for entry in entries if isinstance(entry, int | str) and not isinstance(entry, bool)]
     return [int(match[1]) for text in texts if (match := _NUMBER.fullmatch(text))]

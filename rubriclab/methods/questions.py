@@ -88,11 +88,7 @@ YesOrNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]
 
 
 def question_of(criterion: Criterion) -> Question:
-    """Return the question of a criterion: its origin and its good answer.
-
-    Raises:
-        ValueError: if the criterion is not a question.
-    """
+    """Return the question of a criterion, its origin and good answer; raises ValueError if it is not a question."""
     if criterion.question is None:
         raise ValueError(f"criterion {criterion.id!r}: expected a question, got a {criterion.kind}")
     return criterion.question
@@ -135,7 +131,7 @@ def make_question(
 
     Args:
         seed: the id of the seed that it was made from; `None` for a seed.
-        author: the author of a seed: a person, or the generator from prior knowledge.
+        author: of a seed: a person, or the generator from prior knowledge.
         examples: ids of the texts whose raters' reasons the generator was shown.
         reasons: those that it came from.
     """
@@ -153,8 +149,7 @@ def make_question(
 def payload(criterion: Criterion, *, presupposed: bool = True) -> dict[str, str | None]:
     """Return the fields of a question in a prompt, without the good answer, which would suggest one.
 
-    Args:
-        presupposed: whether to include the answers stated for an absent subject and for a broken text.
+    If `presupposed`, with the answers stated for an absent subject and for a broken text.
     """
     stated = question_of(criterion)
     absent, broken = (stated.absent, stated.broken) if presupposed else (None, None)
@@ -182,12 +177,11 @@ MIN_RARE = 3
 
 @dataclass(frozen=True, slots=True)
 class AnswerMatrix:
-    """The answers on the training texts, shape (texts, questions).
+    """The answers on the training texts, shape (texts, questions), and the human scores, shape (texts,).
 
     Attributes:
         good: 1 for the good answer, 0 for the other, a share if units were judged; NaN if missing.
         applies: false if a question is not applicable to a text.
-        labels: human scores, shape (texts,).
     """
 
     good: FloatArray
@@ -224,7 +218,6 @@ def learn_from_answers(
     Args:
         part: all questions that were asked, and those that were dropped before.
         answers: what the judge said about each of the labelled texts, in the order of `in_order`.
-        rate: returns the rating by a question.
         counts: returns the number of each answer to a question, as evidence.
         score: returns the score by some questions.
         select: returns the questions that the labels select; all are kept without it, and without labelled texts.
@@ -387,7 +380,6 @@ def p_below(r: float, n: int) -> float:
 
 
 def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
-    """Return the columns that repeat the answers of an earlier one in `order`, on all texts that they apply to."""
     # For each pair of columns: the number of common texts, the correlation, and the rarer answers of the first one.
     has = (~np.isnan(answers.good)).astype(float)
     filled = np.where(np.isnan(answers.good), 0.0, answers.good)
@@ -499,9 +491,9 @@ async def find_redundant(
     """Return the ids of the criteria that repeat a better one, each with the reason; and notes for the user.
 
     Of two redundant criteria the later one is dropped: better tiers come first, and within a tier the better wording,
-    then the earlier position. A seed question and the finer questions made from it are not redundant, since those are
-    nested by design. Without a usable reply, only equal wording is dropped; a reply by which more than a third of the
-    criteria would be dropped is not usable.
+    then the earlier position. A seed question and the finer questions made from it are nested by design, not redundant.
+    Without a usable reply, only equal wording is dropped; a reply by which more than a third of the criteria would be
+    dropped is not usable.
 
     Args:
         tiers: criteria in order of preference.
@@ -544,10 +536,6 @@ def wording(text: str) -> str:
 async def _redundant_pairs(
     block: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge
 ) -> dict[frozenset[str], Group] | str:
-    """Return the redundant pairs among the criteria of one prompt, with their groups, or why there is no usable reply.
-
-    A reply by which too many would be dropped is asked for once more.
-    """
     seeds = {each.id: each.question.seed for each in block if each.question and each.question.origin == "elaborated"}
     entries = [
         {
@@ -577,7 +565,6 @@ async def _redundant_pairs(
 
 
 def _dropped(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[frozenset[str], Group]) -> dict[str, str]:
-    """Return the ids of the criteria that repeat an earlier one, each with the reason."""
     best = {group.best for group in pairs.values()}
     kept: list[str] = []
     dropped: dict[str, str] = {}

@@ -196,11 +196,9 @@ MIN_IN_HALF = 5
 
 @dataclass(frozen=True, slots=True)
 class PromptRewrite:
-    """The two-fold evaluation of rewriting.
+    """The two-fold evaluation of rewriting: the mean gain in Pearson correlation on the held-out half.
 
-    Attributes:
-        gain: mean gain in Pearson correlation on the held-out half.
-        scores: each text's score by the rewriting from the other half.
+    `scores` are each text's by the rewriting from the other half.
     """
 
     gain: float
@@ -270,10 +268,10 @@ class _SEEvalRun:
         return self._learned(kept, dropped, reselected)
 
     async def _elicit(self) -> int:
-        """Elicit and rate the explanations, and return the index of the best one.
+        """Elicit and rate the explanations, and return the index of the best one, which alone scores the texts outside
+        the trial.
 
-        All of them score the texts of the trial: whole groups, or all texts with a single explanation. The best one
-        scores the other texts too.
+        The trial has whole groups, or all texts with a single explanation.
         """
         assignment, settings = self.training_input.assignment, self.settings
         if settings.elicitation == "open":
@@ -302,8 +300,6 @@ class _SEEvalRun:
         return best
 
     def _best(self, matrix: FloatArray, rows: BoolArray) -> int:
-        """Return the column with the highest correlation on the texts of the trial among `rows`; the first of equal
-        ones."""
         inside = rows & self.trial
         correlations = [_correlation(column, self.labels[inside]) for column in matrix[inside].T]
         return int(np.argmax(np.nan_to_num(correlations, nan=-2.0)))
@@ -335,10 +331,7 @@ class _SEEvalRun:
         return cross_validated(self.groups, predict)
 
     async def _try_rewriting(self, base: Criterion, base_scores: FloatArray) -> PromptRewrite | None:
-        """Return the evaluation of rewriting on held-out halves without common groups.
-
-        `None` if it is impossible, also because a half would be too small.
-        """
+        """Return the evaluation of rewriting on held-out halves without common groups; `None` if too small."""
         sizes, first = Counter(self.groups), set[str]()
         for group in sorted(sizes, key=lambda name: -sizes[name]):
             if sum(sizes[each] for each in first) + sizes[group] <= (len(self.order) + 1) // 2:
@@ -380,8 +373,7 @@ class _SEEvalRun:
         """Return the texts of `seen` with the largest residuals of the regression of labels on scores.
 
         The differences of scores and labels would not do: a judge that is only more lenient than people ranks all texts
-        correctly. Half of the texts have positive and half negative residuals, so that more than a shift can be
-        learned.
+        correctly. Half of the residuals are positive and half negative, so that more than a shift can be learned.
         """
         places = [i for i, name in enumerate(self.ids) if name in seen and not np.isnan(base_scores[i])]
         if len(places) < 2:
@@ -420,13 +412,10 @@ def reselect_rewriting(
     explained: FloatArray, before: FloatArray, trial: PromptRewrite, labels: FloatArray, groups: Sequence[str]
 ) -> FloatArray:
     """Return cross-validated scores: those of each group by the rewriting from the other half, if it gains on the other
-    groups of its own half, or else `explained`.
+    groups of its own half, or else by the explanations (`explained`).
 
     The gain on the other half says nothing there: it grows with the labels of this half, which made that rewriting.
-
-    Args:
-        explained: cross-validated scores by the explanations.
-        before: scores by the explanation that was rewritten.
+    `before` are the scores by the explanation that was rewritten.
     """
 
     def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
@@ -443,16 +432,12 @@ def reselect_rewriting(
 
 
 def _heldout(criterion: Criterion, pearson: float | None = None) -> Criterion:
-    """Return the criterion with its correlation with held-out labels; by default that of its evidence."""
     correlation = criterion.evidence.pearson if pearson is None else rounded(pearson)
     return criterion.model_copy(update={"evidence": criterion.evidence.model_copy(update={"heldout": correlation})})
 
 
 def _correlation(scores: FloatArray, labels: FloatArray) -> float:
-    """Return Pearson's correlation over the texts with a score, 0 if it is undefined or of only two texts.
-
-    NaN if less than half of the texts have a score.
-    """
+    """Return Pearson's correlation, 0 if undefined or of two scores, NaN if less than half of the texts have one."""
     judged = ~np.isnan(scores)
     if judged.sum() < len(scores) / 2:
         return np.nan

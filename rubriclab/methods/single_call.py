@@ -42,11 +42,7 @@ from rubriclab.prompts.render import Message
 
 
 def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:
-    """Return the reply model for the criteria that a prompt's fields show: one entry for each, in order.
-
-    Args:
-        reasons: whether each entry has a reason, or is the score or the answer alone.
-    """
+    """Return the reply model for the criteria that a prompt's fields show, in order, each with or without a reason."""
     score: Any = score_entry(fields)
     answer: Any = AnswerEntry
     if not reasons:
@@ -91,11 +87,7 @@ def joins(method: str, settings: Mapping[str, Any]) -> bool:
 def judge_prompt(
     example: Example, parts: Sequence[Part], assignment: Assignment, *, reasons: bool = True
 ) -> Prompt[KeyedReply]:
-    """Return the prompt about all criteria of `parts`, all of which can join.
-
-    Args:
-        reasons: whether each score is to have a reason.
-    """
+    """Return the prompt about all criteria of `parts`, all of which can join."""
     criteria = [criterion for part in parts for criterion in part.criteria]
     fields = {
         **assignment.assessable_fields(),
@@ -122,11 +114,7 @@ def divide_criteria(parts: Sequence[Part], most: int | None) -> list[list[Part]]
 
 
 def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
-    """Return what a prompt shows of the criteria of `parts`, all of which can join.
-
-    Raises:
-        ValueError: if an id names two criteria.
-    """
+    """Return what a prompt shows of the criteria of `parts`; raises ValueError if an id names two of them."""
     criteria = [(part, criterion) for part in parts for criterion in part.criteria]
     twice = [name for name, count in Counter(criterion.id for _, criterion in criteria).items() if count > 1]
     if twice:
@@ -173,7 +161,6 @@ async def judge_all(
 async def _rate_alone(
     example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return the text's ratings by each of the parts that cannot join, as their methods score."""
     scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
     return [ratings for _, ratings in await gather_in_order(scored)]
 
@@ -181,7 +168,6 @@ async def _rate_alone(
 def _in_order(
     parts: Sequence[Part], together: Mapping[str, CriterionRating], others: Sequence[tuple[CriterionRating, ...]]
 ) -> tuple[CriterionRating, ...]:
-    """Return the ratings of all parts in their order, from those by single criteria and those of each other part."""
     rest = iter(others)
     by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(rest) for part in parts)
     return tuple(rated for ratings in by_part for rated in ratings)
@@ -190,7 +176,6 @@ def _in_order(
 def _all_ratings(
     parts: Sequence[Part], judgments: KeyedReply | None, why: Callable[[], str]
 ) -> dict[str, CriterionRating]:
-    """Return the ratings in a reply about one text by all criteria; those that it lacks have the reason of `why`."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     given = ratings_in(judgments, criteria) if judgments else {}
     missing = why() if len(given) < len(criteria) else ""

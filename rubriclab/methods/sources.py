@@ -116,9 +116,8 @@ Folder = Literal["checklists", "units", "comparisons"]
 def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Folder = "checklists") -> Checklist:
     """Return the checklist in the user's file `path`, or else the one in `folder` that ships for this task and aspect.
 
-    Raises:
-        ChecklistError: if nothing ships for them and no file is given, if the file cannot be read or used, or if it is
-            for another task or aspect, or for units where whole texts are asked about.
+    Raises ChecklistError if there is none, if the file cannot be read or used, or if it is for another task or aspect,
+    or for units where whole texts are asked about.
     """
     shipped = shipped_checklists(folder)
     if path is None and (task, aspect) not in shipped:
@@ -151,8 +150,7 @@ def seed_questions(
 ) -> Checklist | None:
     """Return the checklist that a method starts from whose questions lie in `folder`; `None` where it asks none.
 
-    One that is not `needed` is `None` too where the user gives no file and none ships. Raises ChecklistError as
-    `load_checklist` does.
+    One that is not `needed` is `None` too where the user gives no file and none ships; errors as for `load_checklist`.
     """
     if folder is None or (path is None and not needed and (task, aspect) not in shipped_checklists(folder)):
         return None
@@ -178,10 +176,8 @@ def read_checklist(file: Path) -> Checklist:
 def parse_checklist(content: bytes, where: str) -> Checklist:
     """Return the checklist that `content` holds as JSON; `where` is what errors call it.
 
-    Questions without an id are numbered `s01`, `s02` ... in their order, past the ids that are given.
-
-    Raises:
-        ChecklistError: if it is not JSON in UTF-8, or has fields that are missing, unknown or wrong; names each.
+    Questions without an id are numbered `s01`, `s02` ... in their order, past the ids that are given. Raises
+    ChecklistError, which names each field that is missing, unknown or wrong.
     """
     try:
         raw = parse_json(decode_text(content))
@@ -249,11 +245,9 @@ def load_findings(
 ) -> tuple[Finding, ...]:
     """Return the findings for a task, in the order of their file; only those that bear on `aspect`, if it is given.
 
-    Findings about the raters of a data set in `without` are left out. Without `path` these are the shipped ones, and
-    none for a task that ships without. `path` is a findings file of the user's own, or a folder with a `<task>.json`.
-
-    Raises:
-        LiteratureError: if the file or one of its entries cannot be used; names the file and the entry.
+    Findings about the raters of a data set in `without` are left out. `path` is a file, or a folder with a
+    `<task>.json`; without it these are the shipped ones, if any. Raises LiteratureError, which names the file and the
+    entry that cannot be used.
     """
     folder = path or content_path("literature")
     file = folder / f"{task}.json" if folder.is_dir() else folder

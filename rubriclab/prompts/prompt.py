@@ -66,7 +66,6 @@ class Prompt(Generic[R]):
         fields: the values of the template's variables; JSON types only.
         reply: the model of the reply. Its fields are requested in order, so reasoning comes before the verdict. Checks
             that depend on the request (the scale, the requested ids) find `fields` in the validation context.
-        temperature: the judge's sampling temperature.
         max_tokens: the longest useful reply in tokens; longer ones are cut off and fail.
         sample: the number of this one among several independent answers.
         alternatives: how many of the most likely tokens are reported, with their probabilities, at each position of the
@@ -84,10 +83,7 @@ class Prompt(Generic[R]):
     repair: Repair | None = None
 
     def repaired(self, reply: str, complaint: str) -> Prompt[R]:
-        """Return the prompt that repeats this one with `complaint` about `reply`.
-
-        At most `MAX_QUOTED` characters of the reply are quoted: its beginning and its end.
-        """
+        """Return the prompt that repeats this one with `complaint` about `reply`, quoted in part."""
         if (left_out := len(reply) - MAX_QUOTED) > 0:
             half = MAX_QUOTED // 2
             reply = f"{reply[:half]}\n[… {left_out:,} characters are left out here …]\n{reply[-half:]}"
@@ -171,11 +167,7 @@ class KeyedReply(BaseModel):
 def keyed_reply(
     expected: tuple[ExpectedEntry, ...], *, of_text: bool = False, base: type[KeyedReply] = KeyedReply
 ) -> type[KeyedReply]:
-    """Return the reply model with an entry for each of `expected`.
-
-    Args:
-        of_text: whether the ids depend on the text that is judged; the form is then shown after it.
-    """
+    """Return the reply model with an entry for each of `expected`, shown after the text if `of_text`."""
     fields: dict[str, Any] = {
         name: (
             Annotated[each.form, WrapValidator(functools.partial(_usable_entry, form=each.form))],
@@ -243,8 +235,6 @@ def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What a reply says about one thing: usually one entry."""
-
     values: tuple[Any, ...]
 
 
@@ -264,14 +254,12 @@ def _usable_entry(value: Any, handler: ValidatorFunctionWrapHandler, info: Valid
 
 
 def _verdict(entry: Any) -> Any:
-    """Return what an entry says, apart from its reason if it says anything else."""
     if not isinstance(entry, BaseModel):
         return entry
     return entry.model_dump(exclude=set(REASONS)) or entry.model_dump()
 
 
 def _fit(item: Any, form: Any) -> Any:
-    """Return an entry; where a single value is wanted, the only one beside the id and the reason."""
     if not isinstance(item, dict) or _is_model(form):
         return item
     values = [value for key, value in item.items() if key not in REASONS and key not in _ID_FIELDS]
@@ -298,8 +286,6 @@ _KNOWN = object()
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of a reply: the key or id that it has, if any, its value, and the list or object that it stands in."""
-
     key: str | None
     value: Any
     group: int
@@ -367,10 +353,7 @@ class _Recognition:
         return (id_, "id") if id_ else (self._by_name.get(plain), "name")
 
     def _shifted(self) -> set[str]:
-        """Return the beginnings of keys whose numbers are those expected, all higher or all lower by the same amount.
-
-        Each such entry is about something else.
-        """
+        """Return the beginnings of keys whose numbers are all higher or lower than expected by the same amount."""
         got = _numbers(entry.key for entry in self._listed if entry.key is not None)
         wanted = _numbers(key for each in self._expected for key in (each.id, *each.names))
         return {
@@ -404,7 +387,6 @@ def _plain(key: str) -> str:
 
 
 def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the ids by their plain forms, without those that several ids share."""
     ids: dict[str, set[str]] = {}
     for plain, id_ in pairs:
         ids.setdefault(plain, set()).add(id_)
@@ -412,7 +394,6 @@ def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _numbers(keys: Iterable[str]) -> dict[str, set[int]]:
-    """Return the numbers at the ends of keys, by what stands before them."""
     numbers: dict[str, set[int]] = {}
     for key in keys:
         if numbered := _NUMBERED.fullmatch(_plain(key)):

@@ -179,14 +179,12 @@ def _form(reply: Any) -> str:
 
 
 def _untitled(schema: Any) -> Any:
-    """Return a JSON schema without pydantic's titles, which only repeat the fields' names."""
     if isinstance(schema, dict):
         return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _plug_in(template: str) -> EntryPoint | None:
-    """Return the entry point of the method of another package whose template it is."""
     return next(iter(entry_points(group=METHODS_GROUP, name=template.partition("/")[0])), None)
 
 
@@ -200,11 +198,7 @@ def _path(name: str) -> Path:
 
 @functools.cache
 def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
-    """Return role and parts of each turn of a template; several parts if it is divided.
-
-    Raises:
-        ValueError: if there is text before the first turn, the last turn is not the user's, or another one is divided.
-    """
+    """Return role and parts of each turn of a template, of which only the last, the user's, may be divided."""
     from jinja2 import meta
 
     before, *found = _PART.split(_path(name).read_text("utf-8"))
@@ -228,7 +222,6 @@ def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
 
 
 def _included(template: str) -> set[str]:
-    """Return the shared passages that a template includes, at any depth."""
     names = set(_INCLUDE.findall(template))
     return names.union(*(_included((FOLDER / name).read_text("utf-8")) for name in names))
 

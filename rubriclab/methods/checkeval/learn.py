@@ -109,7 +109,6 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
 
 
 def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:
-    """Return the checklist with at most as many seeds of each sub-dimension as the settings allow."""
     checklist, most = training_input.checklist, settings.seeds_per_sub_dimension
     if checklist is None:
         raise ChecklistError(
@@ -136,11 +135,8 @@ async def augment(
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Return the checklist's questions and those made from them, by sub-dimension, and why requests failed.
 
-    Args:
-        explained: labelled texts whose raters' reasons the diversification is shown, without the texts.
-
-    Raises:
-        JudgeError: if questions were requested, and all requests failed.
+    The diversification is shown the raters' reasons for the labels of `explained`, without the texts. Raises JudgeError
+    if questions were requested, and all requests failed.
     """
     subs = checklist.sub_dimensions
     reasons = numbered_reasons(explained, assignment.aspect.name)
@@ -338,7 +334,6 @@ async def filter_questions(
 async def _filter_dimension(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the reasons to drop questions by the paper's filter of the whole checklist, and notes for the user."""
     reasons = {each.id: '"no" is its good answer' for each in pool if question_of(each).better == "no"}
     shown = [each for each in pool if each.id not in reasons]
     fields = {
@@ -389,7 +384,6 @@ def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect,
 async def _verdicts(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> dict[str, QuestionVerdict]:
-    """Return the model's usable verdicts on questions, by id."""
     others = [other.model_dump() for other in other_aspects(checklist, assignment)]
     prompts = []
     for sub in checklist.sub_dimensions:
@@ -409,8 +403,7 @@ async def _verdicts(
 def _with_findings(question: Criterion, verdict: QuestionVerdict) -> Criterion:
     """Return the question with "no" as its good answer if the verdict says so, and with the answers it presupposes.
 
-    Answers stated in a seed or by the generator are not changed. Of a seed, the verdict says whether it needs the
-    source.
+    Those of a seed or by the generator are not changed. Of a seed, the verdict says whether it needs the source.
     """
     stated = question_of(question)
     update: dict[str, Any] = {"absent": stated.absent or verdict.absent, "broken": stated.broken or verdict.broken}
@@ -421,7 +414,6 @@ def _with_findings(question: Criterion, verdict: QuestionVerdict) -> Criterion:
 
 
 def _why_dropped(question: Criterion, verdict: QuestionVerdict, aspect: str) -> str | None:
-    """Return the reason to drop a question; `None` if there is none."""
     better = question_of(question).better
     if verdict.yes_means == "neither":
         problem = 'neither "yes" nor "no" speaks for a text'

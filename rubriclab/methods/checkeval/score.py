@@ -333,9 +333,9 @@ async def score(
 
 
 def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating], scale: Scale) -> float | None:
-    """Return the share of good answers, by the questions' weights, mapped from [0, 1] to `scale`.
+    """Return the share of good answers, by the questions' weights, mapped from [0, 1] to `scale`, rounded.
 
-    It is rounded, so that equal shares stay equal, and `None` if too many answers are missing.
+    `None` if too many answers are missing.
     """
     applicable = [question for question in questions if ratings[question.id].applies]
     answered = [question for question in applicable if ratings[question.id].score is not None]

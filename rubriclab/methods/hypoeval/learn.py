@@ -102,7 +102,7 @@ def tolerance(theta: float, scale: Scale) -> float:
 def wrong_needed(top: int, step: int, total: int) -> float:
     """Return w_hyp: the number of the `top` hypotheses that must be wrong for a text to enter the wrong bank.
 
-    The paper leaves it open; in the published code it rises with the 0-based number of the text out of `total`.
+    In the published code it rises with the 0-based number of the text out of `total`; the paper leaves it open.
     """
     return top * FINAL_WRONG_SHARE * (step - 1) / total
 
@@ -123,12 +123,9 @@ def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure
 
 
 class Bank:
-    """Hypotheses by id. Ids are assigned in the order of addition and never reused.
+    """Hypotheses by id, also dropped ones; the arms of the others; and the reasons of the dropped.
 
-    Attributes:
-        criteria: all hypotheses with their evidence so far, also dropped ones.
-        arms: the arms of those that are not dropped.
-        reasons: why each of the others was dropped.
+    Ids are assigned in the order of addition and never reused.
     """
 
     def __init__(self, settings: HypoEvalSettings) -> None:
@@ -181,11 +178,10 @@ class Bank:
 
 
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
-    """Return the columns of the criteria kept, best first: at most `selected`, by Pearson correlation.
+    """Return the columns of the criteria kept: the best `selected` by Pearson correlation, of those eligible.
 
-    Columns with ratings of less than half of the texts are not eligible. Columns with a negative correlation are kept
-    only if none is positive, unless the procedure is the paper's or its code's. Ties go to the earlier column; columns
-    without a correlation come last.
+    Columns are eligible with ratings of at least half of the texts; those with a negative correlation only if none is
+    positive, unless the procedure is the paper's or its code's. Those without a correlation come last.
     """
     r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
     rated = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
@@ -217,8 +213,7 @@ def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
 
 
 def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings) -> FloatArray:
-    """Return cross-validated predictions: each text's by the criteria that the other groups' labels select; NaN if
-    none."""
+    """Return cross-validated predictions by the criteria that the other groups' labels select; NaN if none."""
 
     def predict(others: np.ndarray, inside: np.ndarray) -> FloatArray:
         return predictions(matrix[inside], select(matrix[others], labels[others], settings))
@@ -229,10 +224,7 @@ def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], se
 def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, draw: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return at most `size` hypotheses from labels and literature, each given best first.
-
-    If there are none of one kind, the others may fill the bank.
-    """
+    """Return at most `size` hypotheses from labels and literature, each best first, or from the only kind given."""
     half = size // 2
     if not (learned and literature):
         all_of_one = [*learned, *literature]
@@ -261,7 +253,7 @@ class ProposalContext:
 
     Attributes:
         known: existing hypotheses, which new ones must not repeat.
-        predictions: predictions of each text's label, if texts were selected because known hypotheses were wrong.
+        predictions: by text, if texts were selected because known hypotheses were wrong.
         tolerance: the largest error of a close prediction, in points of the scale; `None` without predictions.
     """
 
@@ -415,12 +407,9 @@ class HypothesisProposal(BaseModel):
 
 @functools.lru_cache(maxsize=64)
 def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
-    """Return the reply model of hypotheses that describe these scores.
+    """Return the reply model of hypotheses that describe these scores and, if `citing`, name raters' reasons by number.
 
     The levels are an object keyed by the scores, which a schema can require: lists of small models end after one level.
-
-    Args:
-        citing: whether hypotheses name the numbers of the raters' reasons that they came from.
     """
     names = list(map(format_score, scores))
 
@@ -497,8 +486,7 @@ def _wrong_texts(
 ) -> dict[str, tuple[Prediction, ...]]:
     """Return the predictions for the texts whose labels most of the `k` best hypotheses miss, at most `wrong_bank`.
 
-    The texts are of at most half of the groups, since the labels of these groups cannot test what is proposed from
-    them.
+    The texts are of at most half of the groups, whose labels cannot test what is proposed from them.
     """
     scale, aspect = training_input.assignment.scale, training_input.assignment.aspect.name
     shown = content_order(training_input.shown)
@@ -671,7 +659,6 @@ class _HypoEvalRun:
 
     @property
     def _known(self) -> tuple[Criterion, ...]:
-        """The hypotheses that a proposal must not repeat: the bank, which the paper and its code do not show."""
         return self.bank.alive if self.improved else ()
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:

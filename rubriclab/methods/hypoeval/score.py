@@ -205,10 +205,9 @@ MIN_RATED_WEIGHT = 0.5
 async def score(
     example: Example, part: Part, assignment: Assignment, judge: Judge
 ) -> tuple[float | None, tuple[CriterionRating, ...]]:
-    """Return the weighted mean over the part's hypotheses, and each rating with its reason.
+    """Return the weighted mean over the part's hypotheses, rounded, and each rating with its reason.
 
-    The mean is rounded, so that equal means are equal whatever the order of the sum. It is `None` if hypotheses with
-    less than half of the weight have a rating.
+    It is `None` if hypotheses with less than half of the weight have a rating.
     """
     settings = HypoEvalSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)

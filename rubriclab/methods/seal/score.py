@@ -125,7 +125,6 @@ def _shown_ids(fields: Mapping[str, Any], name: Literal["units", "questions", "f
 
 
 def _as_fact(value: Any) -> Any:
-    """Return the id of a fact, also where its words were copied with it."""
     match = _FACT_ID.match(value) if isinstance(value, str) else None
     return match[1].lower() if match else value
 
@@ -232,14 +231,12 @@ class VerificationPlan:
 
 @dataclass(frozen=True, slots=True)
 class TextVerification:
-    """The verification of one text.
+    """The verification of one text: units, all of one kind, and what they are compared with.
 
     Attributes:
-        kind: the kind of its units.
-        units: the units to verify.
-        texts: whole texts to compare with; where units are facts, only those of which some facts are missing.
-        facts: facts to compare with, by id.
-        lacking: why a question cannot be asked of this text, by the question's id.
+        texts: whole texts; where units are facts, only those of which some facts are missing.
+        facts: by id.
+        lacking: by a question's id, why it cannot be asked of this text.
     """
 
     plan: VerificationPlan
@@ -297,8 +294,7 @@ def _verdict_prompt(
 ) -> Prompt[KeyedReply]:
     """Return the prompt for verdicts beside the facts of `material` alone, if given, or all texts and facts.
 
-    Instead of incomplete facts, the text that they are from is shown. A question comes without its good answer, which
-    would suggest one.
+    Instead of incomplete facts, the text that they are from is shown.
     """
     plan = verification.plan
     texts = {} if material else verification.texts
@@ -363,12 +359,9 @@ SentenceFacts = Sequence[list[str] | str]
 async def extract_facts(
     texts: Mapping[TextField, str], words: TaskWords, judge: Judge, *, in_one_call: bool = False
 ) -> dict[TextField, SentenceFacts]:
-    """Return the facts that the sentences of texts state, at most `MAX_FACTS` of each.
+    """Return the facts that the sentences of texts state, at most `MAX_FACTS` of each; in the paper by one call.
 
     A text that states nothing has its first sentence as its only fact.
-
-    Args:
-        in_one_call: whether one call is about all sentences of all texts (paper).
     """
     sentences = {what: split_sentences(text) for what, text in texts.items()}
     every = [(what, sentence) for what, some in sentences.items() for sentence in some]
@@ -386,7 +379,6 @@ async def extract_facts(
 async def _stated_facts(
     every: Sequence[tuple[TextField, str]], places: Sequence[int], words: TaskWords, judge: Judge
 ) -> SentenceFacts:
-    """Return the facts of the sentences at `places` among those of all texts."""
     fields = {
         "words": words.model_dump(),
         "before": " ".join(text for _, text in every[max(0, places[0] - SENTENCES_BEFORE) : places[0]]),
@@ -422,12 +414,10 @@ Kind = UnitKind | Literal["whole"]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A piece of a text.
+    """A piece of a text; of a pair, `text` is the first sentence.
 
     Attributes:
-        text: its text; for a pair, that of the first sentence.
         sentences: indices of the sentences that contain it, from 0; empty for the whole text.
-        second: the second sentence of a pair.
         lost: why the unit cannot be verified: the facts of a sentence could not be obtained.
     """
 
@@ -500,10 +490,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class TextVerdicts:
-    """The verdicts on one text.
+    """The verdicts on one text, v in equation 4: one for each pair of unit and question, by their ids.
 
     Attributes:
-        verdicts: v in equation 4: one for each pair of unit and question, by their ids.
         rated: whether units were rated on the scale instead of verified.
         weights: the judge's weights of the questions for this text, by id; `None` if not requested.
         fault: why the text cannot have a score.
@@ -559,7 +548,6 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
 def _verdicts(
     prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
 ) -> dict[Pair, UnitVerdict]:
-    """Return a verdict on each unit by each question that a prompt shows, also where the reply has none."""
     found = {name: each for name, each in (answer.value.entries if answer.value else {}).items() if name != WEIGHTS}
     usable = {(unit, name): entry for unit, each in found.items() for name, entry in each.entries.items()}
     pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
@@ -583,7 +571,6 @@ def _verdict(
     facts: Mapping[str, str],
     scale: Scale,
 ) -> tuple[float, str, tuple[str, ...]]:
-    """Return the value that an entry gives, its reason, and the texts of the prompt's facts that it names."""
     reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
     support: tuple[str, ...] = ()
     match entry:
@@ -603,7 +590,6 @@ def _verdict(
 def _all_verdicts(
     units: Sequence[Unit], plan: VerificationPlan, lacking: Mapping[str, str], requested: Mapping[Pair, UnitVerdict]
 ) -> TextVerdicts:
-    """Return a verdict on every unit by every question, also where none was requested."""
     verdicts = {}
     for unit, question in itertools.product(units, plan.questions):
         why = lacking.get(question.id) or unit.lost
@@ -614,7 +600,6 @@ def _all_verdicts(
 async def _with_facts(
     verification: TextVerification, known: Mapping[TextField, SentenceFacts], judge: Judge
 ) -> TextVerification:
-    """Return the verification with facts in place of whole texts; those that are not known are extracted."""
     plan, texts, words = verification.plan, verification.texts, verification.plan.assignment.words
     requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in known)
     facts = dict(known)
@@ -693,11 +678,7 @@ async def score(
 def score_verdicts(
     verdicts: TextVerdicts, questions: Sequence[Criterion], scale: Scale
 ) -> tuple[float | None, tuple[CriterionRating, ...]]:
-    """Return the text's score on `scale` by the verdicts on these questions, and each question's rating.
-
-    The score is rounded, so that equal shares stay equal. Without one, the ratings have the reason: the fault, or what
-    is missing.
-    """
+    """Return the text's score on `scale`, rounded, and each question's rating; without one, with the fault."""
     weights = [(verdicts.weights or {}).get(question.id, question.weight) for question in questions]
     fault = verdicts.fault or (None if any(weights) else "the judge gives none of these questions any weight")
     ratings = tuple(rate_question(verdicts, question) for question in questions)
@@ -721,10 +702,7 @@ def verdict_matrix(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> Fl
 
 
 def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> CriterionRating:
-    """Return a question's rating, whether or not the text has a score: the share of units that pass, or their mean.
-
-    Its reason says how many units pass, and why the others do not.
-    """
+    """Return a question's rating, also of a text without a score: the share of units that pass, or their mean."""
     if not text_verdicts.units:
         return CriterionRating(question.id, None, text_verdicts.fault or "")
     units = tuple(text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units)
