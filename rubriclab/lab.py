@@ -135,8 +135,9 @@ class Lab:
     Wherever a method takes them, `data` is a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face
     data set or examples, and `rubric` a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method raises
     `NoStore` and `NotInStore` for what the store does not hold, `DataError` for rows that it cannot use,
-    `SettingsError` for options that do not go together, `NotConfirmed` if only an imported version names the judge,
-    `JudgeError` if the provider fails, and `BudgetReached` at a cap; its documentation names what it raises beyond.
+    `LiteratureError` for files of findings, `SettingsError` for options that do not go together, `NotConfirmed` if only
+    an imported version names the judge, `JudgeError` if the provider fails, and `BudgetReached` at a cap; its
+    documentation names what it raises beyond.
 
     Args:
         store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
@@ -425,30 +426,19 @@ class Lab:
 
     @with_options(models.LiteratureAddOptions)
     async def literature_add_async(self, /, paper: str | Path, **options: Any) -> literature.LiteratureAdded:
-        """Return the findings about raters that a language model takes from a PDF or text file; they are kept.
-
-        Raises:
-            LiteratureError: if a file cannot be used."""
+        """Return the findings about raters that a language model takes from a PDF or text file; they are kept."""
         return await self._run(literature.literature_add, models.LiteratureAddOptions, options, paper)
 
     literature_add = synchronous(literature_add_async)
 
     @with_options(models.LiteratureShowOptions)
     def literature_list(self, /, *findings: str, **options: Any) -> literature.FindingList:
-        """Return the findings that are kept, or those that ship; in detail if ids of some are given.
-
-        Raises:
-            LiteratureError: if a file cannot be used, or there is no finding with an id.
-        """
+        """Return the findings that are kept, or those that ship; in detail if ids of some are given."""
         return literature.list_findings(self._options(models.LiteratureShowOptions, options), findings)
 
     @with_options(models.LiteratureOptions)
     def literature_remove(self, /, *findings: str, **options: Any) -> literature.FindingList:
-        """Return the findings that were removed, given their ids, from all files or from the file of a task.
-
-        Raises:
-            LiteratureError: if there is none.
-        """
+        """Return the findings that were removed, given their ids, from all files or from the file of a task."""
         return literature.remove(self._options(models.LiteratureOptions, options), findings)
 
     literature_list_async = asynchronous(literature_list)
@@ -524,12 +514,7 @@ class Lab:
 
         Args:
             data: as for `score`, or a `.txt` file; `id` names one of several texts. Without data, `id` names a text
-                that the rubric was learned from, whose kept ratings are used.
-
-        Raises:
-            NotInStore: if there is no such rubric or labelled text.
-            SettingsError: if no rubric is named, or it is not clear which text is meant.
-        """
+                that the rubric was learned from, whose kept ratings are used."""
         return await self._run(explaining.explain, models.ExplainOptions, options, data, rubric)
 
     explain = synchronous(explain_async)
@@ -597,11 +582,7 @@ class Lab:
         return scores
 
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
-        """Return an estimate of what an operation asks, without asking: `lab.dry_run("learn", frame, task=...)`.
-
-        Raises:
-            SettingsError: if there is no such operation, or it makes no calls; for arguments that it does not take.
-        """
+        """Return an estimate of what an operation asks, without asking: `lab.dry_run("learn", frame, task=...)`."""
         if not isinstance(operation, str) or operation not in OPERATIONS:
             hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
@@ -641,11 +622,7 @@ class Lab:
 
         Args:
             on_access: told about each request once it is answered: its time, id, client, caller, method, path, status
-                and seconds; by default these are logged.
-
-        Raises:
-            SettingsError: if the port is in use, or the service could be reached by others without a token.
-        """
+                and seconds; by default these are logged."""
         from rubriclab.web.api import log_access, serve_rubric
 
         chosen = self._options(models.ServeOptions, options)
@@ -705,9 +682,7 @@ def _display(progress: Progress | Literal["auto"] | None) -> work.ProgressDispla
         return work.no_progress
     if progress != "auto":
         return lambda _ledger: nullcontext(progress)
-    if work.in_notebook():
-        return work.notebook_bar
-    return work.terminal_bar if sys.stderr.isatty() else work.no_progress
+    return work.notebook_bar if work.in_notebook() else work.terminal_bar if sys.stderr.isatty() else work.no_progress
 
 
 def _write(text: str, path: str | Path) -> None:
