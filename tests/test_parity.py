@@ -548,7 +548,8 @@ def check_often() -> None:
 def test_batches_give_the_same_scores(sides: Side, batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sides.command.environment, "OPENAI_API_BASE", batch_server.url)
     monkeypatch.setattr(sides.command, "before", check_often)
-    monkeypatch.setattr(batched, "PAUSE", 0.05)
+    for name, seconds in (("PAUSE", 0.05), ("QUIET", 0.1)):
+        monkeypatch.setattr(batched, name, seconds)
     done = sides.run("score", "texts.jsonl", *TASK, "--judge", "openai/fake", "--batch")
     with Lab("store.db", judge="openai/fake", progress=None, batch=True) as lab:
         scores = lab.score("texts.jsonl", **LEARNED)
