@@ -494,7 +494,7 @@ class RatedRubric:
     examples: tuple[Example, ...]
     candidates: tuple[Candidate, ...]
     cells: tuple[tuple[Cell, ...], ...]
-    settings: Mapping[str, Mapping[str, JsonValue]]
+    settings: Settings
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     threshold: float | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -665,9 +665,7 @@ def repeating(rated: RatedRubric, refit: SelectedRubric) -> tuple[tuple[str, str
     return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REDUNDANT)
 
 
-def part_with(
-    rubric: Rubric, method: str, recorded: Mapping[str, Mapping[str, JsonValue]], criteria: Sequence[Criterion]
-) -> Part:
+def part_with(rubric: Rubric, method: str, recorded: Settings, criteria: Sequence[Criterion]) -> Part:
     """Return the rubric's part of a method with these criteria; or a new one, with the settings of its learning."""
     for part in rubric.parts:
         if part.method == method:
@@ -677,12 +675,12 @@ def part_with(
     return Part(method=method, settings=settings, criteria=tuple(criteria))
 
 
-def parts_to_rate(rubric: Rubric, plan: EditPlan, recorded: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Part, ...]:
+def parts_to_rate(rubric: Rubric, plan: EditPlan, recorded: Settings) -> tuple[Part, ...]:
     """Return the new criteria as parts, and by a new definition also those that stay."""
-    criteria: dict[str, list[Criterion]] = {part.method: [] for part in rubric.parts}
-    if plan.redefined:
-        for part in rubric.parts:
-            criteria[part.method] += [each for each in part.criteria if each.id not in plan.removed]
+    criteria = {
+        part.method: [each for each in part.criteria if plan.redefined and each.id not in plan.removed]
+        for part in rubric.parts
+    }
     for new in plan.new.values():
         criteria.setdefault(new.method, []).append(new.criterion)
     return tuple(part_with(rubric, method, recorded, each) for method, each in criteria.items() if each)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -292,8 +292,7 @@ def improve_stream(
     return stream(rows, improve, under_way)
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoredText:
+class _ScoredText(NamedTuple):
     """A text between two rounds, with its score and faults."""
 
     example: Example
@@ -351,24 +350,26 @@ class _Reviser:
         return _ScoredText(example, score, text_faults(self.rubric, score, example.output, self.settings.good_from))
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
-        number = len(earlier) + 1
+        number, (text, score, faults) = len(earlier) + 1, current
         # Unless the last rewriting was accepted, the prompt is the same again, so another sample is drawn.
         sample = number if earlier and not earlier[-1].accepted else 0
-        any_sentence = current.any_sentence
-        prompt = rewrite_prompt(self.rubric, current.example, current.faults, sample, any_sentence=any_sentence)
-        draft = await rewrite(self.writer, prompt, current.example.output)
-        finished = partial(RevisionRound, number, current.faults, draft.changes)
+        prompt = rewrite_prompt(self.rubric, text, faults, sample, any_sentence=current.any_sentence)
+        draft = await rewrite(self.writer, prompt, text.output)
+        finished = partial(RevisionRound, number, faults, draft.changes)
         if draft.unusable is not None:
             return finished(None, "no usable rewriting", draft.unusable), current
-        new = await self._scored(replace(current.example, output=draft.output))
-        before, after = current.score.score, new.score.score
+        new = await self._scored(replace(text, output=draft.output))
+        before, after = score.score, new.score.score
         # Without a score nothing is known of a rewriting, even where every one is taken.
         if before is None or after is None:
             return finished(None, "rejected by the judge", f"the judge gives no score: {new.score.unscored}"), current
-        reason, rises = f"the judge: {format_score(before)} to {format_score(after)}", after > before
-        if why := incomparable(current.score, new.score, draft.origins):
-            reason, rises = f"{reason}, but {why}", False
-        if rises or self.settings.take == "every":
+        reason, why = (
+            f"the judge: {format_score(before)} to {format_score(after)}",
+            incomparable(score, new.score, draft.origins),
+        )
+        if why:
+            reason = f"{reason}, but {why}"
+        if self.settings.take == "every" or (after > before and not why):
             return finished(after, None, reason), new
         return finished(after, "rejected by the judge", reason), current
 
@@ -384,35 +385,27 @@ def incomparable(before: Score, after: Score, origins: Origins) -> str | None:
     A score is a mean over the verdicts that exist, so it rises if a bad one goes missing; and a score by sentences is
     not comparable with one of the whole text, as SEAL gives to a text that has become too short.
     """
-    scores_after = {criterion.id: criterion for criterion in after.criteria}
-    for criterion in before.criteria:
-        if criterion.id not in scores_after:
-            return f"{criterion.id} was judged before only"
-        if reason := _incomparable(criterion, scores_after[criterion.id], origins):
-            return f"{criterion.id} {reason}"
+    ratings = {rating.id: rating for rating in after.criteria}
+    for old in before.criteria:
+        if (new := ratings.get(old.id)) is None:
+            return f"{old.id} was judged before only"
+        missing, kinds = [], []
+        for rating in (old, new):
+            on_whole = [unit.value for unit in rating.units if not unit.sentences]
+            missing.append(on_whole.count(None) if rating.units else rating.answers_missing)
+            kinds.append("by sentence" if judged_by_sentence(rating) else "as a whole")
+        if missing[1] > missing[0]:
+            return f"{old.id} lacks {missing[1] - missing[0]} more of its verdicts on the whole text"
+        if kinds[0] != kinds[1]:
+            return f"{old.id} judged the text {kinds[0]} before and {kinds[1]} after"
+        verdicts_before, verdicts_after = _by_sentence(old), _by_sentence(new)
+        for sentence, origin in enumerate(origins):
+            verdicts = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
+            now = verdicts_after.get(sentence, [])
+            answered = [len(each) - each.count(None) for each in (verdicts, now)]
+            if (answered[0] and not answered[1]) or now.count(None) > verdicts.count(None):
+                return f"{old.id} lacks a verdict on sentence {sentence + 1}, which had one before"
     return None
-
-
-def _incomparable(before: CriterionRating, after: CriterionRating, origins: Origins) -> str | None:
-    if (lost := _unanswered(after) - _unanswered(before)) > 0:
-        return f"lacks {lost} more of its verdicts on the whole text"
-    kinds = ["by sentence" if judged_by_sentence(score) else "as a whole" for score in (before, after)]
-    if kinds[0] != kinds[1]:
-        return f"judged the text {kinds[0]} before and {kinds[1]} after"
-    verdicts_before, verdicts_after = _by_sentence(before), _by_sentence(after)
-    for sentence, origin in enumerate(origins):
-        old = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
-        new = verdicts_after.get(sentence, [])
-        answered = [len(verdicts) - verdicts.count(None) for verdicts in (old, new)]
-        if (answered[0] and not answered[1]) or new.count(None) > old.count(None):
-            return f"lacks a verdict on sentence {sentence + 1}, which had one before"
-    return None
-
-
-def _unanswered(criterion: CriterionRating) -> int:
-    if criterion.units:
-        return sum(unit.value is None for unit in criterion.units if not unit.sentences)
-    return criterion.answers_missing
 
 
 def _by_sentence(criterion: CriterionRating) -> Mapping[int, list[float | None]]:
@@ -472,28 +465,27 @@ class Improving:
 
     async def stream(self) -> AsyncGenerator[Improvement]:
         """Yield each text with every round, in the order of the rows; of a faulty row, the fault."""
-        workspace, options = self.workspace, self.options
-        rows = rows_of(self.data, options, workspace.notify)
+        workspace, options, ledgers = self.workspace, self.options, self.ledgers
+        rows, ahead = rows_of(self.data, options, workspace.notify), deque[ReadRow]()
         judge = workspace.judge(self.choices["judge"])
         writer = workspace.generator(self.choices["writer"], self.choices["judge"], judge)
         self._judge_name = judge.name
-        ahead: deque[ReadRow] = deque()
+        # With a ledger for each role beside the one that they share.
+        metered, metered_writer = Metered(judge, ledgers["judge"]), Metered(writer, ledgers["writer"])
         texts = improve_stream(
             self.rubric,
             remembered(rows, ahead),
-            # With a ledger for each role beside the one that they share.
-            Metered(judge, self.ledgers["judge"]),
+            metered,
             self.version.ref,
             workspace.under_way,
-            writer=Metered(writer, self.ledgers["writer"]),
+            writer=metered_writer,
             settings=options,
         )
         total = row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:
             async with aclosing(texts):
                 async for improved in texts:
-                    row = ahead.popleft().row
-                    text = replace(improved, columns=own_columns(row, options.mapping))
+                    text = replace(improved, columns=own_columns(ahead.popleft().row, options.mapping))
                     self.metrics.append(revision_metrics(text))
                     if text.before and text.before.unscored:
                         self.failures["judge"] = text.before.unscored
