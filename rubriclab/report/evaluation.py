@@ -180,8 +180,6 @@ PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
 # Methods that never see a label: a version's labelled groups are then those that it was measured on.
 UNTAUGHT = frozenset(BASELINE_NAMES) - {"few_shot"}
 
-# With more paired differences the summary says that their intervals are not adjusted for their number.
-MANY_COMPARISONS = 3
 
 Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
 
@@ -316,77 +314,6 @@ def summarize(
     return EvaluationSummary(aspect, level, evaluators, against)
 
 
-def summary_badge(summary: EvaluationSummary) -> tuple[str, Literal["good", "warning", "bad"], str]:
-    """Return whether the best rubric agrees better than the judge without a rubric, or else than the free baseline."""
-    best = summary.evaluators[0]
-    found = summary.baselines[0] if summary.baselines else best.best_baseline
-    if found is None or found.verdict == "not comparable with":
-        return "not compared", "warning", "with any baseline"
-    name, _ = wording.evaluator_parts(found.other.evaluator)
-    other = f"the baseline {name}" if summary.baselines else f"the best free baseline, {name}"
-    match found.verdict:
-        case "above":
-            return "better", "good", f"than {other}"
-        case "below":
-            return "worse", "bad", f"than {other}"
-    return "inconclusive", "warning", f"compared with {other}"
-
-
-def summary_sentences(summary: EvaluationSummary) -> Iterator[str]:
-    """Yield the summary in words: the best rubric, the baselines, the other rubrics, and what limits the figures."""
-    best = summary.evaluators[0]
-    others = [(row.ref, row.best) for row in summary.evaluators if row.best]
-    place = wording.LEVELS[summary.level]
-    agreement = best.result.agreement
-    yield (
-        f"{_among(best, len(others))} Spearman correlation with the labels of {summary.aspect}: "
-        f"{wording.estimate(agreement.spearman)} {place}, on {count(agreement.n, 'text')} in "
-        f"{count(agreement.groups, 'group')}."
-    )
-    if best.best_baseline:
-        name, _ = wording.evaluator_parts(best.best_baseline.other.evaluator)
-        yield _beside(best.ref, best.best_baseline, f"the best free baseline, {name}")
-    else:
-        yield "No free baseline was evaluated, so there is nothing to compare with."
-    yield from (_beside(ref, contest, contest.other.evaluator) for ref, contest in others)
-    yield from (_beside(best.ref, contest, f"the baseline {contest.other.evaluator}") for contest in summary.baselines)
-    if others:
-        yield "The figure of the best of several is slightly optimistic, as the same texts were used to pick it."
-    compared = [each for _, each in summary.comparisons if each.difference.low is not None]
-    if len(compared) > MANY_COMPARISONS:
-        yield (
-            f"The {len(compared)} paired differences are not adjusted for their number: without any difference, one in "
-            "twenty intervals excludes 0."
-        )
-    for row in summary.evaluators:
-        if row.seen:
-            yield (
-                f"{count(row.seen, 'text')} are of groups that {row.ref} has learned from, so its figures are "
-                "optimistic."
-            )
-
-
-def _among(best: EvaluatorRow, others: int) -> str:
-    if others:
-        return f"Of {others + 1} {'baselines' if best.baseline else 'rubrics'}, {best.ref} has the highest"
-    return f"The baseline {best.ref} has a" if best.baseline else f"{best.ref} has a"
-
-
-def _beside(ref: str, contest: EvaluatorComparison, other: str) -> str:
-    """Return whether an evaluator agrees better or worse than another on the same texts."""
-    figures = f"{other}, which reaches {wording.estimate(contest.other.agreement.spearman)}"
-    difference = f"the difference on the same texts is {wording.estimate(contest.difference)}"
-    match contest.verdict:
-        case "above" | "below" as side:
-            return f"{ref} is {side} {figures}: {difference}, an interval {side} 0."
-        case "overlaps":
-            return f"These texts do not distinguish {ref} from {figures}: {difference}, an interval that includes 0."
-        case "too few groups":
-            too_few = wording.too_few_groups(contest.groups)
-            return f"Whether {ref} differs from {figures}, is undecided: {difference}, with {too_few}."
-    return f"{ref} cannot be compared with {figures} on the same texts."
-
-
 def _headline(results: Sequence[Result], refs: Mapping[str, Version]) -> tuple[Level, list[Result]] | None:
     for level in PREFERRED:
         rows = [row for row in results if row.agreement.level == level and row.agreement.spearman.value is not None]
@@ -487,12 +414,9 @@ def evaluation_view(
         graded=graded,
         verdict_sections=list(_verdicts(versions, scored, examples)),
         summaries={name: each for name, each in summaries.items() if name in graded},
-        sentences=summary_sentences,
-        summary_badge=summary_badge,
         errors=list(filter(None, errors)),
         several=len({result.aspect for result in correlations}) > 1,
         blocks=[(*block, _free_last(block[2])) for block in wording.blocks(correlations)],
-        notes=_notes,
         few_levels=few_levels,
         criterion_name=_criterion_name,
         details=[] if brief else [_details(*each, summaries[each[0].rubric.aspect.name]) for each in by_version],
@@ -511,8 +435,14 @@ def evaluation_summaries(
         ValueError: scores are missing for a version, or belong to other texts.
     """
     texts = {version.ref: _texts(version, scored, examples) for version in versions}
-    aspects = dict.fromkeys(version.rubric.aspect.name for version in versions)
-    return {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
+    summaries = {}
+    for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
+        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
+        # The scores of the free baselines, which the comparison needs and the results do not contain.
+        best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
+        baselines = baseline_evaluators(labelled(examples, aspect), best)
+        summaries[aspect] = summarize(aspect, chosen, results, texts, baselines)
+    return summaries
 
 
 def verdict_rows(
@@ -560,23 +490,6 @@ class EvaluatedVerdicts:
     best_auroc: Interval
     basis: dict[str, Any]
 
-    @property
-    def sentences(self) -> Iterator[str]:
-        """What the verdicts of each rubric find."""
-        for each in self.found:
-            if each.name in self.gains:
-                yield (
-                    f"{each.name}: {rubrics.verdict_sentence(each, self.names)}, AUROC {wording.estimate(each.auroc)}, "
-                    f"Brier score {wording.estimate(each.brier)}, on {count(sum(each.cells), 'text')}."
-                )
-
-    @property
-    def baseline(self) -> str:
-        """How the rubrics compare with the best free baseline."""
-        above = "; ".join(f"{ref} {wording.estimate(gain)}" for ref, gain in self.gains.items())
-        reached = wording.estimate(self.best_auroc)
-        return f"The best free baseline, {self.best}, has an AUROC of {reached}; above it: {above}."
-
 
 def _verdicts(
     versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
@@ -615,34 +528,11 @@ def _free_last(results: Sequence[Result]) -> list[tuple[bool, list[Result]]]:
     return [part for part in parts if part[1]]
 
 
-def _notes(results: Sequence[Result]) -> Iterator[str]:
-    """Yield what limits the correlations of a level, and what they rest on."""
-    ceiling = results[0].ceiling
-    if ceiling and ceiling.value is not None:
-        reached = wording.estimate(ceiling)
-        yield f"As the raters differ, a perfect judge would reach a Pearson correlation of {reached}."
-    yield from (*wording.bases(results), *wording.remarks(results))
-
-
 def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[JudgedText]:
     if version.ref not in scored:
         known = ", ".join(scored) or "none"
         raise ValueError(f"scored: expected the scores of {version.ref!r} too, got those of {known}")
     return judged_texts(examples, scored[version.ref], version.ref, version.rubric.aspect.name)
-
-
-def _summary(
-    aspect: str,
-    versions: Sequence[Version],
-    results: Sequence[Result],
-    texts: Mapping[str, Sequence[JudgedText]],
-    examples: Sequence[Example],
-) -> EvaluationSummary | None:
-    chosen = [version for version in versions if version.rubric.aspect.name == aspect]
-    # The scores of the free baselines, which the comparison needs and the results do not contain.
-    best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-    baselines = baseline_evaluators(labelled(examples, aspect), best)
-    return summarize(aspect, chosen, [result for result in results if result.aspect == aspect], texts, baselines)
 
 
 def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> dict[str, Any]:

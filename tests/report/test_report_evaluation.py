@@ -31,7 +31,6 @@ from rubriclab.report.evaluation import (
     judged_texts,
     rubric_scores,
     summarize,
-    summary_sentences,
 )
 from rubriclab.report.render import View, macro, words_of as words_in
 from rubriclab.stats import agreement
@@ -87,7 +86,8 @@ def _baselines(versions: Sequence[Version], texts: Sequence[Example]) -> list[Ev
 def words(found: EvaluationSummary | None) -> str:
     """Return the sentences of a summary as one text."""
     assert found
-    return " ".join(summary_sentences(found))
+    paragraphs = View(macro("evaluation_summary", found)).tree.iterfind("p")
+    return " ".join(words_in(each) for each in paragraphs if each.get("class") != "badge")
 
 
 @pytest.mark.parametrize(
