@@ -54,7 +54,7 @@ WORDING = (
     "rounded",
 )
 # Names of `models.version` that templates use.
-OF_VERSIONS = ("MIN_EFFECT", "MIN_BRIER_EFFECT", "MIN_ERROR_EFFECT", "VERDICTS")
+OF_VERSIONS = ("MIN_EFFECT", "MIN_BRIER_EFFECT", "MIN_ERROR_EFFECT", "VERDICTS", "below_zero")
 # Styles of text that an element stands for.
 TAG_STYLES: Mapping[str, tuple[str, ...]] = {"bdi": ("quoted",), "strong": ("strong",)}
 DRAWN = frozenset({"circle", "line", "path", "rect"})

@@ -15,23 +15,21 @@ from pydantic import JsonValue
 
 from rubriclab.learning.paired_scores import AnchorLook, Comparison
 from rubriclab.models.base import canonical
-from rubriclab.models.characters import asked_at, count
+from rubriclab.models.characters import count
 from rubriclab.models.text import format_score
 from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import wording
-from rubriclab.report.render import View, q, view
+from rubriclab.report.render import View, view
 from rubriclab.report.rubrics import (
-    HELD_OUT_BY,
     badge_of,
     change_in_agreement,
     edited_sentence,
     more_labels,
     verdict,
     verdict_line,
-    version_origin,
 )
-from rubriclab.report.wording import OPTIMISTIC, errors_words, estimate, recorded_agreement
+from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
 
 if TYPE_CHECKING:
     from rubriclab.learning.paired_scores import LimitCheck, LimitOutcome
@@ -320,30 +318,7 @@ def log_view(versions: Sequence[Version]) -> View:
     """Return a few lines a version, in the given order: when it was made, by what, from what, and its parent."""
     if not versions:
         return view("lines", lines=["No version is stored."])
-    return view("log", entries=[(version, _facts(version)) for version in versions])
-
-
-def _facts(version: Version) -> Iterator[tuple[str, str]]:
-    made, rubric = version.provenance, version.rubric
-    judge = asked_at(made.judge, made.judge_address)
-    generator = asked_at(made.generator, made.generator_address)
-    yield "created", wording.moment(version.created)
-    yield "method", ", ".join(part.method for part in rubric.parts)
-    yield "judge", judge if made.judge == made.generator else f"{judge}, generator {generator}"
-    yield wording.labels_title(made), f"{wording.labels(made)}, with seed {made.seed}"
-    yield "criteria", wording.contents(rubric.criteria)
-    measured = recorded_agreement(version)
-    errors = f"; {errors_words(measured.errors)}" if measured and measured.errors else ""
-    found = f"{estimate(measured.value)} ({measured.name}, n = {measured.n:,}){errors}" if measured else "not measured"
-    yield "agreement", found
-    if made.validation:
-        yield "verdict", verdict(version)
-        if edited := edited_sentence(version):
-            yield "edit", edited
-    if version.imported:
-        yield "origin", version_origin(version)
-    yield "parent", version.parent or "none"
-    yield "digest", wording.short_digest(version.digest)
+    return view("log", versions=versions)
 
 
 def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> View:
@@ -388,26 +363,14 @@ def vacuum_view(result: VacuumResult) -> View:
 
 def added_view(added: LiteratureAdded) -> View:
     """Return what was kept of a paper, what was dropped, and how it is used."""
-    dropped = Markup("Dropped, as its quotation is not in the paper: {}")
-    lines = [dropped.format(q(f"{each.claim} — {each.quotation}")) for each in added.dropped]
-    lines += [Markup("Not read: {}").format(q(reason)) for reason in added.unread]
-    spent = wording.effort(added.effort)
-    lines += [Markup("{}").format(f"{len(added.kept)} kept, {len(added.dropped)} dropped. Reading took {spent}.")]
-    if added.kept:
-        remove = Markup("Kept in {}. Remove those that do not follow from the paper: rubriclab literature remove ID")
-        lines.append(remove.format(q(str(added.file))))
-        learn = "Learn with them: rubriclab learn … --literature {}"
-        lines.append(Markup("{}").format(learn.format(shlex.quote(str(added.file)))))
-    return view("findings", detailed=True, findings=_finding_facts(added.kept), lines=lines, style="")
+    return view("added", added=added, findings=_finding_facts(added.kept), file=shlex.quote(str(added.file)))
 
 
 def findings_view(found: FindingList) -> View:
     """Return one line for each finding, or all that is recorded of each."""
     facts = _finding_facts([each.finding for each in found.findings])
     detailed = found.detailed or not found.findings
-    return view(
-        "findings", detailed=detailed, findings=facts, found=found.findings, lines=[q(found.said)], style="quiet"
-    )
+    return view("findings", detailed=detailed, findings=facts, found=found.findings, said=found.said)
 
 
 def _finding_facts(findings: Sequence[Finding]) -> Iterator[list[tuple[str, str]]]:
@@ -534,7 +497,7 @@ def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> Vie
         with_effect=with_effect,
         effect=paired_effect(difference),
         agreement=agreement,
-        procedures=list(_procedures(difference)),
+        held_out=any(change.statistic.startswith("heldout") for change in difference.agreement),
         sides=_sides,
         value=_value,
     )
@@ -546,18 +509,6 @@ def paired_effect(difference: VersionDiff) -> str:
     if edit is None or edit.difference.value is None:
         return ""
     return change_in_agreement(edit.statistic, edit.difference, edit.folds, edit.labels)
-
-
-def _procedures(difference: VersionDiff) -> Iterator[str]:
-    """Yield how the held-out figures were measured, which cannot be compared if that differs."""
-    if not any(change.statistic.startswith("heldout") for change in difference.agreement):
-        return
-    before, after = (HELD_OUT_BY[made] for made in difference.held_out_by)
-    if before != after:
-        sides = f"{difference.before}: {before}; {difference.after}: {after}"
-        yield f"The held-out figures are not comparable. {sides}."
-    elif after != HELD_OUT_BY["learning"]:
-        yield f"The held-out figures of both versions are measured {after}."
 
 
 def _sides(change: FieldChange) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,6 @@ import numpy as np
 import orjson
 from markupsafe import Markup
 
-from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.aggregation import Term
@@ -23,7 +22,6 @@ from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MAX_LABELS,
-    MIN_EFFECT,
     VERDICTS,
     WHOLE,
     EvaluatorAgreement,
@@ -148,34 +146,6 @@ def _found(outcome: Outcome | None, difference: Interval) -> str:
     return "worse" if below_zero(difference) else outcome or ""
 
 
-def actions(version: Version) -> Iterator[str]:
-    """Yield what to do next, the most useful action first."""
-    validation = version.provenance.validation
-    offline = version.provenance.judge == EMBEDDED
-    if offline:
-        learn = "rubriclab learn … --judge MODEL"
-        yield f"Use a language model: `{learn}`. This result was obtained with the offline judge."
-    if validation is None:
-        yield f"Measure the agreement on held-out labels: `{with_rubric('evaluate', 'HELDOUT', version)}`."
-        return
-    if validation.outcome == "inconclusive":
-        yield f"{more_labels(validation)}; `{with_rubric('plan', 'TEXTS', version)}` selects texts."
-    if validation.free.outcome == "not better" and not offline:
-        yield "Score with the baseline instead, which needs no judge, or learn with another judge."
-    yield from _without_rubric(validation)
-    if validation.against(DIRECT) is None and not version.provenance.edit and not offline:
-        learn = f"rubriclab learn … --method {DIRECT}"
-        yield f"Learn what the judge says without a rubric, and evaluate both: `{learn}`."
-    if validation.outcome == "better":
-        yield f"Score texts: `{with_rubric('score', 'TEXTS', version)}`."
-        yield f"Confirm the agreement on labels of other texts: `{with_rubric('evaluate', 'HELDOUT', version)}`."
-
-
-def with_rubric(operation: str, data: str, version: Version) -> str:
-    """Return the command that applies an operation to data with a version."""
-    return f"rubriclab {operation} {data} --rubric {version.ref}"
-
-
 def more_labels(validation: Validation) -> str:
     """Return what to label for a decision, as a sentence without its full stop."""
     deciding = validation.deciding
@@ -203,26 +173,6 @@ def _not_compared(version: Version) -> str:
     if {part.method for part in version.rubric.parts} == {"text_features"}:
         return ""
     return f"Not compared with {ASKED_DIRECTLY}, as it was not asked while learning."
-
-
-def _without_rubric(validation: Validation) -> Iterator[str]:
-    """Yield what to consider where the rubric is not better than the same judge without a rubric."""
-    found = validation.against(DIRECT)
-    if found is None or found.difference.low is None or found.overall == "better":
-        return
-    learn = f"rubriclab learn … --method {DIRECT}"
-    calls = wording.per_text(_by_name(validation)[DIRECT].calls)
-    cheap = f"`{learn}` makes a version that scores without a rubric, with {calls}."
-    if below_zero(found.difference):
-        yield f"Consider the same judge without a rubric, which agrees better: {cheap}"
-        return
-    shown = (
-        f"a gain of {MIN_EFFECT} or more is ruled out" if found.outcome == "not better" else "these labels show no gain"
-    )
-    yield (
-        "Keep the rubric if you need its criteria and reasons, not for its agreement: compared with the same judge "
-        f"without a rubric, {shown}. {cheap}"
-    )
 
 
 # Edits of rubrics.
