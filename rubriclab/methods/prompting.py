@@ -244,8 +244,9 @@ class Rating(BaseModel):
 
 
 class AssessableRating(Rating):
-    """A score with its reason, NaN where the judge says that the text cannot be assessed."""
+    """A score with its reason, or n/a if the text cannot be assessed."""
 
+    # NaN where the judge says n/a.
     score: Annotated[OnScale, WrapValidator(_or_not_assessed), _number_or_not_assessed({"type": "number"})]
 
 
