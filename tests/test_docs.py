@@ -163,7 +163,11 @@ def test_every_example_that_is_a_program_compiles_and_is_run_by_a_test_of_its_ow
     tests = [path.read_text("utf-8") for path in (CHECKOUT / "tests").rglob("test_*.py") if path != Path(__file__)]
     for example in EXAMPLES:
         if example.file and example.language not in READERS:
-            assert any("example_files(" in text and example.page.name in text for text in tests), str(example)
+            page = example.page
+            runs = re.compile(
+                rf'run_example\("{page.stem}"|example_files\((?s:.*){page.name}|{page.name}(?s:.*)example_files\('
+            )
+            assert any(map(runs.search, tests)), str(example)
             if example.language == "python":
                 compile(example.content, str(example), "exec")
 
