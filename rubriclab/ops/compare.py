@@ -572,35 +572,35 @@ def compare(
 
 
 def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str, list[OutputRow]]:
-    """Return the outputs of each set with the scores that its rows carry; faulty rows are left out, which is said."""
+    """Return the outputs of each set with the scores that its rows carry; faulty rows are left out, which is said.
+
+    Texts that are rated together with their rivals and texts rated apart are not compared.
+    """
+    (version, judge), notify, options = scoring.scorers[0], scoring.workspace.notify, scoring.options
     data = [before] if after is None else [before, after]
     names = [describe(each) for each in data]
-    if len(set(names)) < len(names):
-        names = ["before", "after"]
-    sides = {name: _rows(scoring, name, each) for name, each in zip(names, data, strict=True)}
-    aggregation = scoring.scorers[0].version.rubric.aggregation
+    sides: dict[str, list[OutputRow]] = {}
+    for name, each in zip(names if len(set(names)) == len(names) else ("before", "after"), data, strict=True):
+        rows = rows_of(each, options, notify)
+        sides[name] = side = [
+            (example, carried_score(rows.row, example, version, judge.spec))
+            for example in usable_examples(rows, notify, name)
+        ]
+        # Scores that rows carry were made from the fields that the texts had then.
+        unscored = [example for example, score in side if score is None]
+        check_text_fields(version, unscored, each, options, notify=notify, name=name)
+        if carried := len(side) - len(unscored):
+            notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
+    aggregation = version.rubric.aggregation
     new = "together" if aggregation and aggregation.rivals else None
-    rows = [score.rivals if score else new for side in sides.values() for _, score in side]
-    together = rows.count("together")
-    if 0 < together < len(rows):
+    forms = [score.rivals if score else new for side in sides.values() for _, score in side]
+    if 0 < (together := forms.count("together")) < len(forms):
         raise DataError(
-            f"{together:,} of {len(rows):,} texts are rated together with their rivals and the others apart; such "
+            f"{together:,} of {len(forms):,} texts are rated together with their rivals and the others apart; such "
             "scores are not comparable.",
             "Score all of them in the same way, all with `rivals=together` or all without it.",
         )
     return sides
-
-
-def _rows(scoring: ColumnScoring, name: str, data: Data) -> list[OutputRow]:
-    (version, judge), notify, options = scoring.scorers[0], scoring.workspace.notify, scoring.options
-    rows = rows_of(data, options, notify)
-    found = [(each, carried_score(rows.row, each, version, judge.spec)) for each in usable_examples(rows, notify, name)]
-    # Scores that rows carry were made from the fields that the texts had then.
-    examples = [example for example, score in found if score is None]
-    check_text_fields(version, examples, data, options, notify=notify, name=name)
-    if carried := len(found) - len(examples):
-        notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
-    return found
 
 
 async def _scored(scoring: ColumnScoring, name: str, rows: Sequence[OutputRow]) -> Outputs:

@@ -231,11 +231,9 @@ class ColumnScoring:
     scorers: Sequence[ColumnScorer]
     data: Data
     options: ReadingOptions
-    _scored: list[int] = field(init=False)
-    _reasons: list[str | None] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._scored, self._reasons = [0] * len(self.scorers), [None] * len(self.scorers)
+    # By the place of the scorer: texts with a score, and the latest reason why one has none.
+    _scored: Counter[int] = field(default_factory=Counter)
+    _reasons: dict[int, str] = field(default_factory=dict)
 
     def texts(self) -> Iterable[Example]:
         """Return the usable texts, read as they are asked for; others are left out, which is said."""
@@ -272,7 +270,8 @@ class ColumnScoring:
                 async for example, scores in scored:
                     for place, score in enumerate(scores):
                         self._scored[place] += score.score is not None
-                        self._reasons[place] = score.unscored or self._reasons[place]
+                        if score.unscored:
+                            self._reasons[place] = score.unscored
                     ids.add(example.id)
                     addressing += addresses_judge(example.output)
                     done += 1
@@ -286,10 +285,11 @@ class ColumnScoring:
     @property
     def unanswered(self) -> str | None:
         """Which scorer gave no score at all, after replies have failed."""
-        for (version, judge), scored, reason in zip(self.scorers, self._scored, self._reasons, strict=True):
-            if fault := unanswered(judge.spec, version.ref, scored, reason, self.workspace.ledger):
-                return fault
-        return None
+        faults = (
+            unanswered(judge.spec, version.ref, self._scored[place], self._reasons.get(place), self.workspace.ledger)
+            for place, (version, judge) in enumerate(self.scorers)
+        )
+        return next(filter(None, faults), None)
 
 
 BINS = 10

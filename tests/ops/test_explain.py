@@ -46,6 +46,7 @@ def test_a_labelled_text_is_explained_by_its_kept_ratings_without_a_call(lab: La
     assert found.labelled == text
     assert text not in [each.text for each in found.nearest]
     assert lab.dry_run("explain", rubric="news", id=text.id).roles == {}
+    assert lab.dry_run("explain", [text.example], "news").roles["judge"].calls == 1
     fresh = lab.explain([text.example], "news")
     assert fresh.labelled == text
     assert fresh.score.score == pytest.approx(found.score.score)
@@ -78,11 +79,11 @@ def test_a_plain_text_comes_from_a_file_or_standard_input_and_is_shown_as_json_a
     command = Commands(tmp_path, RUBRICLAB_STORE=str(lab._store))
     done = command("explain", "text.txt", "--rubric", "news", "--source", "source.txt", "--json")
     assert done.json["score"] == pytest.approx(expected)
-    done = command("explain", "text.txt", "--rubric", "news", "--source", "source.txt", "--html", "why.html")
+    done = command(
+        "explain", "-", "--rubric", "news", "--source", "source.txt", "--html", "why.html", stdin=row["output"].encode()
+    )
     assert "average text" in done.out
     assert "Nearest labelled texts" in (tmp_path / "why.html").read_text("utf-8")
-    estimate = command("explain", "text.txt", "--rubric", "news", "--source", "source.txt", "--dry-run", "--json")
-    assert estimate.json["estimate"]["judge"]["calls"] == 1
 
 
 def test_the_context_of_a_plain_text_is_shown_to_the_judge_and_beside_the_text(tmp_path: Path) -> None:

@@ -243,37 +243,36 @@ def text(**fields: Any) -> LabelText:
     return LabelText(example, {})
 
 
-def test_labels_of_others_stay_and_count_in_the_mean() -> None:
-    own = text(
-        scores={"coherence": 2, "fluency": 5},
-        annotations={"coherence": {"ben": 1, "cleo": 3}, "fluency": [5, 5]},
-        reasons={"coherence": "short"},
-    )
-    (row,) = labelled_rows([own], History([judged("anna", own.key, 5, reason="clear")]), "coherence")
-    assert row["annotations"] == {"coherence": {"ben": 1, "cleo": 3, "anna": 5}, "fluency": [5, 5]}
-    assert row["scores"] == {"coherence": 3, "fluency": 5}
-    assert row["reasons"] == {"coherence": {"earlier": "short", "anna": "clear"}}
-
-
-def test_labels_without_names_are_named_earlier() -> None:
-    listed, scored = text(annotations={"coherence": [1, 2]}), text(id="b", scores={"coherence": 2})
-    rows = list(
-        labelled_rows(
-            [listed, scored], History([judged("anna", listed.key, 3), judged("anna", scored.key, 4)]), "coherence"
-        )
-    )
-    assert [row["annotations"]["coherence"] for row in rows] == [
-        {"earlier 1": 1, "earlier 2": 2, "anna": 3},
-        {"earlier": 2, "anna": 4},
+def test_labels_of_others_stay_and_count_in_the_mean_and_texts_without_any_are_left_out() -> None:
+    by_name, listed, scored, unlabelled, refused = own = [
+        text(
+            scores={"coherence": 2, "fluency": 5},
+            annotations={"coherence": {"ben": 1, "cleo": 3}, "fluency": [5, 5]},
+            reasons={"coherence": "short"},
+        ),
+        text(id="b", annotations={"coherence": [1, 2]}),
+        text(id="c", scores={"coherence": 2}),
+        text(id="d"),
+        text(id="e", scores={"coherence": 2}),
     ]
-    assert [row["scores"]["coherence"] for row in rows] == [2, 3]
-
-
-def test_texts_that_nobody_could_judge_are_left_out_unless_they_have_a_label() -> None:
-    own, labelled = text(), text(id="b", scores={"coherence": 2})
-    history = History([judged("anna", own.key, None), judged("anna", labelled.key, None, reason="unclear")])
-    (row,) = labelled_rows([own, labelled], history, "coherence")
-    assert (row["id"], row["scores"], row["reasons"]) == ("b", {"coherence": 2}, {"coherence": {"anna": "unclear"}})
+    judgments = [
+        judged("anna", by_name.key, 5, reason="clear"),
+        judged("anna", listed.key, 3),
+        judged("anna", scored.key, 4),
+        judged("anna", unlabelled.key, None),
+        judged("anna", refused.key, None, reason="unclear"),
+    ]
+    rows = {row["id"]: row for row in labelled_rows(own, History(judgments), "coherence")}
+    assert {name: row.get("annotations") for name, row in rows.items()} == {
+        "a": {"coherence": {"ben": 1, "cleo": 3, "anna": 5}, "fluency": [5, 5]},
+        "b": {"coherence": {"earlier 1": 1, "earlier 2": 2, "anna": 3}},
+        "c": {"coherence": {"earlier": 2, "anna": 4}},
+        "e": None,
+    }
+    assert rows["a"]["scores"] == {"coherence": 3, "fluency": 5}
+    assert [rows[name]["scores"]["coherence"] for name in "bce"] == [2, 3, 2]
+    assert rows["a"]["reasons"] == {"coherence": {"earlier": "short", "anna": "clear"}}
+    assert rows["e"]["reasons"] == {"coherence": {"anna": "unclear"}}
 
 
 def test_comparisons_of_the_file_stay() -> None:
