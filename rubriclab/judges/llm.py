@@ -251,24 +251,17 @@ _log = logging.getLogger(__name__)
 
 
 class LanguageModel:
-    """A model that litellm reaches. Settings and replies are as `CallOptions` says.
+    """A model that litellm reaches, with the settings of `JudgeOptions`.
 
     Attributes:
         model: a litellm model string, such as `gpt-4o-mini` or `ollama_chat/llama3.1`.
-        timeout: seconds for a request, from connecting to the last byte of the reply.
-        structured: whether the reply's JSON schema is sent; `auto` sends it if litellm knows that the model accepts one
-            or the user's own server heeds it (see `SchemaProbed`), until it is refused.
-        price: replaces litellm's price table.
-        api_base: the server's address; replaces the provider's environment variable.
+        structured: `auto` sends the reply's JSON schema if litellm knows that the model accepts one or the user's own
+            server heeds it (see `SchemaProbed`), until it is refused.
+        api_base: the server's address, without credentials; replaces the provider's environment variable.
         key_from: the environment variable with the server's key; by default the provider's.
-        reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for `REASONING_TOKENS`
-            if litellm knows that the model reasons, and none for other models. They are raised once if a reply ends at
-            its limit without a text.
-        max_reply_bytes: the largest reply that is received; less if the prompt's own token limit allows less.
+        reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
+            reasons, and none for other models. They are raised once if a reply ends at its limit without a text.
         other_judges: names to propose if litellm does not know the model string.
-
-    Raises:
-        SettingsError: for an invalid address or one with credentials, given or in the environment.
     """
 
     def __init__(

@@ -104,10 +104,7 @@ class Budget(Protocol):
         """The cap in US dollars; `None` for no cap, where reservations of cost are not needed."""
 
     async def reserve(self, cost: float, /) -> None:
-        """Reserve one call and `cost` US dollars, waiting for other requests to settle if that may make room.
-
-        Raises `BudgetReached` if a cap is reached and nothing is in flight.
-        """
+        """Reserve one call and `cost` US dollars as soon as there is room, or raise `BudgetReached`."""
 
     def settle(self, reserved: float, cost: float | None, /) -> None:
         """Replace a reservation at once by the actual `cost`, `None` if the request is certainly not billed."""
@@ -172,15 +169,11 @@ class BatchTooSmall(Exception):
 
 
 class Budgeted(JudgeWrapper):
-    """A judge whose calls count towards a budget. `reply` raises `BudgetReached` before a request that might exceed a
-    cap.
+    """A judge whose calls count towards a budget, which may raise `BudgetReached` before a request.
 
     A reply counts as the cost that it reports. A request without one, or whose reply reports no cost, counts as its
-    reservation, unless it certainly was not sent or is not billed.
-
-    Args:
-        price: the highest price in force; without one a cap on cost is a `SettingsError`.
-        tokens: returns upper bounds of the prompt and completion tokens of a request.
+    reservation, unless it certainly was not sent or is not billed. `tokens` returns upper bounds of the prompt and
+    completion tokens of a request, `price` is the highest one in force.
     """
 
     def __init__(
@@ -269,18 +262,11 @@ class Limits(Protocol):
         """Whether tokens are limited; if not, they need not be estimated."""
 
     async def acquire(self, tokens: int, /) -> None:
-        """Take a slot, and return as soon as a request of `tokens` estimated tokens may be sent.
-
-        If this raises or is cancelled, no slot is taken.
-        """
+        """Take a slot, none if this raises, and return as soon as a request of `tokens` estimated tokens may be sent."""
 
     def release(self, expected: int, used: int | None, pause: float, /) -> None:
-        """Give the slot back, at once.
-
-        Args:
-            expected: the estimate given to `acquire`.
-            used: tokens of prompt and reply, which replace the estimate; `None` if they are unknown.
-            pause: seconds for which the provider asked that nothing is sent.
+        """Give the slot back at once; `used` tokens replace the `expected` ones, and nothing is sent for `pause`
+        seconds.
         """
 
 
@@ -661,10 +647,8 @@ def _add(content: RecordingContent, row: dict[str, Any], *, first: bool) -> None
 class Recording(JudgeWrapper):
     """A judge whose replies are also appended to the file at `path` as they arrive.
 
-    An existing recording is continued: an incomplete last line is removed, and no request is written twice.
-
-    Raises:
-        DataError: if the file cannot be written, is another kind of file, or holds this judge with other settings.
+    An existing recording is continued: an incomplete last line is removed, and no request is written twice. One of
+    another kind, or of this judge with other settings, is a `DataError`.
     """
 
     def __init__(self, judge: Judge, path: Path) -> None:
@@ -709,18 +693,10 @@ class Recording(JudgeWrapper):
 
 
 class Replay:
-    """A judge that returns the recorded replies of another judge, marked as cached; a request that is not there is a
-    `ReplayMiss`.
+    """A judge that returns the recorded replies of another judge, marked as cached; others are a `ReplayMiss`.
 
-    Args:
-        spec: `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded.
-
-    Attributes:
-        recorded_name: name of the recorded judge.
-
-    Raises:
-        DataError: if the file is no recording.
-        SettingsError: if it holds no such judge, or several and `spec` names none.
+    `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded. A file that is no recording is a
+    `DataError`; a judge that it does not hold, or several without a name, a `SettingsError`.
     """
 
     def __init__(self, spec: str) -> None:
