@@ -262,7 +262,7 @@ class Limits(Protocol):
         """Whether tokens are limited; if not, they need not be estimated."""
 
     async def acquire(self, tokens: int, /) -> None:
-        """Take a slot, none if this raises, and return as soon as a request of `tokens` estimated tokens may be sent."""
+        """Take a slot, none if this raises, and return when a request of `tokens` estimated tokens may be sent."""
 
     def release(self, expected: int, used: int | None, pause: float, /) -> None:
         """Give the slot back at once; `used` tokens replace the `expected` ones, and nothing is sent for `pause`
