@@ -1,7 +1,6 @@
 """What judges and methods of other packages share: how they are loaded, and how their errors are reported.
 
-Whatever a plug-in does wrong is a `PlugInError` that names its package. Errors of a network or a server are the
-provider's, as they are for the built-in judges.
+Whatever a plug-in does wrong is a `PlugInError` that names its package; lost connections are the provider's fault.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from rubriclab.base_options import first_fault
-from rubriclab.errors import PlugInError, RubriclabError
+from rubriclab.errors import JudgeUnavailable, PlugInError, RubriclabError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.providers import provider_fault
+from rubriclab.judges.providers import provider_message
 from rubriclab.prompts.prompt import Prompt
 
 JUDGES = "rubriclab.judges"
@@ -49,7 +48,7 @@ class PlugIn:
     def errors_named(self, what: str = "raised ") -> Iterator[None]:
         """Translate what the plug-in raises inside the block, and log its traceback; rubriclab's own errors pass.
 
-        Errors of a network or a server become a `JudgeError`, all others, `SystemExit` included, a `PlugInError`.
+        A `ConnectionError` and a `TimeoutError` become `JudgeUnavailable`, others, `SystemExit` too, a `PlugInError`.
         """
         try:
             yield
@@ -62,8 +61,11 @@ class PlugIn:
             raise self._translated(error, what) from error
 
     def _translated(self, error: BaseException, what: str) -> RubriclabError:
-        if isinstance(error, Exception) and (fault := provider_fault(error, str(self))):
-            return fault
+        if isinstance(error, ConnectionError | TimeoutError):
+            return JudgeUnavailable(
+                f"{self}: {type(error).__name__}: {provider_message(error)}.",
+                may_be_billed=not isinstance(error, ConnectionRefusedError),
+            )
         said = first_fault(error, error.title) if isinstance(error, ValidationError) else str(error)
         message = ": ".join(filter(None, (type(error).__name__, said.strip().rstrip("."))))
         return self.error(f"{what}{message}", "Report this to its authors; -v logs the traceback.")

@@ -405,18 +405,6 @@ _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1
 _PATH = re.compile(
     r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|()]*|\.pyc?\b(?::\d+)?)(?:, line \d+)?"
 )
-# Errors of connections, by the package of the client and the name of the class.
-_CONNECTION_ERRORS = {
-    ("aiohttp", "ClientConnectionError"),
-    ("aiohttp", "ClientPayloadError"),
-    ("httpx", "TransportError"),
-    ("openai", "APIConnectionError"),
-    ("requests", "ConnectionError"),
-    ("requests", "Timeout"),
-    ("socket", "gaierror"),
-    ("urllib", "URLError"),
-    ("urllib3", "HTTPError"),
-}
 _ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
@@ -460,30 +448,6 @@ def is_too_long(error: Exception) -> bool:
     # One request that is larger than the limit of a minute has the status of a rate limit.
     pattern = {400: _TOO_LONG, 422: _TOO_LONG, 429: _TOO_LARGE, 500: _NO_CONTEXT}.get(status or 0)
     return pattern is not None and pattern.search(message) is not None
-
-
-def provider_fault(error: Exception, who: str) -> JudgeError | None:
-    """Return this package's error for a failed connection, a time-out or an HTTP status of an error in a plug-in, else
-    `None`.
-
-    The common HTTP clients are told by class name, since none of them need be installed. `who` begins the message.
-    """
-    response = getattr(error, "response", None)
-    reported = (
-        *(getattr(error, name, None) for name in ("status_code", "status", "code")),
-        *(getattr(response, name, None) for name in ("status_code", "status")),
-    )
-    status = next((each for each in reported if isinstance(each, int) and 400 <= each < 600), None)
-    kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(error).__mro__}
-    if status is None and not (isinstance(error, ConnectionError | TimeoutError) or kinds & _CONNECTION_ERRORS):
-        return None
-    message = f"{who}: {type(error).__name__}: {provider_message(error).rstrip('.')}."
-    if status is None or status in TRANSIENT_STATUSES or status >= 500:
-        billed = may_be_billed(status) if status else not isinstance(_first_cause(error), ConnectionRefusedError)
-        return JudgeUnavailable(message, retry_after=retry_after(_headers(error)), may_be_billed=billed)
-    if status == 413:
-        return PromptRejected(message)
-    return JudgeRefused(message, "The provider does not accept the request; no retry can help.")
 
 
 def may_be_billed(status: int) -> bool:
