@@ -54,7 +54,7 @@ WORDING = (
     "rounded",
 )
 # Names of `models.version` that templates use.
-OF_VERSIONS = ("MIN_EFFECT", "MIN_BRIER_EFFECT", "MIN_ERROR_EFFECT", "VERDICTS", "below_zero")
+OF_VERSIONS = ("MIN_EFFECT", "MIN_BRIER_EFFECT", "MIN_ERROR_EFFECT", "VERDICTS", "WHOLE", "below_zero")
 # Styles of text that an element stands for.
 TAG_STYLES: Mapping[str, tuple[str, ...]] = {"bdi": ("quoted",), "strong": ("strong",)}
 DRAWN = frozenset({"circle", "line", "path", "rect"})
@@ -218,7 +218,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"q": q, "prose": prose}
+    environment.filters |= {"q": q, "prose": prose, "number": number}
     functions = (asked_at, badge, count, facts, format_score, head, line, listed, number, one_line, p_value, row, shown)
     environment.globals |= {each.__name__: each for each in (*functions, signed)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.aggregation import Term
-from rubriclab.models.characters import asked_at, count
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Scale
 from rubriclab.models.version import (
@@ -23,7 +23,6 @@ from rubriclab.models.version import (
     DIRECT,
     MAX_LABELS,
     VERDICTS,
-    WHOLE,
     EvaluatorAgreement,
     Outcome,
     RecordedText,
@@ -42,7 +41,7 @@ from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
     from rubriclab.models.rubric import Rubric
-    from rubriclab.models.version import EditChange, EditOrigin, HeldOutBy, Version
+    from rubriclab.models.version import EditChange, HeldOutBy, Version
     from rubriclab.ops.explain import ScoreExplanation
 
 
@@ -215,19 +214,6 @@ def change_in_agreement(statistic: str, difference: Interval, folds: int, labels
     return f"{change}: no difference can be told with {count(labels, 'label')}."
 
 
-def edit_origin(edit: EditOrigin) -> Iterator[tuple[str, str]]:
-    """Yield who made a version by hand, why, what was changed and what that did."""
-    yield "edited by", edit.author
-    yield "because", edit.because
-    for change in edit.changes:
-        yield CHANGES[change.action], change_words(change)
-    if edit.difference.value is not None:
-        labels = f"{count(edit.labels, 'label')}"
-        held_out = "held-out " if edit.folds else ""
-        sides = f"{held_out}{edit.statistic} {figure(edit.before.value)} before, {figure(edit.after.value)} after"
-        yield "effect", f"{sides}, difference {estimate(edit.difference)}, with {labels}"
-
-
 def edited_sentence(version: Version) -> str:
     """Return who edited a version, and its agreement beside its parent's; empty for a version that nobody edited."""
     edit = version.provenance.edit
@@ -276,48 +262,6 @@ def evidence_view(version: Version) -> View:
 def rubric_view(rubric: Rubric) -> View:
     """Return a rubric that is in no store: what it judges and its criteria."""
     return view("rubric", rubric=rubric)
-
-
-def version_facts(version: Version, judges: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield what a version was made of and by, and which `judges` have scored with it here."""
-    made = version.provenance
-    yield "task", version.rubric.task
-    yield "scale", wording.scales(version.rubric)
-    if threshold := wording.threshold(version.rubric):
-        yield "threshold", threshold
-    if scored_by := ", ".join(sorted(set(judges))):
-        yield "scored here by", scored_by
-    yield "calibrated for", asked_at(made.judge, made.judge_address)
-    yield "generator", asked_at(made.generator, made.generator_address)
-    if version.imported:
-        yield "origin", version_origin(version)
-    if made.model_versions:
-        yield "model reported", ", ".join(made.model_versions)
-    yield wording.labels_title(made), f"{wording.labels(made)}, with seed {made.seed}"
-    if made.literature_without:
-        yield "findings left out", f"about the raters of {', '.join(made.literature_without)}"
-    yield "created", f"{wording.moment(version.created)}, by rubriclab {made.version}"
-    if version.parent:
-        yield "parent", version.parent
-    if made.transfer:
-        yield "transferred", wording.carried_over(made)
-    if made.edit:
-        yield from edit_origin(made.edit)
-    yield "cost", wording.effort(version.effort)
-    if by_stage := wording.stages(version.effort):
-        yield "by stage", by_stage
-    algorithm, _, digits = version.digest.partition(":")
-    yield f"digest, {algorithm}", digits
-
-
-def version_origin(version: Version) -> str:
-    """Return where a version came from, and whether its recorded judge may be used without being named."""
-    if not version.imported:
-        return "learned in this store"
-    if version.confirmed:
-        return f"imported from {version.imported_from}, and confirmed by you: its judge may be used"
-    allowed = f"its judge is used only if you name it, or after: rubriclab trust {version.ref}"
-    return Markup("{}: {}").format(q(f"imported from {version.imported_from}"), allowed)
 
 
 def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
@@ -413,22 +357,13 @@ def predicted(record: TrainingRecord) -> list[tuple[float, float]]:
     return [(text.label, text.predicted) for text in record.texts if text.predicted is not None]
 
 
-def held_words(version: Version, record: TrainingRecord) -> str:
-    """Return how many labels the intervals of the scores hold; empty without intervals."""
-    conformal = version.rubric.aggregation and version.rubric.aggregation.conformal
+def labels_in_intervals(record: TrainingRecord) -> list[bool]:
+    """Return whether each label lies in the interval of its text's score, where that has one."""
     intervals = [(text.label, text.low, text.high) for text in record.texts]
-    held = [low <= label <= high for label, low, high in intervals if low is not None and high is not None]
-    if not conformal or not held:
-        return ""
-    return (
-        f" {sum(held)} of {count(len(held), 'label')} lie inside the intervals of the scores, by construction, as "
-        f"these texts determine the width; for new texts the intervals are meant to contain "
-        f"{wording.percent(conformal.confidence)}."
-    )
+    return [low <= label <= high for label, low, high in intervals if low is not None and high is not None]
 
 
 EXCERPT = 150
-MAX_WEIGHT = 0.5
 CALIBRATIONS: Mapping[str, str] = {
     "none": "the mean of the judge's scores",
     "linear": "a straight line",
@@ -476,25 +411,6 @@ def weighted_criteria(version: Version) -> list[WeightedCriterion]:
         if criterion.id in terms
     ]
     return sorted(rows, key=lambda row: -abs(row.term.weight))
-
-
-def weight_sentences(version: Version, rows: Sequence[WeightedCriterion]) -> Iterator[str]:
-    """Yield what share of the weight scores of the whole text carry, if most, and what the criteria add to them."""
-    whole = sum(row.term.weight for row in rows if row.criterion.kind == "score")
-    total = sum(abs(row.term.weight) for row in rows)
-    scores = sum(row.criterion.kind == "score" and row.term.weight > 0 for row in rows)
-    if len(rows) - scores > 0 and whole > MAX_WEIGHT * total:
-        held_by = "one score" if scores == 1 else f"{scores} scores"
-        yield (
-            f"{wording.percent(whole / total)} of the weight is on {held_by} of the whole text: the other criteria "
-            "explain the score more than they determine it."
-        )
-    validation = version.provenance.validation
-    if validation and (added := validation.against(WHOLE)):
-        yield (
-            f"The criteria add {wording.estimate(added.difference)} to the held-out {validation.measures.order} of the "
-            "scores of the whole in the same call."
-        )
 
 
 def brief(row: WeightedCriterion) -> str:
@@ -639,27 +555,6 @@ def verdict_sentence(agreement: VerdictAgreement, names: tuple[str, str]) -> str
 def columns_of(agreements: Sequence[VerdictAgreement]) -> list[str]:
     """Return the titles of the columns of evaluators."""
     return [f"+{NAMES.get(each.name, each.name)}" for each in agreements]
-
-
-def verdict_figures(
-    agreements: Sequence[VerdictAgreement], names: tuple[str, str]
-) -> Iterator[tuple[str, list[Interval]]]:
-    """Yield each figure of verdicts with its values by evaluator."""
-    worse, better = names
-    yield f"found of {worse!r}", [each.recalls[0] for each in agreements]
-    yield f"found of {better!r}", [each.recalls[1] for each in agreements]
-    yield f"precision of {worse!r}", [each.precisions[0] for each in agreements]
-    yield f"precision of {better!r}", [each.precisions[1] for each in agreements]
-    yield "balanced accuracy", [each.balanced_accuracy for each in agreements]
-    yield "Cohen's kappa", [each.kappa for each in agreements]
-    yield "AUROC", [each.auroc for each in agreements]
-    yield "Brier score", [each.brier for each in agreements]
-
-
-def verdict_counts(agreements: Sequence[VerdictAgreement], names: tuple[str, str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the number of texts with each label and verdict by evaluator."""
-    for place, (said, judged) in enumerate((said, judged) for said in names for judged in names):
-        yield f"people {said!r}, verdict {judged!r}", [f"{each.cells[place]:,}" for each in agreements]
 
 
 def level_titles(agreement: LevelAgreement) -> list[str]:
