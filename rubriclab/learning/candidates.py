@@ -31,16 +31,7 @@ from rubriclab.judges.providers import estimated_tokens
 from rubriclab.learning.estimate import calls_per_text
 from rubriclab.learning.matrix import RatingMatrix, candidate_table
 from rubriclab.learning.scoring import ratings_of_texts
-from rubriclab.methods.method import (
-    CriterionRating,
-    Learned,
-    LearningCalls,
-    Method,
-    Progress,
-    TrainingInput,
-    ignore_progress,
-    pick_evenly,
-)
+from rubriclab.methods import method as interface
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.single_call import can_join, divide_criteria, group_calls, joins, judge_prompt, ratings_in
@@ -63,8 +54,8 @@ UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
 class Plan:
     """A method to run, with its training input and settings."""
 
-    method: Method
-    training_input: TrainingInput
+    method: interface.Method
+    training_input: interface.TrainingInput
     settings: BaseModel
 
 
@@ -205,7 +196,7 @@ async def find_candidates(
     generator: Judge,
     seed: int,
     rated_later: bool = False,
-    on_progress: Progress = ignore_progress,
+    on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
     """Return the candidates of the methods, run one after the other in the order of the plans, with `unique_names`.
 
@@ -234,7 +225,7 @@ async def find_candidates(
     plans = plans_to_run(plans, rated_later=rated_later)
     stated = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in plans]
     sizes = [each.judge + each.generator + 1 for each in stated]
-    results, failures = list[Learned](), dict[str, JudgeError]()
+    results, failures = list[interface.Learned](), dict[str, JudgeError]()
     for number, plan in enumerate(plans):
 
         def tell(doing: str, share: float, name: str = plan.method.name, number: int = number) -> None:
@@ -296,11 +287,11 @@ def plans_to_run(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
     ]
 
 
-def learning_calls(plans: Sequence[Plan], *, rated_later: bool = False) -> LearningCalls:
+def learning_calls(plans: Sequence[Plan], *, rated_later: bool = False) -> interface.LearningCalls:
     """Return about how many calls `find_candidates` takes."""
     asked = plans_to_run(plans, rated_later=rated_later)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in asked]
-    return LearningCalls(
+    return interface.LearningCalls(
         sum(each.judge for each in calls),
         sum(each.generator for each in calls),
         max((each.shown for each in calls), default=0),
@@ -308,7 +299,7 @@ def learning_calls(plans: Sequence[Plan], *, rated_later: bool = False) -> Learn
     )
 
 
-def cell_of(rated: CriterionRating) -> Cell:
+def cell_of(rated: interface.CriterionRating) -> Cell:
     """Return a rating as a cell of a record; equal reasons share memory."""
     return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
 
@@ -384,7 +375,7 @@ class UsableForm:
     """The form in which replies can be used: `None` for the usual one, of which `ratings` are complete, by text."""
 
     form: CallForm | None = None
-    ratings: Mapping[str, tuple[CriterionRating, ...]] = field(default_factory=dict)
+    ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = field(default_factory=dict)
     note: str = ""
 
 
@@ -409,10 +400,10 @@ async def usable_form(
         prompts = (judge_prompt(text, parts, assignment, reasons=reasons) for text in texts)
         return await asyncio.gather(*(ask(judge, prompt, repair=False) for prompt in prompts))
 
-    def differ(rows: Sequence[Mapping[str, CriterionRating]]) -> bool:
+    def differ(rows: Sequence[Mapping[str, interface.CriterionRating]]) -> bool:
         return not are_equal([row[name] for row in rows if name in row] for name in by_id)
 
-    def ratings_of(answer: JudgeAnswer[KeyedReply]) -> Mapping[str, CriterionRating]:
+    def ratings_of(answer: JudgeAnswer[KeyedReply]) -> Mapping[str, interface.CriterionRating]:
         return ratings_in(answer.value, by_id) if answer.value else {}
 
     def simpler(form: CallForm, why: str) -> UsableForm:
@@ -425,7 +416,7 @@ async def usable_form(
         )
         return UsableForm(form, note=note)
 
-    texts = pick_evenly(sorted(content_order(examples), key=lambda example: labels[example.id]), USUAL_CALLS)
+    texts = interface.pick_evenly(sorted(content_order(examples), key=lambda example: labels[example.id]), USUAL_CALLS)
     answers = await ask_about(texts, parts)
     if not any(answer.value for answer in answers) and any(answer.replied for answer in answers):
         answer = next(answer for answer in answers if answer.replied)
@@ -449,7 +440,7 @@ async def usable_form(
     forms, calls_left = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual], SIMPLER_CALLS
     texts = tuple(text for text in texts if text.id in rated)
     for number, form in enumerate(forms):
-        some = pick_evenly(texts, calls_left // (len(forms) - number))
+        some = interface.pick_evenly(texts, calls_left // (len(forms) - number))
         calls_left -= len(some)
         answers = await ask_about(some, divide_criteria(parts, form.criteria)[0])
         if differ([ratings_of(answer) for answer in answers]):
@@ -458,7 +449,7 @@ async def usable_form(
     return UsableForm(ratings=complete, note=f"{why}{also}")
 
 
-def are_equal(columns: Iterable[Iterable[CriterionRating | Cell]]) -> bool:
+def are_equal(columns: Iterable[Iterable[interface.CriterionRating | Cell]]) -> bool:
     """Return whether the scores of each column are the same, as far as there are any."""
     return all(len({rated.score for rated in column} - {None}) <= 1 for column in columns)
 
@@ -474,7 +465,7 @@ async def rate_in_one_call(
     judge: Judge,
     generator: Judge,
     rivals: RivalLimits | None = None,
-    on_progress: Progress = ignore_progress,
+    on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
     """Return the candidates with their ratings from calls about at most `MAX_ENTRIES` criteria of a text.
 
@@ -493,7 +484,7 @@ async def rate_in_one_call(
     joined = [candidates.candidates[place].criterion for place in candidates.joined]
     first = [each.id for each in sorted(joined, key=lambda criterion: order.index(criterion.kind))[:MAX_ENTRIES]]
     on_progress(f"rating {len(examples)} texts by {len(first)} criteria in one call", 0.0)
-    ratings: Mapping[str, tuple[CriterionRating, ...]] = {}
+    ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
     if rivals is None:
         parts = [part for part in candidates.parts_with(first) if can_join(part)]
         usable = await usable_form(examples, parts, assignment, judge, len(joined))
@@ -569,7 +560,7 @@ async def _rated(
     judge: Judge,
     rivals: RivalLimits | None,
     *,
-    known: Mapping[str, tuple[CriterionRating, ...]] = MappingProxyType({}),
+    known: Mapping[str, tuple[interface.CriterionRating, ...]] = MappingProxyType({}),
 ) -> dict[str, list[Cell]]:
     texts = [example for example in candidates.examples if example.id not in known]
     parts = [part for part in candidates.parts_with(names) if can_join(part)]
@@ -578,7 +569,7 @@ async def _rated(
     return _columns([rated[example.id] for example in candidates.examples])
 
 
-def _columns(rated: Sequence[Sequence[CriterionRating]]) -> dict[str, list[Cell]]:
+def _columns(rated: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
     return {column[0].id: [cell_of(each) for each in column] for column in zip(*rated, strict=True)}
 
 

@@ -26,15 +26,7 @@ from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.options import JudgeOptions, Price
 from rubriclab.judges.providers import FREE, estimated_tokens
 from rubriclab.judges.stack import PREFIX
-from rubriclab.learning.scoring import (
-    assignment_of,
-    groups_of,
-    ratings_of,
-    rival_limits,
-    row_key,
-    score_text,
-    without_rivals,
-)
+from rubriclab.learning import scoring
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
 from rubriclab.methods.method import LearningCalls
 from rubriclab.methods.single_call import group_calls, judge_group
@@ -96,10 +88,10 @@ def estimate_scoring(
 
     async def score(judge: Judge) -> None:
         for texts in sample:
-            if rival_limits(rubric, rivals):
-                await judge_group(texts, rubric.parts, assignment_of(rubric), judge)
+            if scoring.rival_limits(rubric, rivals):
+                await judge_group(texts, rubric.parts, scoring.assignment_of(rubric), judge)
             else:
-                await score_text(without_rivals(rubric), texts[0], judge, "")
+                await scoring.score_text(scoring.without_rivals(rubric), texts[0], judge, "")
 
     return estimate_prompts(_prompts_of(score)) * (number / len(sample))
 
@@ -107,13 +99,13 @@ def estimate_scoring(
 def _calls_about(
     rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None
 ) -> Iterator[Sequence[Example]]:
-    limits = rival_limits(rubric, rivals)
+    limits = scoring.rival_limits(rubric, rivals)
     if limits is None:
         yield from ([row] for row in rows if isinstance(row, Example))
         return
-    for group in groups_of(rows, row_key):
+    for group in scoring.groups_of(rows, scoring.row_key):
         examples = [row for row in group if isinstance(row, Example)]
-        for places in group_calls(examples, rubric.parts, assignment_of(rubric), limits):
+        for places in group_calls(examples, rubric.parts, scoring.assignment_of(rubric), limits):
             yield [examples[place] for place in places]
 
 
@@ -129,7 +121,7 @@ def calls_per_text(
 
     async def rate(judge: Judge) -> None:
         for example in sample:
-            await ratings_of(example, parts, ask, assignment, judge, form=form)
+            await scoring.ratings_of(example, parts, ask, assignment, judge, form=form)
 
     return len(_prompts_of(rate)) / len(sample)
 

@@ -28,18 +28,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.errors import SettingsError
+from rubriclab.learning import weighting
 from rubriclab.learning.calibration import calibrate, linear_map, logistic, mean_rating_map
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, standardise
-from rubriclab.learning.weighting import (
-    REDUNDANT,
-    DesignMatrix,
-    Moments,
-    Posterior,
-    design,
-    posterior,
-    shrunken_correlations,
-    snap_to_limits,
-)
 from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLimits
 from rubriclab.models.text import Scale
@@ -237,7 +228,11 @@ def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArra
 
 
 def fit(
-    table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None, *, redundant: float = REDUNDANT
+    table: RatingMatrix,
+    settings: JointSettings,
+    pool: CandidatePool | None = None,
+    *,
+    redundant: float = weighting.REDUNDANT,
 ) -> Fit:
     """Return the weights and calibration fitted to all texts of the table, independent of their order.
 
@@ -247,7 +242,7 @@ def fit(
     Raises:
         SettingsError: if `calibration` is `none` with signed candidates.
     """
-    matrix = design(table.rows(canonical_order(table)), redundant)
+    matrix = weighting.design(table.rows(canonical_order(table)), redundant)
     every = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
     return _fit_rows(matrix, every, matrix.moments(every), pool, settings)
@@ -266,7 +261,7 @@ def fit_folds(
     folds: IntArray,
     pool_of: Callable[[int, int], CandidatePool],
     *,
-    redundant: float = REDUNDANT,
+    redundant: float = weighting.REDUNDANT,
 ) -> HeldOut:
     """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
 
@@ -277,7 +272,7 @@ def fit_folds(
         pool_of: by repetition and fold, the columns to select from.
     """
     order = canonical_order(table)
-    matrix = design(table.rows(order), redundant)
+    matrix = weighting.design(table.rows(order), redundant)
     total = matrix.moments(np.ones(len(order), dtype=bool))
     scores, raws, fits = np.full(folds.shape, np.nan), np.full(folds.shape, np.nan), []
     for repetition, fold in enumerate(folds[:, order]):
@@ -315,9 +310,9 @@ def _column_means(table: FloatArray) -> FloatArray:
 
 
 def _fit_rows(
-    matrix: DesignMatrix,
+    matrix: weighting.DesignMatrix,
     rows: BoolArray,
-    moments: Moments,
+    moments: weighting.Moments,
     pool: CandidatePool,
     settings: JointSettings,
     *,
@@ -330,15 +325,15 @@ def _fit_rows(
         [column for column in columns if column not in excluded] for columns in (pool.columns, pool.always)
     )
     pool = replace(pool, columns=tuple(candidates), always=tuple(always))
-    usable, dropped = _usable_columns(matrix, shrunken_correlations(table, moments), pool)
-    weights = posterior(table, moments, usable)
+    usable, dropped = _usable_columns(matrix, weighting.shrunken_correlations(table, moments), pool)
+    weights = weighting.posterior(table, moments, usable)
     total = float(np.abs(weights.mean).sum()) or 1.0
     shares = (weights.mean / total).round(DIGITS)
     reach = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * weights.errors / total
     columns = np.array(usable, dtype=int)
     lowest, highest = table.weight_limits[columns].T
     if table.limits is not None:
-        shares = snap_to_limits(shares, lowest, highest)
+        shares = weighting.snap_to_limits(shares, lowest, highest)
     kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.reasons)
     chosen, shares = columns[kept].tolist(), shares[kept]
     spreads = matrix.spreads[columns]
@@ -373,7 +368,7 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
 
 
 def _usable_columns(
-    matrix: DesignMatrix, shrunken: FloatArray, pool: CandidatePool
+    matrix: weighting.DesignMatrix, shrunken: FloatArray, pool: CandidatePool
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the usable columns of a pool, ascending, and the reasons why the constant and redundant ones are dropped.
 
@@ -400,7 +395,7 @@ def _usable_columns(
 
 
 def _distinct_columns(
-    matrix: DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
+    matrix: weighting.DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return at most `most` columns that are not redundant, the best by `shrunken` first; and the redundant ones."""
     kept: list[int] = []
@@ -424,7 +419,7 @@ def _calibration(
     table: RatingMatrix,
     rows: BoolArray,
     raw: FloatArray,
-    weights: Posterior,
+    weights: weighting.Posterior,
     settings: JointSettings,
     *,
     judged: Calibration | None,
@@ -460,7 +455,7 @@ def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level) ->
     Args:
         level: of the agreement, as in `rubriclab.stats.agreement`.
     """
-    matrix, bundle = design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
+    matrix, bundle = weighting.design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
     every = matrix.moments(np.ones(len(bundle), dtype=bool))
     parts = [matrix.moments(bundle == left) for left in range(int(bundle.max(initial=-1)) + 1)]
     raw = np.full((len(parts), len(bundle)), np.nan)
@@ -471,7 +466,7 @@ def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level) ->
             others = ~inside & (bundle != left)
             if others.any() and columns:
                 moments = rest - parts[left] if not (inside & (bundle == left)).any() else matrix.moments(others)
-                weights = posterior(table, moments, columns)
+                weights = weighting.posterior(table, moments, columns)
                 raw[left, inside] = matrix.z[inside][:, columns] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan
     intervals = {}

@@ -38,22 +38,8 @@ from rubriclab.learning.calibration import linear, logistic
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import rater_and_others, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
+from rubriclab.models import version
 from rubriclab.models.text import Example, Scale, named_annotations
-from rubriclab.models.version import (
-    CALIBRATED,
-    DIRECT,
-    MAX_LABELS,
-    MIN_BRIER_EFFECT,
-    MIN_EFFECT,
-    MIN_ERROR_EFFECT,
-    WORST_FIRST,
-    EvaluatorAgreement,
-    GateVerdict,
-    MoreLabels,
-    Outcome,
-    Raters,
-    Validation,
-)
 from rubriclab.stats.agreement import (
     Coefficient,
     ScoredTexts,
@@ -97,7 +83,7 @@ def validation(
     calls: Mapping[str, float],
     direct: FloatArray | None = None,
     points: FloatArray | None = None,
-) -> Validation:
+) -> version.Validation:
     """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
 
     Args:
@@ -130,7 +116,7 @@ def validation(
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     free = [comparison.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
     undecided = {"outcome": None, "error_outcome": None, "more_labels": None}
-    return Validation(
+    return version.Validation(
         level=comparison.level,
         n=int((~np.isnan(held_out)).sum()),
         groups=len(set(table.groups)),
@@ -141,7 +127,7 @@ def validation(
             *(agreements[name] for name in sorted(agreements, key=lambda name: -correlation(name))),
         ),
         verdicts=(
-            min(free, key=lambda verdict: WORST_FIRST.index(verdict.outcome or "inconclusive")),
+            min(free, key=lambda verdict: version.WORST_FIRST.index(verdict.outcome or "inconclusive")),
             *(comparison.verdict(rubric, each) for each in asked),
             *(comparison.verdict(rubric, each).model_copy(update=undecided) for each in methods),
         ),
@@ -171,7 +157,10 @@ def _direct_evaluators(table: RatingMatrix, fold: IntArray, scores: FloatArray) 
         return fit(scores[known], table.labels[known], 0).apply(scores[inside])
 
     calibrated = np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
-    return [Evaluator(DIRECT, "judged", scores, 1.0, scores), Evaluator(CALIBRATED, "judged", scores, 1.0, calibrated)]
+    return [
+        Evaluator(version.DIRECT, "judged", scores, 1.0, scores),
+        Evaluator(version.CALIBRATED, "judged", scores, 1.0, calibrated),
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +179,7 @@ class EvaluatorComparison:
         """Whether labels have two levels."""
         return self.table.scale.names is not None
 
-    def evaluator_agreement(self, evaluator: Evaluator) -> EvaluatorAgreement:
+    def evaluator_agreement(self, evaluator: Evaluator) -> version.EvaluatorAgreement:
         """Return an evaluator's agreement with the labels."""
         table, scores, points = self.table, evaluator.scores, evaluator.points
         auroc = brier = errors = None
@@ -199,7 +188,7 @@ class EvaluatorComparison:
             brier = None if points is None else verdict_statistic("Brier score", [points], table.labels, table.groups)
         elif points is not None:
             errors = score_errors(points, table.labels, table.groups, table.scale.width)
-        return EvaluatorAgreement(
+        return version.EvaluatorAgreement(
             name=evaluator.name,
             kind=evaluator.kind,
             n=int((~np.isnan(scores)).sum()),
@@ -220,14 +209,14 @@ class EvaluatorComparison:
             return verdict_statistic("Brier score", [other.points, rubric.points], labels, groups)
         return less_error(rubric.points, other.points, labels, groups)
 
-    def verdict(self, rubric: Evaluator, other: Evaluator) -> GateVerdict:
+    def verdict(self, rubric: Evaluator, other: Evaluator) -> version.GateVerdict:
         """Return whether a rubric agrees better than another evaluator."""
         both = [rubric.scores, other.scores]
         difference, gain, texts = self.difference(*both), self.less_error(rubric, other), self._texts(both)
-        outcome = outcome_of(difference, MIN_EFFECT)
-        matters = MIN_BRIER_EFFECT if self.of_verdicts else MIN_ERROR_EFFECT * self.table.scale.width
+        outcome = outcome_of(difference, version.MIN_EFFECT)
+        matters = version.MIN_BRIER_EFFECT if self.of_verdicts else version.MIN_ERROR_EFFECT * self.table.scale.width
         undecided = outcome == "inconclusive"
-        return GateVerdict(
+        return version.GateVerdict(
             against=other.name,
             outcome=outcome,
             difference=difference,
@@ -265,7 +254,7 @@ class EvaluatorComparison:
         return used_texts(scored_texts(scores, self.table.labels, self.table.groups, None), self.level, "skip")
 
 
-def outcome_of(difference: Interval, matters: float) -> Outcome:
+def outcome_of(difference: Interval, matters: float) -> version.Outcome:
     """Return the outcome for a difference by its interval; one of `matters` would be worth its price."""
     if difference.low is None or difference.high is None:
         return "inconclusive"
@@ -282,17 +271,17 @@ STEP = 10
 ERRORS = 9
 
 
-def more_labels(difference: Interval, labels: int, clusters: int) -> MoreLabels | None:
+def more_labels(difference: Interval, labels: int, clusters: int) -> version.MoreLabels | None:
     """Return how many more labels would decide with chances `EVEN` and `LIKELY`; `None` without an interval.
 
     `difference` is in correlation, from `labels` labelled texts in `clusters` clusters.
     """
     if difference.value is None or difference.low is None or difference.high is None or clusters < MIN_GROUPS:
         return None
-    more = np.arange(STEP, MAX_LABELS + 1, STEP, dtype=np.float64)
+    more = np.arange(STEP, version.MAX_LABELS + 1, STEP, dtype=np.float64)
     chances = decision_chances(difference.value, (difference.high - difference.low) / 2, labels, clusters, more)
     even, likely = ([int(number) for number in more[chances >= least]] for least in (EVEN, LIKELY))
-    return MoreLabels(even=even[0] if even else None, likely=likely[0] if likely else None)
+    return version.MoreLabels(even=even[0] if even else None, likely=likely[0] if likely else None)
 
 
 def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
@@ -308,9 +297,9 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
     middle = share * value + (1 - share) * posterior * value / error**2
     spread = (1 - share) * np.sqrt(posterior + error**2 * labels / more)
     reach = stdtrit(clusters * total / labels - 1, upper) * error * np.sqrt(share)
-    better, worse = 1 - ndtr((reach - middle) / spread), ndtr((MIN_EFFECT - reach - middle) / spread)
+    better, worse = 1 - ndtr((reach - middle) / spread), ndtr((version.MIN_EFFECT - reach - middle) / spread)
     # Where both can hold, one of them always does.
-    return np.asarray(np.where(2 * reach < MIN_EFFECT, 1.0, better + worse).mean(axis=0))
+    return np.asarray(np.where(2 * reach < version.MIN_EFFECT, 1.0, better + worse).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,7 +310,7 @@ class RaterScores:
     table: FloatArray
 
 
-def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> Raters | None:
+def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Raters | None:
     """Return the agreement of the raters, with intervals over groups; `None` below two raters.
 
     The ceiling is for correlations at the gate's level.
@@ -332,7 +321,7 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> Raters | N
     groups = np.unique([example.group for example in examples], return_inverse=True)[1]
     labels = np.array([example.scores[aspect] for example in examples], dtype=float)
     within = groups if gate_level(labels, [example.group for example in examples]) == "group" else None
-    return Raters(
+    return version.Raters(
         alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
         ceiling=rounded(ceiling(rated.table, within, raters_known=bool(rated.names))),
         errors=None if scale.names else rater_errors(examples, aspect, scale),

@@ -13,15 +13,7 @@ import numpy as np
 from rubriclab.data.rows import is_derived
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.scoring import (
-    RivalCounts,
-    Score,
-    rival_limits,
-    row_key,
-    score_group,
-    score_text,
-    stream,
-)
+from rubriclab.learning import scoring
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Rubric, matched_criteria
@@ -40,7 +32,7 @@ class Outputs:
 
     name: str
     examples: tuple[Example, ...]
-    scores: tuple[Score, ...]
+    scores: tuple[scoring.Score, ...]
 
     @property
     def scored(self) -> list[tuple[Example, float]]:
@@ -94,7 +86,7 @@ def _is_single(name: str, first: Mapping[str, Sequence[int]], second: Mapping[st
 
 
 CriterionState = Literal["kept", "changed", "removed", "added"]
-ScoredText = tuple[Example, tuple[Score, ...]]
+ScoredText = tuple[Example, tuple[scoring.Score, ...]]
 
 
 def score_columns(
@@ -107,11 +99,13 @@ def score_columns(
         JudgeRefused, BudgetReached, ReplayMiss: from the judges; they concern every text.
     """
 
-    async def score_column(version: Version, group: Sequence[Example], judge: Judge) -> list[Score]:
+    async def score_column(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
         """Return the scores of texts of one group, rated together if the version was learned so."""
-        if limits := rival_limits(version.rubric, None):
-            return await score_group(version.rubric, group, judge, version.ref, limits=limits, counts=RivalCounts())
-        return await asyncio.gather(*(score_text(version.rubric, text, judge, version.ref) for text in group))
+        if limits := scoring.rival_limits(version.rubric, None):
+            return await scoring.score_group(
+                version.rubric, group, judge, version.ref, limits=limits, counts=scoring.RivalCounts()
+            )
+        return await asyncio.gather(*(scoring.score_text(version.rubric, text, judge, version.ref) for text in group))
 
     async def score(group: Sequence[Example]) -> list[ScoredText]:
         # If one judge fails, the others are still awaited, as their replies are paid for.
@@ -123,8 +117,8 @@ def score_columns(
         rows = zip(*(result for result in scored if not isinstance(result, BaseException)), strict=True)
         return list(zip(group, rows, strict=True))
 
-    together = any(rival_limits(version.rubric, None) for version, _ in columns)
-    return stream(texts, score, under_way, key=row_key if together else None)
+    together = any(scoring.rival_limits(version.rubric, None) for version, _ in columns)
+    return scoring.stream(texts, score, under_way, key=scoring.row_key if together else None)
 
 
 class CriterionPair(NamedTuple):
@@ -181,7 +175,7 @@ class RubricPair:
         """Whether scores after are mapped to the scale before."""
         return not self.after.scores_on.same_ends(self.scale)
 
-    def pair(self, group: str, before: Score, after: Score) -> PairedScore:
+    def pair(self, group: str, before: scoring.Score, after: scoring.Score) -> PairedScore:
         """Return two scores as a pair."""
         second = after.score
         if second is not None and self.rescaled:  # On equal scales the score stays as it is, to the last bit.
@@ -197,14 +191,14 @@ class RubricPair:
         )
 
     def _ratings(
-        self, before: Score, after: Score
+        self, before: scoring.Score, after: scoring.Score
     ) -> Iterator[tuple[CriterionPair, CriterionRating | None, CriterionRating | None]]:
         old, new = ({rating.id: rating for rating in score.criteria} for score in (before, after))
         for pair in self.criteria:
             first = old.get(pair.before.id) if pair.before else None
             yield pair, first, new.get(pair.after.id) if pair.after else None
 
-    def _changes(self, before: Score, after: Score) -> Iterator[tuple[float, float]]:
+    def _changes(self, before: scoring.Score, after: scoring.Score) -> Iterator[tuple[float, float]]:
         weighted = self.before.aggregation and self.after.aggregation
         per_point = self.scale.width / self.after.scores_on.width
         for pair, old, new in self._ratings(before, after):
@@ -213,7 +207,9 @@ class RubricPair:
             points = per_point * _contribution(pair.after, new) - _contribution(pair.before, old)
             yield share, points if weighted else math.nan
 
-    def to_row(self, pair: PairedScore, before: Score, after: Score, threshold: float) -> dict[str, Any]:
+    def to_row(
+        self, pair: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
+    ) -> dict[str, Any]:
         """Return a pair as one JSON object with the reasons of both sides."""
         both = pair.before is not None and pair.after is not None
         return {

@@ -23,30 +23,10 @@ from pydantic import BaseModel
 
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
+from rubriclab.learning import candidates as candidate_search, fitting
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds, conformal
-from rubriclab.learning.candidates import (
-    MAX_ENTRIES,
-    NOT_JUDGED,
-    Candidates,
-    EarlierRubric,
-    Plan,
-    add_earlier,
-    find_candidates,
-    joining_methods,
-    learning_calls as calls_for_candidates,
-    rate_in_one_call,
-)
-from rubriclab.learning.fitting import (
-    INTERVAL_CONFIDENCE,
-    Fit,
-    JointSettings,
-    SelectedRubric,
-    cross_validate,
-    refitted_agreement,
-    select_rubric,
-    selection_shares,
-)
+from rubriclab.learning.candidates import learning_calls as calls_for_candidates
 from rubriclab.learning.gate import raters, validation
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import (
@@ -60,28 +40,9 @@ from rubriclab.learning.verdicts import (
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
+from rubriclab.models import text, version
 from rubriclab.models.aggregation import Aggregation, Ask, Conformal, Term, bounds_met
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Scale,
-    common_fields,
-    data_digest,
-    named_annotations,
-    named_reasons,
-    text_digest,
-)
-from rubriclab.models.version import (
-    DIRECT,
-    WHOLE,
-    Provenance,
-    RecordedText,
-    TrainingAgreement,
-    TrainingRecord,
-    Validation,
-    VerdictAgreement,
-)
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats import agreement
 from rubriclab.stats.correlation import FloatArray
@@ -93,9 +54,9 @@ class Trained:
     """The rubric, its provenance, notes to the user, and the record of each text if several methods were trained."""
 
     rubric: Rubric
-    provenance: Provenance
+    provenance: version.Provenance
     notes: tuple[str, ...] = ()
-    record: TrainingRecord | None = None
+    record: version.TrainingRecord | None = None
 
 
 async def train_method(
@@ -127,7 +88,7 @@ async def train_method(
     labels = np.array([example.scores[aspect] for example in ordered], dtype=float)
     groups = [example.group for example in ordered]
     scores = learned.scores, learned.reselected
-    provenance = Provenance(
+    provenance = version.Provenance(
         **origins(examples, aspect, judge, generator, model_versions()),
         settings={method.name: settings.model_dump(mode="json")},
         prompts=prompts_digest(method.prompts),
@@ -143,7 +104,7 @@ async def train_method(
 
 
 def origins(
-    examples: Sequence[Example], aspect: str, judge: Judge, generator: Judge, model_versions: Iterable[str]
+    examples: Sequence[text.Example], aspect: str, judge: Judge, generator: Judge, model_versions: Iterable[str]
 ) -> dict[str, Any]:
     """Return the fields of a provenance about the models and the training data."""
     from rubriclab import __version__
@@ -154,11 +115,11 @@ def origins(
         "judge_address": judge.identity.get("address"),
         "generator_address": generator.identity.get("address"),
         "model_versions": tuple(sorted(model_versions)),
-        "data": data_digest(examples, aspect),
+        "data": text.data_digest(examples, aspect),
         "examples": tuple(sorted(example.id for example in examples)),
         "groups": tuple(sorted({example.group for example in examples})),
-        "texts": tuple(sorted(text_digest(example) for example in examples)),
-        "text_fields": common_fields(examples),
+        "texts": tuple(sorted(text.text_digest(example) for example in examples)),
+        "text_fields": text.common_fields(examples),
         "version": __version__,
     }
 
@@ -168,10 +129,10 @@ def training_agreement(
     reselected: FloatArray,
     labels: FloatArray,
     groups: Sequence[str],
-    scale: Scale,
+    scale: text.Scale,
     *,
     optimistic: bool = True,
-) -> TrainingAgreement:
+) -> version.TrainingAgreement:
     """Return the agreement of scores of the training texts with their labels, over all texts.
 
     Args:
@@ -183,7 +144,7 @@ def training_agreement(
     auroc = None
     if scale.names:
         auroc, left_out = (verdict_statistic("AUROC", [each], labels, groups) for each in (scores, reselected))
-    return TrainingAgreement(
+    return version.TrainingAgreement(
         n=fitted.n,
         optimistic=optimistic,
         spearman=fitted.spearman.rounded(),
@@ -195,11 +156,11 @@ def training_agreement(
 
 
 def recorded_texts(
-    examples: Sequence[Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
-) -> tuple[RecordedText, ...]:
+    examples: Sequence[text.Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[version.RecordedText, ...]:
     """Return labelled texts as a training record holds them; held-out scores and intervals are NaN where missing."""
     return tuple(
-        RecordedText(
+        version.RecordedText(
             id=example.id,
             group=example.group,
             output=example.output,
@@ -208,8 +169,8 @@ def recorded_texts(
             reference=example.reference,
             system=example.system,
             label=float(example.scores[aspect]),
-            raters=named_annotations(example, aspect),
-            reasons=named_reasons(example, aspect),
+            raters=text.named_annotations(example, aspect),
+            reasons=text.named_reasons(example, aspect),
             predicted=rounded(float(predicted[row])),
             low=rounded(float(low[row])),
             high=rounded(float(high[row])),
@@ -228,10 +189,10 @@ class Study:
         threshold_by_hand: of verdicts, if a person has set it.
     """
 
-    candidates: Candidates
-    assignment: Assignment
-    settings: JointSettings
-    refit: SelectedRubric | None = None
+    candidates: candidate_search.Candidates
+    assignment: text.Assignment
+    settings: fitting.JointSettings
+    refit: fitting.SelectedRubric | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     threshold_by_hand: float | None = None
 
@@ -259,9 +220,9 @@ class Study:
         return self.candidates.ids
 
     @cached_property
-    def selected(self) -> SelectedRubric:
+    def selected(self) -> fitting.SelectedRubric:
         """The selected rubric with its held-out scores."""
-        return self.refit or select_rubric(self.table, self.settings, self.ask)
+        return self.refit or fitting.select_rubric(self.table, self.settings, self.ask)
 
     @property
     def ask(self) -> Ask:
@@ -269,7 +230,7 @@ class Study:
         return "in one call" if self.candidates.together else "by method"
 
     @cached_property
-    def fit(self) -> Fit:
+    def fit(self) -> fitting.Fit:
         """The selected rubric's weights and calibration."""
         fit = self.selected.fit
         if not fit.columns:
@@ -295,14 +256,14 @@ class Study:
             for name in dict.fromkeys(self.every.methods)
             if name not in ("direct", "text_features")
         }
-        return {name: cross_validate(table, settings).raw for name, table in tables.items()}
+        return {name: fitting.cross_validate(table, settings).raw for name, table in tables.items()}
 
     @cached_property
     def conformal(self) -> Conformal | None:
         """The errors that determine intervals of single texts."""
         if self.assignment.scale.names:
             return None
-        return conformal(self.selected.held_out.scores, self.table.labels, INTERVAL_CONFIDENCE)
+        return conformal(self.selected.held_out.scores, self.table.labels, fitting.INTERVAL_CONFIDENCE)
 
     @cached_property
     def threshold(self) -> float | None:
@@ -331,7 +292,10 @@ class Study:
         cells = self.candidates.rated(self.ask)
         for kind, what in (("score", "the whole"), ("hypothesis", "a criterion")):
             places = [n for n, each in enumerate(self.candidates.candidates) if each.criterion.kind == kind]
-            texts = sum(any(not row[n].applies and row[n].reason != NOT_JUDGED for n in places) for row in cells)
+            texts = sum(
+                any(not row[n].applies and row[n].reason != candidate_search.NOT_JUDGED for n in places)
+                for row in cells
+            )
             if texts:
                 yield f"the judge says of {texts} of {len(cells)} texts that {what} cannot be assessed: no scores"
 
@@ -344,7 +308,7 @@ class Study:
             fit.spreads,
             fit.low,
             fit.high,
-            selection_shares(self.selected, self.table),
+            fitting.selection_shares(self.selected, self.table),
         )
         terms = tuple(
             Term(
@@ -389,17 +353,17 @@ class Study:
     def direct(self) -> FloatArray | None:
         """The texts' scores by the same judge asked directly, in a call of its own; `None` if they are not known."""
         # The record of an edited rubric holds the ratings of its own way of asking only.
-        known = DIRECT in self.every.methods and (self.refit is None or self.ask == "by method")
-        return self.every.values[:, self.every.methods.index(DIRECT)] if known else None
+        known = version.DIRECT in self.every.methods and (self.refit is None or self.ask == "by method")
+        return self.every.values[:, self.every.methods.index(version.DIRECT)] if known else None
 
     @cached_property
-    def validation(self) -> Validation:
+    def validation(self) -> version.Validation:
         """The result of the gate, with what each method and rater contributes."""
         table, candidates, nested, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
         alone = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
         kept = [self.ids[place] for place in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
-        scores = {WHOLE: cross_validate(table.columns(whole), self.settings).raw} if whole else {}
+        scores = {version.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
             self.every,
             self.features,
@@ -409,7 +373,7 @@ class Study:
             alone={**scores, **self.alone},
             calls={
                 JOINT: candidates.calls(kept, assignment, self.ask),
-                WHOLE: candidates.calls([self.ids[place] for place in whole], assignment, self.ask),
+                version.WHOLE: candidates.calls([self.ids[place] for place in whole], assignment, self.ask),
                 **{name: candidates.calls(ids, assignment, "by method") for name, ids in alone.items()},
             },
             direct=self.direct,
@@ -417,14 +381,14 @@ class Study:
         )
         joint, *others = result.evaluators
         # Intervals of the rubric's agreement include the variance of learning.
-        intervals = refitted_agreement(table, nested, level=result.level)
+        intervals = fitting.refitted_agreement(table, nested, level=result.level)
         refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
-        verdicts = list[VerdictAgreement]()
+        verdicts = list[version.VerdictAgreement]()
         if self.verdicts is not None:
             labels, groups = table.labels, table.groups
             verdicts.append(verdict_agreement(JOINT, nested.scores, self.verdicts, labels, groups, order=nested.raw))
             if (direct := self.direct) is not None:
-                verdicts.append(verdict_agreement(DIRECT, direct, verdicts_of(direct, 0.5), labels, groups))
+                verdicts.append(verdict_agreement(version.DIRECT, direct, verdicts_of(direct, 0.5), labels, groups))
             ratings = [example.annotations.get(assignment.aspect.name, ()) for example in candidates.examples]
             verdicts += filter(None, [raters_verdicts(ratings, groups)])
         update = {
@@ -444,7 +408,7 @@ class Study:
         return held_out_verdicts(held_out.scores, self.table.labels, fold, recall, by_hand)
 
     @property
-    def agreement(self) -> TrainingAgreement:
+    def agreement(self) -> version.TrainingAgreement:
         """Agreement with the labels that the rubric was fitted to, and held-out agreement."""
         table, fitted = self.table, self.fit.scores(self.table.values, self.assignment.scale)
         held_out, scale = self.selected.held_out.raw, self.assignment.scale
@@ -456,7 +420,7 @@ class Study:
         same = {"reselected": own.spearman} if self.validation.level == "dataset" else {}
         return result.model_copy(update=same)
 
-    def record(self, rubric: Rubric) -> TrainingRecord:
+    def record(self, rubric: Rubric) -> version.TrainingRecord:
         """Return the texts with their held-out scores, and the ratings by all candidates."""
         aspect, scores = self.assignment.aspect.name, self.selected.held_out.scores
         texts = recorded_texts(
@@ -466,7 +430,7 @@ class Study:
         candidates = tuple(
             each.model_copy(update={"kept": each.criterion.id in kept}) for each in self.candidates.candidates
         )
-        return TrainingRecord(texts=texts, candidates=candidates, cells=self.candidates.rated(self.ask))
+        return version.TrainingRecord(texts=texts, candidates=candidates, cells=self.candidates.rated(self.ask))
 
 
 # The shares of the work that are done when the methods have proposed their criteria, and when these are rated.
@@ -474,13 +438,13 @@ PROPOSED, RATED = 0.25, 0.95
 
 
 async def train_joint(
-    plans: Sequence[Plan],
-    settings: JointSettings,
+    plans: Sequence[candidate_search.Plan],
+    settings: fitting.JointSettings,
     *,
     judge: Judge,
     generator: Judge,
     seed: int,
-    earlier: EarlierRubric | None = None,
+    earlier: candidate_search.EarlierRubric | None = None,
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
@@ -496,7 +460,7 @@ async def train_joint(
     """
     plans, notes, together = _runnable_plans(plans, settings)
     assignment, found = plans[0].training_input.assignment, PROPOSED if together else RATED
-    candidates = await find_candidates(
+    candidates = await candidate_search.find_candidates(
         plans,
         judge=judge,
         generator=generator,
@@ -505,9 +469,9 @@ async def train_joint(
         on_progress=lambda doing, share: on_progress(doing, found * share),
     )
     if earlier:
-        candidates = add_earlier(candidates, earlier)
+        candidates = candidate_search.add_earlier(candidates, earlier)
     if together:
-        candidates = await rate_in_one_call(
+        candidates = await candidate_search.rate_in_one_call(
             candidates,
             plans,
             judge=judge,
@@ -522,7 +486,7 @@ async def train_joint(
     on_progress(f"selecting from {len(candidates.candidates)} criteria", RATED)
     rubric = study.rubric()
     on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
-    provenance = Provenance(
+    provenance = version.Provenance(
         **origins(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
         settings={
             **{plan.method.name: plan.settings.model_dump(mode="json") for plan in plans},
@@ -538,18 +502,22 @@ async def train_joint(
     return Trained(rubric, provenance, notes, study.record(rubric))
 
 
-def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCalls:
+def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
     """Return about how many calls a joint training takes."""
     plans, _, together = _runnable_plans(plans, settings)
     calls = calls_for_candidates(plans, rated_later=together)
     if not together:
         return calls
-    entries = calls.unrated or len(joining_methods(plans))
-    each_text = math.ceil(entries / MAX_ENTRIES) + any(plan.method.name == DIRECT for plan in plans)
+    entries = calls.unrated or len(candidate_search.joining_methods(plans))
+    each_text = math.ceil(entries / candidate_search.MAX_ENTRIES) + any(
+        plan.method.name == version.DIRECT for plan in plans
+    )
     return replace(calls, judge=calls.judge + len(plans[0].training_input.examples) * each_text)
 
 
-def _runnable_plans(plans: Sequence[Plan], settings: JointSettings) -> tuple[Sequence[Plan], tuple[str, ...], bool]:
+def _runnable_plans(
+    plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings
+) -> tuple[Sequence[candidate_search.Plan], tuple[str, ...], bool]:
     """Return the plans to run, a note if others are left out, and whether all judged criteria share a call.
 
     A reply about ten texts has no room for the many questions of a checklist, which agreed least with people. Raises
@@ -568,11 +536,11 @@ def _runnable_plans(plans: Sequence[Plan], settings: JointSettings) -> tuple[Seq
             "choose another calibration, or leave the text features out.",
         )
     notes: tuple[str, ...] = ()
-    joined = set(joining_methods(plans)) if settings.rivals else set[str]()
+    joined = set(candidate_search.joining_methods(plans)) if settings.rivals else set[str]()
     questions = {plan.method.name for plan in plans if plan.method.criterion_kind == "question"} & joined
     if questions and questions != joined:
         plans = [plan for plan in plans if plan.method.name not in questions]
         notes = (f"{', '.join(sorted(questions))} left out: a call about several texts has no room for many questions",)
     judged = [plan for plan in plans if plan.method.criterion_kind != "feature"]
-    can_share = settings.ask != "by method" and len(joining_methods(judged)) == len(judged)
+    can_share = settings.ask != "by method" and len(candidate_search.joining_methods(judged)) == len(judged)
     return plans, notes, can_share and len(judged) >= (1 if settings.rivals else 2)

@@ -27,16 +27,8 @@ from pydantic import (
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
+from rubriclab.methods import method as interface
 from rubriclab.methods.holistic import learn_one
-from rubriclab.methods.method import (
-    MISSING_SHARE,
-    CriterionRating,
-    LearningCalls,
-    Method,
-    Presets,
-    TrainingInput,
-    UnitVerdict,
-)
 from rubriclab.methods.prompting import Whole, ask_entries, chunks
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
@@ -57,7 +49,7 @@ from rubriclab.stats.intervals import DIGITS
 # Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one
 # converts the reasons to marks.
 # (`improve --take every` is the paper's improver.)
-PRESETS: Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
+PRESETS: interface.Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
 
 class DCRSettings(BaseModel):
@@ -263,7 +255,7 @@ REASONS_REPEATED = 3
 
 async def score(
     example: Example, part: Part, assignment: Assignment, judge: Judge
-) -> tuple[float | None, tuple[CriterionRating, ...]]:
+) -> tuple[float | None, tuple[interface.CriterionRating, ...]]:
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
     The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). The
@@ -277,7 +269,7 @@ async def score(
     settings, material = DCRSettings.model_validate(part.settings), reference_field(part.units)
     criterion, words = part.criteria[0], assignment.words
     if why := why_incomparable(example, material, assignment):
-        return None, (CriterionRating(criterion.id, None, why),)
+        return None, (interface.CriterionRating(criterion.id, None, why),)
     whole = settings.level == "paragraph"
     pieces = [Sentence(text, (place,)) for place, text in enumerate(split_sentences(example.output))]
     pieces = [Sentence(example.output, ())] if whole else pieces
@@ -285,10 +277,10 @@ async def score(
     units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, pieces, judge) for each in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
     of, label = f"{len(units)} sentences of the {words.output}", words.called(material)
-    if len(units) - len(marks) >= MISSING_SHARE * len(units):
+    if len(units) - len(marks) >= interface.MISSING_SHARE * len(units):
         first = next(unit.reason for unit in units if unit.value is None)
         reason = f"{len(units) - len(marks)} of {of} without a usable mark; the first: {first}"
-        return None, (CriterionRating(criterion.id, None, reason, units=units),)
+        return None, (interface.CriterionRating(criterion.id, None, reason, units=units),)
     if whole:
         verb = "is consistent" if marks == [1.0] else "is not consistent"
         parts = [f"The {words.output} {verb} with the {label}. {units[0].reason}"]
@@ -298,10 +290,10 @@ async def score(
         parts += [f"{len(bad) - REASONS_REPEATED} more are not."] if len(bad) > REASONS_REPEATED else []
         parts += [f"{len(units) - len(marks)} without a usable mark."] if len(marks) < len(units) else []
     score = round(assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width, DIGITS)
-    return score, (CriterionRating(criterion.id, score, " ".join(parts), units=units),)
+    return score, (interface.CriterionRating(criterion.id, score, " ".join(parts), units=units),)
 
 
-async def _judge(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) -> list[UnitVerdict]:
+async def _judge(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) -> list[interface.UnitVerdict]:
     """Return the verdict on each of the sentences of `prompt`, in order: 1 for a positive mark, 0 for a negative one.
 
     Those on single sentences have the index of the sentence.
@@ -311,7 +303,7 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) 
         output = prompt.fields["output"]
         answer = await ask(judge, prompt)
         if answer.value is None:
-            return [UnitVerdict(output, (), None, answer.missing)]
+            return [interface.UnitVerdict(output, (), None, answer.missing)]
         given: Sequence[SplitReason] = answer.value.sentences
         sentences = dict(enumerate(locate_sentences(output, [each.sentence for each in given]), 1))
         found = dict(enumerate(given, 1))
@@ -332,11 +324,11 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) 
             value = float(each.consistent == "yes")
         elif isinstance(mark, str):
             reason += f" (This reason has no mark: {mark})"
-        units.append(UnitVerdict(sentences[number].text, sentences[number].places, value, reason))
+        units.append(interface.UnitVerdict(sentences[number].text, sentences[number].places, value, reason))
     return units
 
 
-async def _make_part(training_input: TrainingInput, settings: DCRSettings, *_unused: Any) -> Part:
+async def _make_part(training_input: interface.TrainingInput, settings: DCRSettings, *_unused: Any) -> Part:
     checklist, assignment = training_input.checklist, training_input.assignment
     if checklist is None:
         raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: `checklist=FILE`.")
@@ -352,12 +344,12 @@ async def _make_part(training_input: TrainingInput, settings: DCRSettings, *_unu
     return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)
 
 
-def learning_calls(training_input: TrainingInput, settings: DCRSettings) -> LearningCalls:
+def learning_calls(training_input: interface.TrainingInput, settings: DCRSettings) -> interface.LearningCalls:
     """Return the calls that compare each text with its reference, and those that convert the reasons."""
     sentences = [len(split_sentences(example.output)) for example in training_input.examples]
     by_rule = settings.sentences == "rules"
     portions = sum(math.ceil(number / settings.most_per_call) if by_rule else 1 for number in sentences)
-    return LearningCalls(portions * (1 + (settings.verdict == "converted")))
+    return interface.LearningCalls(portions * (1 + (settings.verdict == "converted")))
 
 
 def part_faults(part: Part) -> Iterator[str]:
@@ -368,7 +360,7 @@ def part_faults(part: Part) -> Iterator[str]:
         yield f"units: {error.message}"
 
 
-DCR = Method(
+DCR = interface.Method(
     name="dcr",
     settings=DCRSettings,
     presets=PRESETS,

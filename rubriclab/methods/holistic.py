@@ -34,29 +34,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.replies import score_distribution
-from rubriclab.methods.method import (
-    CriterionRating,
-    Learned,
-    LearnFunction,
-    LearningCalls,
-    Method,
-    Presets,
-    Progress,
-    ScoreFunction,
-    TrainingInput,
-    ignore_progress,
-    scores_of,
-)
-from rubriclab.methods.prompting import (
-    AssessableRating,
-    OnScale,
-    Rating,
-    Whole,
-    for_each,
-    rating,
-    require_any,
-    require_reply,
-)
+from rubriclab.methods import method as interface, prompting
+from rubriclab.methods.prompting import rating
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
@@ -95,7 +74,7 @@ class HolisticSettings(BaseModel):
     """What a single answer contains: a reason and then the score; or a whole score alone, as in the papers of G-Eval
     and SEEval (analyze_rate keeps its analysis). A weighted score is always requested alone."""
 
-    samples: Whole = Field(default=20, ge=1, le=100)
+    samples: prompting.Whole = Field(default=20, ge=1, le=100)
     """Answers sampled for a weighted score; 20 in the papers of G-Eval and SEEval."""
 
     @property
@@ -114,7 +93,7 @@ def has_one_reasoned_score(settings: Mapping[str, Any]) -> bool:
 class BareScore(BaseModel):
     """A score and nothing else."""
 
-    score: OnScale
+    score: prompting.OnScale
 
     @property
     def reasoning(self) -> str:
@@ -128,7 +107,7 @@ class ScoreFormat:
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]]
-    reasoned: type[BaseModel] = Rating
+    reasoned: type[BaseModel] = prompting.Rating
     alone: type[BaseModel] = BareScore
     max_tokens: int = 512
 
@@ -139,14 +118,14 @@ def holistic_prompt(
     """Return the prompt for one score of `example`, or for the first sample of a weighted score."""
     weighted = settings.scoring != "once"
     score_only = weighted or settings.form == "score only"
-    assessable = not score_only and form.reasoned is Rating and assignment.scale.names is not None
+    assessable = not score_only and form.reasoned is prompting.Rating and assignment.scale.names is not None
     fields = {
         **(assignment.assessable_fields() if assessable else with_answer_scale(assignment, settings).fields()),
         **assignment.text_fields(example),
         **form.fields(criterion),
         "score_only": score_only,
     }
-    reply = form.alone if score_only else AssessableRating if assessable else form.reasoned
+    reply = form.alone if score_only else prompting.AssessableRating if assessable else form.reasoned
     bare = reply is BareScore
     reported = settings.scoring == "weighted" and bare
     return Prompt(
@@ -181,18 +160,18 @@ async def holistic_rating(
     *,
     form: ScoreFormat,
     settings: HolisticSettings,
-) -> CriterionRating:
+) -> interface.CriterionRating:
     """Return the text's score by one criterion of the whole aspect, rounded, with the reason."""
     prompt = holistic_prompt(example, criterion, assignment, form, settings)
     first = await ask(judge, prompt)
     if settings.scoring == "once":
         if first.value is None:
-            return CriterionRating(criterion.id, None, first.missing)
+            return interface.CriterionRating(criterion.id, None, first.missing)
         return rating(criterion.id, first.value.score, first.value.reasoning)
     if probabilities := distribution(first, prompt):
         expected = sum(score * share for score, share in probabilities.items())
         reason = f"Probability-weighted: {_shares(probabilities)}."
-        return CriterionRating(criterion.id, round(expected, DIGITS), reason)
+        return interface.CriterionRating(criterion.id, round(expected, DIGITS), reason)
     numbers = range(1, settings.samples)
     later = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
     answers = [first, *await asyncio.gather(*(ask(judge, each) for each in later))]
@@ -200,10 +179,10 @@ async def holistic_rating(
     if len(scores) < MIN_USABLE_SAMPLES * len(answers):
         missing = next(answer.missing for answer in answers if answer.value is None)
         failed = f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {missing}"
-        return CriterionRating(criterion.id, None, failed)
+        return interface.CriterionRating(criterion.id, None, failed)
     shares = {score: count / len(scores) for score, count in Counter(scores).items()}
     reason = f"Mean of {len(scores)} samples: {_shares(shares)}."
-    return CriterionRating(criterion.id, round(sum(scores) / len(scores), DIGITS), reason)
+    return interface.CriterionRating(criterion.id, round(sum(scores) / len(scores), DIGITS), reason)
 
 
 def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
@@ -217,12 +196,12 @@ def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float
     return score_distribution(answer.reply, legal)
 
 
-def require_scores(rated: Iterable[CriterionRating]) -> None:
+def require_scores(rated: Iterable[interface.CriterionRating]) -> None:
     """Check that a text has a score, if there are any texts; raises JudgeError as `require_any` does."""
-    require_any("score", [(rating.score, rating.reason) for rating in rated])
+    prompting.require_any("score", [(rating.score, rating.reason) for rating in rated])
 
 
-def score_array(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
+def score_array(rated: Mapping[str, interface.CriterionRating], ids: Sequence[str]) -> FloatArray:
     """Return the scores of the texts with these ids, NaN if missing or not requested."""
     return floats(rated[name].score if name in rated else None for name in ids)
 
@@ -240,18 +219,20 @@ def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) 
     return criterion.model_copy(update={"evidence": evidence})
 
 
-def learn_one(score: ScoreFunction, make: Callable[[TrainingInput, Any, Judge, int], Awaitable[Part]]) -> LearnFunction:
+def learn_one(
+    score: interface.ScoreFunction, make: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
+) -> interface.LearnFunction:
     """Return the learning function of a method whose only criterion, by `make`, is evaluated on labelled texts."""
 
     async def learn(
-        training_input: TrainingInput,
+        training_input: interface.TrainingInput,
         settings: Any,
         *,
         judge: Judge,
         generator: Judge,
         seed: int,
-        on_progress: Progress = ignore_progress,
-    ) -> Learned:
+        on_progress: interface.Progress = interface.ignore_progress,
+    ) -> interface.Learned:
         """Return the part, evaluated on the labelled texts that its criterion does not show.
 
         Raises:
@@ -260,7 +241,7 @@ def learn_one(score: ScoreFunction, make: Callable[[TrainingInput, Any, Judge, i
         part = await make(training_input, settings, generator, seed)
         (criterion,) = part.criteria
         texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
-        scored = await for_each(
+        scored = await prompting.for_each(
             texts,
             lambda text: score(text, part, training_input.assignment, judge),
             lambda done: on_progress(f"{done} of {len(texts)} texts scored", done / len(texts)),
@@ -271,7 +252,7 @@ def learn_one(score: ScoreFunction, make: Callable[[TrainingInput, Any, Judge, i
         kept = with_evidence(criterion, scores, np.array([labels[text.id] for text in texts], dtype=float))
         count = len(training_input.examples)
         all_shown = f"all {count} labelled texts are shown, so that none is left to measure on"
-        return Learned(
+        return interface.Learned(
             part=part.model_copy(update={"criteria": (kept,)}),
             examples=tuple(text.id for text in texts),
             candidates=(criterion.id,),
@@ -285,12 +266,12 @@ def learn_one(score: ScoreFunction, make: Callable[[TrainingInput, Any, Judge, i
     return learn
 
 
-def scorer(form: ScoreFormat) -> ScoreFunction:
+def scorer(form: ScoreFormat) -> interface.ScoreFunction:
     """Return the scoring function of a method with one criterion, which is requested in `form`."""
 
     async def score(
         example: Example, part: Part, assignment: Assignment, judge: Judge
-    ) -> tuple[float | None, tuple[CriterionRating, ...]]:
+    ) -> tuple[float | None, tuple[interface.CriterionRating, ...]]:
         settings = HolisticSettings.model_validate(part.settings)
         rated = await holistic_rating(example, part.criteria[0], assignment, judge, form=form, settings=settings)
         return rated.score, (rated,)
@@ -311,23 +292,23 @@ class BaselineSettings(HolisticSettings):
 def _baseline(
     name: str,
     form: ScoreFormat,
-    criterion: Callable[[TrainingInput, Any, Judge, int], Awaitable[Criterion]],
+    criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]],
     settings: type[BaselineSettings] = BaselineSettings,
     shown: Callable[[Any], int] = lambda _settings: 0,
-) -> Method:
+) -> interface.Method:
     """Return a baseline that shows so many labelled texts, which are not scored."""
 
     score = scorer(form)
 
-    async def make(training_input: TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
+    async def make(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
         made = await criterion(training_input, settings, generator, seed)
         return Part(method=name, settings=settings.model_dump(mode="json"), criteria=(made,))
 
-    def calls(training_input: TrainingInput, settings: Any) -> LearningCalls:
+    def calls(training_input: interface.TrainingInput, settings: Any) -> interface.LearningCalls:
         texts = max(0, len(training_input.examples) - shown(settings))
-        return LearningCalls(texts * settings.calls, unrated=int(bool(training_input.unrated)))
+        return interface.LearningCalls(texts * settings.calls, unrated=int(bool(training_input.unrated)))
 
-    return Method(
+    return interface.Method(
         name=name,
         settings=settings,
         presets={},
@@ -341,7 +322,7 @@ def _baseline(
     )
 
 
-async def _define(training_input: TrainingInput, *_unused: Any) -> Criterion:
+async def _define(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
     return whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
 
 
@@ -366,7 +347,7 @@ class Analysis(BaseModel):
     """An analysis, and the score that follows from it."""
 
     analysis: str
-    score: OnScale
+    score: prompting.OnScale
 
     @property
     def reasoning(self) -> str:
@@ -398,7 +379,7 @@ class FewShotSettings(BaselineSettings):
 
 
 async def _demonstrate(
-    training_input: TrainingInput, settings: FewShotSettings, _generator: Judge, seed: int
+    training_input: interface.TrainingInput, settings: FewShotSettings, _generator: Judge, seed: int
 ) -> Criterion:
     if not training_input.examples:
         raise DataError("few_shot learns from labelled texts, and there are none.")
@@ -446,7 +427,7 @@ class GEvalSettings(BaselineSettings):
 
 
 # Sections 2 and 4.1 of the paper: scores only; 20 samples at temperature 1 for models without log-probabilities.
-GEVAL_PRESETS: Presets = {"paper": {"form": "score only"}}
+GEVAL_PRESETS: interface.Presets = {"paper": {"form": "score only"}}
 
 
 class Steps(BaseModel):
@@ -468,7 +449,7 @@ class Steps(BaseModel):
 
 
 async def _list_steps(
-    training_input: TrainingInput, settings: GEvalSettings, generator: Judge, _seed: int
+    training_input: interface.TrainingInput, settings: GEvalSettings, generator: Judge, _seed: int
 ) -> Criterion:
     steps = await write_steps(training_input.assignment, settings, generator)
     return whole_aspect(training_input.assignment, steps, Evidence(origin="prior knowledge"))
@@ -478,7 +459,7 @@ async def write_steps(assignment: Assignment, settings: HolisticSettings, genera
     """Return the evaluation steps that `generator` writes for the scale of single answers, one numbered line each."""
     fields = with_answer_scale(assignment, settings).fields()
     answer = await ask(generator, Prompt("geval/steps", fields, Steps, max_tokens=1024))
-    (steps,) = require_reply([answer], "evaluation steps", "generator")
+    (steps,) = prompting.require_reply([answer], "evaluation steps", "generator")
     return steps.numbered()
 
 
@@ -505,12 +486,12 @@ class TextFeatureSettings(BaseModel):
 
 
 async def _learn_features(
-    training_input: TrainingInput,
+    training_input: interface.TrainingInput,
     settings: TextFeatureSettings,
     *,
-    on_progress: Progress = ignore_progress,
+    on_progress: interface.Progress = interface.ignore_progress,
     **_unused: Any,
-) -> Learned:
+) -> interface.Learned:
     """Return all text features that are defined for all labelled texts and vary among them; texts have no scores.
 
     Raises DataError if there is no such feature.
@@ -526,12 +507,12 @@ async def _learn_features(
         raise DataError(f"No text feature varies over the {len(texts)} labelled texts.", "Give more texts.")
     ratings = tuple(zip(*(rated[name] for name in varying), strict=True))
     criteria = []
-    for name, score_array in zip(varying, scores_of(ratings, len(varying)).T, strict=True):
+    for name, score_array in zip(varying, interface.scores_of(ratings, len(varying)).T, strict=True):
         evidence = Evidence(origin="definition", pearson=rounded(pearson(score_array, labels)), judged=len(score_array))
         criteria.append(feature_criterion(name, evidence))
     on_progress(f"{len(criteria)} text features", 1.0)
     none = np.full(len(texts), np.nan)
-    return Learned(
+    return interface.Learned(
         part=Part(method="text_features", settings=settings.model_dump(mode="json"), criteria=tuple(criteria)),
         examples=tuple(text.id for text in texts),
         candidates=tuple(varying),
@@ -544,7 +525,7 @@ async def _learn_features(
 
 async def _score_features(
     example: Example, part: Part, _assignment: Assignment, _judge: Judge
-) -> tuple[float | None, tuple[CriterionRating, ...]]:
+) -> tuple[float | None, tuple[interface.CriterionRating, ...]]:
     """Return no score of the text, and each of the part's text features; raises DataError for an unknown one."""
     if unknown := [criterion.id for criterion in part.criteria if criterion.id not in _BY_NAME]:
         raise DataError(
@@ -555,13 +536,13 @@ async def _score_features(
     return None, tuple(_measure(_BY_NAME[criterion.id], features, example) for criterion in part.criteria)
 
 
-def _measure(entry: TextFeature, features: Mapping[str, float], example: Example) -> CriterionRating:
+def _measure(entry: TextFeature, features: Mapping[str, float], example: Example) -> interface.CriterionRating:
     value = features[entry.name]
     if math.isnan(value):
         lacking = [need for need in sorted(entry.needs) if not getattr(example, need)]
         why = f"it needs a {' and a '.join(lacking)}, and there is none" if lacking else "it is undefined here"
-        return CriterionRating(entry.name, None, f"Cannot be measured: {why}.", applies=False)
-    return CriterionRating(entry.name, round(float(value), DIGITS), f"Measured: {value:.4g} ({entry.unit}).")
+        return interface.CriterionRating(entry.name, None, f"Cannot be measured: {why}.", applies=False)
+    return interface.CriterionRating(entry.name, round(float(value), DIGITS), f"Measured: {value:.4g} ({entry.unit}).")
 
 
 def feature_criterion(name: str, evidence: Evidence | None = None) -> Criterion:
@@ -582,14 +563,14 @@ def _unknown_features(part: Part) -> Iterator[str]:
             yield f"criteria[{number}].id: expected a text feature that rubriclab knows, got {describe(criterion.id)}"
 
 
-TEXT_FEATURES = Method(
+TEXT_FEATURES = interface.Method(
     name="text_features",
     settings=TextFeatureSettings,
     presets={},
     prompts=(),
     learn=_learn_features,
     score=_score_features,
-    learning_calls=lambda _input, _settings: LearningCalls(0),
+    learning_calls=lambda _input, _settings: interface.LearningCalls(0),
     criterion_kind="feature",
     part_faults=_unknown_features,
 )

@@ -21,41 +21,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.holistic import (
-    STRIDE,
-    TEMPERATURE,
-    HolisticSettings,
-    ScoreFormat,
-    has_one_reasoned_score,
-    holistic_rating,
-    require_scores,
-    score_array,
-    scorer,
-    with_answer_scale,
-    with_evidence,
-    write_steps,
-)
-from rubriclab.methods.method import (
-    CriterionRating,
-    Learned,
-    LearningCalls,
-    Method,
-    Presets,
-    Progress,
-    TrainingInput,
-    cross_validated,
-    ignore_progress,
-)
-from rubriclab.methods.prompting import (
-    CitedNumbers,
-    NumberedReason,
-    at_most,
-    cited_reasons,
-    fields_of_reasons,
-    numbered_reasons,
-    require_reply,
-    show_once,
-)
+from rubriclab.methods import holistic, method as interface, prompting
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part
@@ -67,10 +33,12 @@ from rubriclab.stats.intervals import DIGITS, rounded
 # One explanation, elicited at temperature 0 from G-Eval's prompt with its steps, unchanged; a reply with the score
 # only, once at temperature 0 (with `scoring=sampled`: 20 times at temperature 1, since the model has no
 # log-probabilities).
-PRESETS: Presets = {"paper": {"explanations": 1, "elicitation": "open", "refine": False, "form": "score only"}}
+PRESETS: interface.Presets = {
+    "paper": {"explanations": 1, "elicitation": "open", "refine": False, "form": "score only"}
+}
 
 
-class SEEvalSettings(HolisticSettings):
+class SEEvalSettings(holistic.HolisticSettings):
     """Hyperparameters of SEEval; part of the digest of a version."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -89,7 +57,9 @@ class SEEvalSettings(HolisticSettings):
     helps on held-out texts."""
 
 
-FORM = ScoreFormat("seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps})
+FORM = holistic.ScoreFormat(
+    "seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps}
+)
 
 # In tokens; a rewriting comes after its reasoning.
 EXPLANATION_TOKENS = 1536
@@ -102,7 +72,7 @@ def _strip_words(text: str) -> str:
     return text.strip()
 
 
-Words = Annotated[str, AfterValidator(_strip_words), at_most(MAX_WORDING_LENGTH)]
+Words = Annotated[str, AfterValidator(_strip_words), prompting.at_most(MAX_WORDING_LENGTH)]
 
 
 class Explanation(BaseModel):
@@ -121,7 +91,7 @@ class Refined(BaseModel):
 class CitingRefined(Refined):
     """A better explanation, with the numbers of the raters' reasons that it came from."""
 
-    reasons: CitedNumbers = []
+    reasons: prompting.CitedNumbers = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +109,7 @@ async def elicit(
     """Return up to `count` different explanations, the one at temperature 0 first; raises JudgeError without any."""
     prompts = (explain_prompt(number, assignment, settings, steps) for number in range(count))
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
-    replies = require_reply(answers, "explanation", "judge")
+    replies = prompting.require_reply(answers, "explanation", "judge")
     return tuple(dict.fromkeys(reply.explanation for reply in replies))
 
 
@@ -149,11 +119,11 @@ def explain_prompt(
     """Return the prompt for the explanation with this number, from 0; scoring repeats it verbatim."""
     return Prompt(
         "seeval/explain",
-        {**with_answer_scale(assignment, settings).fields(), "steps": steps},
+        {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps},
         Explanation,
-        temperature=TEMPERATURE if number else 0.0,
+        temperature=holistic.TEMPERATURE if number else 0.0,
         max_tokens=EXPLANATION_TOKENS,
-        sample=STRIDE * number,
+        sample=holistic.STRIDE * number,
     )
 
 
@@ -165,21 +135,21 @@ def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Ass
             **assignment.text_fields(mistake.example),
             "score": mistake.label,
             "given": mistake.given,
-            "reasons": fields_of_reasons(reasons, mistake.example.id),
+            "reasons": prompting.fields_of_reasons(reasons, mistake.example.id),
         }
         for mistake in mistakes
     ]
     fields = {
         **assignment.fields(),
         "explanation": explanation,
-        "observations": show_once(observations),
+        "observations": prompting.show_once(observations),
         "reasons_shown": len(reasons),
     }
     return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=REFINED_TOKENS)
 
 
-def _reasons(mistakes: Sequence[Mistake], assignment: Assignment) -> tuple[NumberedReason, ...]:
-    return numbered_reasons((mistake.example for mistake in mistakes), assignment.aspect.name)
+def _reasons(mistakes: Sequence[Mistake], assignment: Assignment) -> tuple[prompting.NumberedReason, ...]:
+    return prompting.numbered_reasons((mistake.example for mistake in mistakes), assignment.aspect.name)
 
 
 NOT_BEST = "not asked: another explanation tracked the labels of the texts tried first better"
@@ -208,14 +178,14 @@ class PromptRewrite:
 
 
 async def learn(
-    training_input: TrainingInput,
+    training_input: interface.TrainingInput,
     settings: SEEvalSettings,
     *,
     judge: Judge,
     generator: Judge,
-    on_progress: Progress = ignore_progress,
+    on_progress: interface.Progress = interface.ignore_progress,
     **_unused: Any,
-) -> Learned:
+) -> interface.Learned:
     """Return the part with the explanation that SEEval keeps, and the dropped ones.
 
     Raises:
@@ -228,11 +198,11 @@ async def learn(
 class _SEEvalRun:
     """One run of learning."""
 
-    training_input: TrainingInput
+    training_input: interface.TrainingInput
     settings: SEEvalSettings
     judge: Judge
     generator: Judge
-    on_progress: Progress
+    on_progress: interface.Progress
 
     def __post_init__(self) -> None:
         self.steps = ""
@@ -241,11 +211,12 @@ class _SEEvalRun:
         self.groups = self.training_input.groups
         # The explanations that texts are rated by, and the ratings by each, by text.
         self.criteria: list[Criterion] = []
-        self.ratings: list[dict[str, CriterionRating]] = []
+        self.ratings: list[dict[str, interface.CriterionRating]] = []
 
-    async def run(self) -> Learned:
+    async def run(self) -> interface.Learned:
         best = await self._elicit()
-        base, matrix = self.criteria[best], np.column_stack([score_array(each, self.ids) for each in self.ratings])
+        base = self.criteria[best]
+        matrix = np.column_stack([holistic.score_array(each, self.ids) for each in self.ratings])
         scores_before, reselected = matrix[:, best], self._reselected(matrix)
         outdone = f"{base.id} tracks the labels better"
         dropped = [DroppedCriterion(criterion=each, reason=outdone) for each in self.criteria if each is not base]
@@ -257,11 +228,11 @@ class _SEEvalRun:
         dropped += (DroppedCriterion(criterion=criterion, reason=half) for criterion in trial.criteria)
         final = await self._rewritten("r", base, scores_before, self.order) if trial.gain > 0 else None
         rated = await self._rate(final, self.order) if final else {}
-        scores = score_array(rated, self.ids)
+        scores = holistic.score_array(rated, self.ids)
         reselected = reselect_rewriting(reselected, scores_before, trial, self.labels, self.groups)
         if final is None or np.isnan(_correlation(scores, self.labels)):
             return self._learned(base, dropped, reselected)
-        kept = _heldout(with_evidence(final, scores, self.labels), _correlation(reselected, self.labels))
+        kept = _heldout(holistic.with_evidence(final, scores, self.labels), _correlation(reselected, self.labels))
         self.criteria.append(kept)
         self.ratings.append(rated)
         dropped.append(DroppedCriterion(criterion=base, reason=change))
@@ -275,7 +246,7 @@ class _SEEvalRun:
         """
         assignment, settings = self.training_input.assignment, self.settings
         if settings.elicitation == "open":
-            self.steps = await write_steps(assignment, settings, self.generator)
+            self.steps = await holistic.write_steps(assignment, settings, self.generator)
         count = settings.explanations if self.order else 1
         elicited = await elicit(count, assignment, self.judge, settings, self.steps)
         criteria = [self._criterion(f"e{place}", text) for place, text in enumerate(elicited, 1)]
@@ -290,13 +261,15 @@ class _SEEvalRun:
         tried = [example for example, inside in zip(self.order, self.trial, strict=True) if inside]
         rest = [example for example, inside in zip(self.order, self.trial, strict=True) if not inside]
         self.ratings = [await self._rate(criterion, tried) for criterion in criteria]
-        require_scores([each for scores in self.ratings for each in scores.values()])
-        best = self._best(np.column_stack([score_array(scores, self.ids) for scores in self.ratings]), self.trial)
+        holistic.require_scores([each for scores in self.ratings for each in scores.values()])
+        best = self._best(
+            np.column_stack([holistic.score_array(scores, self.ids) for scores in self.ratings]), self.trial
+        )
         self.ratings[best] |= await self._rate(criteria[best], rest) if rest else {}
         for criterion, scores in zip(criteria, self.ratings, strict=True):
             requested = np.array([name in scores for name in self.ids], dtype=bool)
-            column = score_array(scores, self.ids)[requested]
-            self.criteria.append(with_evidence(criterion, column, self.labels[requested]))
+            column = holistic.score_array(scores, self.ids)[requested]
+            self.criteria.append(holistic.with_evidence(criterion, column, self.labels[requested]))
         return best
 
     def _best(self, matrix: FloatArray, rows: BoolArray) -> int:
@@ -314,10 +287,11 @@ class _SEEvalRun:
             steps=self.steps,
         )
 
-    async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, CriterionRating]:
+    async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, interface.CriterionRating]:
         assignment, settings = self.training_input.assignment, self.settings
         requests = (
-            holistic_rating(text, criterion, assignment, self.judge, form=FORM, settings=settings) for text in examples
+            holistic.holistic_rating(text, criterion, assignment, self.judge, form=FORM, settings=settings)
+            for text in examples
         )
         rated = dict(zip((text.id for text in examples), await asyncio.gather(*requests), strict=True))
         self.on_progress(f"{len(examples)} texts scored by explanation {criterion.id}", 0.5)
@@ -328,7 +302,7 @@ class _SEEvalRun:
             column: FloatArray = matrix[held_out, self._best(matrix, others)]
             return column
 
-        return cross_validated(self.groups, predict)
+        return interface.cross_validated(self.groups, predict)
 
     async def _try_rewriting(self, base: Criterion, base_scores: FloatArray) -> PromptRewrite | None:
         """Return the evaluation of rewriting on held-out halves without common groups; `None` if too small."""
@@ -347,10 +321,10 @@ class _SEEvalRun:
             if rewritten is None:
                 return None
             unseen, labels = ~seen, self.labels[~seen]
-            rewritten_scores = score_array(await self._rate(rewritten, others), self.ids)
+            rewritten_scores = holistic.score_array(await self._rate(rewritten, others), self.ids)
             scores[unseen] = rewritten_scores[unseen]
             gains.append(_correlation(rewritten_scores[unseen], labels) - _correlation(base_scores[unseen], labels))
-            criteria.append(_heldout(with_evidence(rewritten, rewritten_scores[unseen], labels)))
+            criteria.append(_heldout(holistic.with_evidence(rewritten, rewritten_scores[unseen], labels)))
         gain = float(np.mean(gains))
         return None if np.isnan(gain) else PromptRewrite(gain, (in_first, ~in_first), scores, tuple(criteria))
 
@@ -364,7 +338,7 @@ class _SEEvalRun:
         reply = (await ask(self.generator, refine_prompt(base.statement, mistakes, assignment))).value
         if reply is None or reply.explanation == base.statement:
             return None
-        cited = cited_reasons(getattr(reply, "reasons", ()), _reasons(mistakes, assignment))
+        cited = prompting.cited_reasons(getattr(reply, "reasons", ()), _reasons(mistakes, assignment))
         ids = tuple(mistake.example.id for mistake in mistakes)
         evidence = Evidence(origin="labels", examples=ids, reasons=cited, refined=1)
         return self._criterion(name, reply.explanation, evidence)
@@ -388,21 +362,23 @@ class _SEEvalRun:
         shown = sorted((*above, *below), key=ranked.index)
         return [Mistake(self.order[places[i]], float(y[i]), float(x[i])) for i in shown]
 
-    def _learned(self, kept: Criterion, dropped: Sequence[DroppedCriterion], reselected: FloatArray) -> Learned:
+    def _learned(
+        self, kept: Criterion, dropped: Sequence[DroppedCriterion], reselected: FloatArray
+    ) -> interface.Learned:
         self.on_progress("explanation chosen", 1.0)
         settings = self.settings.model_dump(mode="json")
-        return Learned(
+        return interface.Learned(
             part=Part(method="seeval", settings=settings, criteria=(kept,), dropped=tuple(dropped)),
             examples=self.ids,
             candidates=tuple(criterion.id for criterion in self.criteria),
             ratings=tuple(
                 tuple(
-                    ratings.get(name, CriterionRating(criterion.id, None, NOT_BEST))
+                    ratings.get(name, interface.CriterionRating(criterion.id, None, NOT_BEST))
                     for criterion, ratings in zip(self.criteria, self.ratings, strict=True)
                 )
                 for name in self.ids
             ),
-            scores=score_array(self.ratings[[each.id for each in self.criteria].index(kept.id)], self.ids),
+            scores=holistic.score_array(self.ratings[[each.id for each in self.criteria].index(kept.id)], self.ids),
             reselected=reselected,
             optimistic=bool(dropped),
         )
@@ -428,7 +404,7 @@ def reselect_rewriting(
             chosen[rewritten] = trial.scores[rewritten]
         return chosen[held_out]
 
-    return cross_validated(groups, predict)
+    return interface.cross_validated(groups, predict)
 
 
 def _heldout(criterion: Criterion, pearson: float | None = None) -> Criterion:
@@ -445,30 +421,30 @@ def _correlation(scores: FloatArray, labels: FloatArray) -> float:
     return 0.0 if np.isnan(r) else float(r)
 
 
-def learning_calls(training_input: TrainingInput, settings: SEEvalSettings) -> LearningCalls:
+def learning_calls(training_input: interface.TrainingInput, settings: SEEvalSettings) -> interface.LearningCalls:
     """Return the explanations, their scores of the texts that they are tried on, and the rewritings with theirs."""
     n, steps = len(training_input.examples), int(settings.elicitation == "open")
     if not n:
-        return LearningCalls(1, steps, unrated=int(bool(training_input.unrated)))
+        return interface.LearningCalls(1, steps, unrated=int(bool(training_input.unrated)))
     tried = min(TRIED, n)
     scores = n + tried * (settings.explanations - 1)
     # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.
     scores += 2 * n if settings.refine else 0
     rewritings = 3 if settings.refine else 0
-    return LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, SHOWN)
+    return interface.LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, SHOWN)
 
 
-SEEVAL = Method(
+SEEVAL = interface.Method(
     name="seeval",
     settings=SEEvalSettings,
     presets=PRESETS,
     prompts=("seeval/explain", "seeval/refine", "seeval/rate", "geval/steps"),
     learn=learn,
-    score=scorer(FORM),
+    score=holistic.scorer(FORM),
     learning_calls=learning_calls,
     single_criterion=True,
     states="explanation",
-    shares_call=lambda settings: has_one_reasoned_score(settings) and settings.get("elicitation") != "open",
+    shares_call=lambda settings: holistic.has_one_reasoned_score(settings) and settings.get("elicitation") != "open",
     shows_reasons=lambda settings: settings.refine,
     # A rewritten explanation has seen the errors on all labels, so no label is left to evaluate it. Explanations of one
     # model give similar scores; selection by labels would be optimistic.

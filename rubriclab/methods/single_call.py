@@ -15,6 +15,7 @@ from typing import Any
 
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import estimated_tokens
+from rubriclab.methods import prompting
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.score import (
     TOKENS_PER_ANSWER,
@@ -24,15 +25,6 @@ from rubriclab.methods.checkeval.score import (
     sub_dimension_fields,
 )
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.prompting import (
-    ScoreEntry,
-    bare_score,
-    chunks,
-    gather_in_order,
-    rating,
-    score_entry,
-    why_missing,
-)
 from rubriclab.models.aggregation import CallForm, RivalLimits
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example, text_digest
@@ -43,10 +35,10 @@ from rubriclab.prompts.render import Message
 
 def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:
     """Return the reply model for the criteria that a prompt's fields show, in order, each with or without a reason."""
-    score: Any = score_entry(fields)
+    score: Any = prompting.score_entry(fields)
     answer: Any = AnswerEntry
     if not reasons:
-        score, answer = bare_score(fields), Readable
+        score, answer = prompting.bare_score(fields), Readable
     aspect = fields["aspect"]["name"]
     whole = ("whole", "overall", aspect) if len(fields["overall"]) == 1 else ()
     questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
@@ -103,7 +95,7 @@ def judge_prompt(
 def divide_criteria(parts: Sequence[Part], most: int | None) -> list[list[Part]]:
     """Return the parts with their criteria in as few runs of at most `most` as possible; all in one by default."""
     every = [(place, criterion) for place, part in enumerate(parts) for criterion in part.criteria]
-    runs = chunks(every, most or max(1, len(every)))
+    runs = prompting.chunks(every, most or max(1, len(every)))
     return [
         [
             parts[place].model_copy(update={"criteria": tuple(criterion for _, criterion in own), "dropped": ()})
@@ -149,7 +141,7 @@ async def judge_all(
     async def rate(some: Sequence[Part]) -> dict[str, CriterionRating]:
         prompt = judge_prompt(example, some, assignment, reasons=form is None or form.reasons)
         answer = await ask(judge, prompt)
-        return _all_ratings(some, answer.value, lambda: why_missing(prompt, answer, "entry for it"))
+        return _all_ratings(some, answer.value, lambda: prompting.why_missing(prompt, answer, "entry for it"))
 
     calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
     together, others = await asyncio.gather(
@@ -162,7 +154,7 @@ async def _rate_alone(
     example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[tuple[CriterionRating, ...]]:
     scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
-    return [ratings for _, ratings in await gather_in_order(scored)]
+    return [ratings for _, ratings in await prompting.gather_in_order(scored)]
 
 
 def _in_order(
@@ -189,8 +181,8 @@ def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict
         if criteria[name].kind == "question":
             found[name] = rate_question(criteria[name], each)
         else:
-            score, reason = (each.score, each.reason) if isinstance(each, ScoreEntry) else (each, "")
-            found[name] = rating(name, score, reason)
+            score, reason = (each.score, each.reason) if isinstance(each, prompting.ScoreEntry) else (each, "")
+            found[name] = prompting.rating(name, score, reason)
     return found
 
 
@@ -225,7 +217,7 @@ def group_calls(
                 sizes[place] = estimated_tokens([content]) + longest
             around = estimated_tokens(render(first)) + first.max_tokens - sizes[places[0]]
         for most in range(min(limits.texts, len(places)), 0, -1):
-            runs = chunks(places, most)
+            runs = prompting.chunks(places, most)
             if most == 1 or all(around + sum(sizes[place] for place in run) <= MAX_TOKENS for run in runs):
                 calls += map(list, runs)
                 break
@@ -253,7 +245,7 @@ async def judge_group(
         entries = answer.value.entries if answer.value else {}
         found = []
         for number in range(1, len(examples) + 1):
-            missing = functools.partial(why_missing, prompt, answer, f"entry for text {number} of its call")
+            missing = functools.partial(prompting.why_missing, prompt, answer, f"entry for text {number} of its call")
             found.append(_all_ratings(joined, entries.get(f"text {number}"), missing))
         return found
 

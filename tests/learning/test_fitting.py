@@ -12,23 +12,16 @@ from scipy.stats import t
 from score_tables import SCALE, made_up
 
 from rubriclab.errors import SettingsError
-from rubriclab.learning.fitting import (
-    MAX_BUNDLES,
-    JointSettings,
-    candidate_pool,
-    cross_validate,
-    fit,
-    refitted_agreement,
-    select_rubric as select_rubric_by,
-)
+from rubriclab.learning import fitting
+from rubriclab.learning.fitting import select_rubric as select_rubric_by
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import pearson
 from rubriclab.stats.intervals import Interval, grouped_folds, jackknife_error
 
-QUICK = JointSettings(calibration="linear", folds=5, repeats=1)
-CHOSEN = JointSettings(folds=3, repeats=2)
+QUICK = fitting.JointSettings(calibration="linear", folds=5, repeats=1)
+CHOSEN = fitting.JointSettings(folds=3, repeats=2)
 
 
 def same(one, other) -> bool:
@@ -46,8 +39,8 @@ def same(one, other) -> bool:
 def test_order_of_texts_changes_no_bit(seed, chosen):
     table = made_up(seed, measures=2)
     order = np.random.default_rng(seed).permutation(len(table.labels))
-    assert same(fit(table, chosen), fit(table.rows(order), chosen))
-    one, other = cross_validate(table, chosen), cross_validate(table.rows(order), chosen)
+    assert same(fitting.fit(table, chosen), fitting.fit(table.rows(order), chosen))
+    one, other = fitting.cross_validate(table, chosen), fitting.cross_validate(table.rows(order), chosen)
     assert np.array_equal(one.scores[order], other.scores, equal_nan=True)
     assert np.array_equal(one.folds[:, order], other.folds)
 
@@ -60,9 +53,11 @@ def test_order_of_texts_changes_no_bit(seed, chosen):
 @settings(max_examples=6)
 def test_labels_of_a_fold_have_no_part_in_its_scores(seed, number, chosen):
     table = made_up(seed, measures=2)
-    before = cross_validate(table, chosen)
+    before = fitting.cross_validate(table, chosen)
     inside = before.folds[0] == number % (before.folds.max() + 1)
-    after = cross_validate(replace(table, labels=np.where(inside, 6 - table.labels[::-1], table.labels)), chosen)
+    after = fitting.cross_validate(
+        replace(table, labels=np.where(inside, 6 - table.labels[::-1], table.labels)), chosen
+    )
     assert np.array_equal(after.folds, before.folds)
     assert after.scores[inside] == pytest.approx(before.scores[inside], abs=1e-9, nan_ok=True)
     assert not np.array_equal(after.scores[~inside], before.scores[~inside], equal_nan=True)
@@ -72,13 +67,13 @@ def test_labels_of_a_fold_have_no_part_in_its_scores(seed, number, chosen):
 @settings(max_examples=6)
 def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, number):
     table = made_up(seed)
-    fold = cross_validate(table, QUICK).folds[0]
+    fold = fitting.cross_validate(table, QUICK).folds[0]
     seen = table.seen.copy()
     seen[np.flatnonzero(fold == number)[0], :3] = True
-    before = cross_validate(replace(table, seen=seen), QUICK)
+    before = fitting.cross_validate(replace(table, seen=seen), QUICK)
     values = table.values.copy()
     values[:, :3] = values[::-1, :3]
-    after = cross_validate(replace(table, seen=seen, values=values), QUICK)
+    after = fitting.cross_validate(replace(table, seen=seen, values=values), QUICK)
     inside = fold == number
     assert not set(before.fits[0][number].columns) & {0, 1, 2}
     assert after.scores[inside] == pytest.approx(before.scores[inside], abs=1e-9, nan_ok=True)
@@ -86,7 +81,7 @@ def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, numb
 
 def test_what_every_text_had_a_part_in_leaves_no_held_out_score():
     table = made_up()
-    found = cross_validate(replace(table, seen=np.ones_like(table.seen)), QUICK)
+    found = fitting.cross_validate(replace(table, seen=np.ones_like(table.seen)), QUICK)
     assert np.isnan(found.scores).all()
     assert all(fitted.columns == () for fits in found.fits for fitted in fits)
 
@@ -98,7 +93,7 @@ def test_unit_and_zero_of_a_criterion_change_no_score(seed, chosen, factor, shif
     table = made_up(seed)
     values = table.values.copy()
     values[:, 1] = values[:, 1] * factor + shift
-    one, other = fit(table, chosen), fit(replace(table, values=values), chosen)
+    one, other = fitting.fit(table, chosen), fitting.fit(replace(table, values=values), chosen)
     assert one.columns == other.columns
     assert other.weights == pytest.approx(one.weights, abs=2e-6)
     assert other.scores(values, SCALE) == pytest.approx(one.scores(table.values, SCALE), abs=1e-4, nan_ok=True)
@@ -108,7 +103,7 @@ def test_every_column_is_kept_or_has_a_reason():
     table = made_up(3, measures=3)
     values = table.values.copy()
     values[:, 4], values[:, 5], values[:, 6] = 3.0, np.nan, 2 * values[:, 0] + 1
-    found = fit(replace(table, values=values), QUICK)
+    found = fitting.fit(replace(table, values=values), QUICK)
     assert sorted([*found.columns, *found.dropped]) == list(range(11))
     assert np.abs(found.weights).sum() == pytest.approx(1, abs=1e-5)
     assert (found.weights[~table.signed[list(found.columns)]] > 0).all()
@@ -125,12 +120,12 @@ def test_of_two_that_say_the_same_the_one_that_tracks_the_labels_more_stays():
     values = table.values.copy()
     values[:, 0] = table.labels + np.random.default_rng(0).normal(0, 0.05, 30)
     values[:, 1] = table.labels
-    assert fit(replace(table, values=values), QUICK).dropped[0].like == 1
+    assert fitting.fit(replace(table, values=values), QUICK).dropped[0].like == 1
 
 
 def test_missing_scores_spread_their_weight_and_too_many_leave_no_score():
     table = made_up(4)
-    found = fit(table, QUICK)
+    found = fitting.fit(table, QUICK)
     values = np.full((3, 8), np.nan)
     heaviest = found.columns[int(np.argmax(found.weights))]
     values[1] = np.nanmean(table.values, axis=0)
@@ -171,11 +166,11 @@ NEXT_TO_NOTHING = {
 
 @pytest.mark.parametrize("name", list(NEXT_TO_NOTHING))
 @pytest.mark.parametrize(
-    "settings", [QUICK, JointSettings(folds=3, calibration="isotonic")], ids=["linear", "isotonic"]
+    "settings", [QUICK, fitting.JointSettings(folds=3, calibration="isotonic")], ids=["linear", "isotonic"]
 )
 def test_next_to_nothing_is_no_error(name, settings):
     table = NEXT_TO_NOTHING[name]
-    found, left_out = fit(table, settings), cross_validate(table, settings)
+    found, left_out = fitting.fit(table, settings), fitting.cross_validate(table, settings)
     nothing = name in ("one text", "nothing was scored", "no candidates")
     assert (found.columns == ()) == nothing
     assert np.isnan(found.scores(table.values, SCALE)).all() == nothing
@@ -187,7 +182,7 @@ def test_next_to_nothing_is_no_error(name, settings):
 @pytest.mark.parametrize("kind", ["linear", "isotonic"])
 def test_with_equal_ratings_every_text_gets_the_mean_label_whatever_its_rating(kind):
     table = NEXT_TO_NOTHING["nothing varies"]
-    found = fit(table, JointSettings(calibration=kind))
+    found = fitting.fit(table, fitting.JointSettings(calibration=kind))
     assert found.scores(table.values, SCALE) == pytest.approx(table.labels.mean())
     assert len(found.columns) == 1
     assert found.scores(table.values + 0.5, SCALE) == pytest.approx(table.labels.mean())
@@ -196,20 +191,20 @@ def test_with_equal_ratings_every_text_gets_the_mean_label_whatever_its_rating(k
 def test_scores_of_a_judge_that_contradicts_the_labels_are_close_to_their_mean():
     table = made_up()
     contrary = replace(table, values=6.0 - np.repeat(table.labels[:, np.newaxis], len(table.methods), axis=1))
-    scores = fit(contrary, QUICK).scores(contrary.values, SCALE)
+    scores = fitting.fit(contrary, QUICK).scores(contrary.values, SCALE)
     assert len(set(scores)) > 1
     assert np.abs(scores - table.labels).mean() < 1.1 * np.abs(table.labels.mean() - table.labels).mean()
 
 
 def test_the_mean_of_what_the_judge_said_needs_judged_criteria_alone():
     plain = QUICK.model_copy(update={"calibration": "none"})
-    found = fit(made_up(), plain)
+    found = fitting.fit(made_up(), plain)
     assert found.calibration.kind == "none"
     with pytest.raises(SettingsError, match="undefined for text features"):
-        fit(made_up(measures=3), plain)
+        fitting.fit(made_up(measures=3), plain)
 
 
-SELECTION = JointSettings(folds=4, repeats=1)
+SELECTION = fitting.JointSettings(folds=4, repeats=1)
 
 
 def with_whole(table):
@@ -232,7 +227,7 @@ def test_a_rubric_has_the_best_criteria_at_most_so_many_and_the_whole():
 
 
 def test_measures_of_the_text_are_there_beside_the_criteria():
-    pool = candidate_pool(with_whole(made_up(2, measures=3)), 4, "in one call")
+    pool = fitting.candidate_pool(with_whole(made_up(2, measures=3)), 4, "in one call")
     assert pool.always == (0, 8, 9, 10)
     assert pool.columns == (1, 2, 3, 4, 5, 6, 7)
     assert pool.most == 4
@@ -248,7 +243,7 @@ def test_criteria_that_weigh_nothing_stay_as_reasons_where_they_need_no_call(ask
     assert [weights.get(place) for place in (2, 3, 4)] == ([0, 0, 0] if kept else [None, None, None])
 
 
-GIVEN = JointSettings(calibration="linear", folds=10)
+GIVEN = fitting.JointSettings(calibration="linear", folds=10)
 
 
 def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, columns: int = 8) -> RatingMatrix:
@@ -273,14 +268,14 @@ def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, colu
 
 def errors(table: RatingMatrix, **options: str) -> dict[str, float]:
     """Return the standard errors, on Fisher's scale, of what is held out of a table."""
-    found = refitted_agreement(table, cross_validate(table, GIVEN), **{"level": "dataset", **options})  # type: ignore[arg-type]
-    quantile = t.ppf(0.975, min(len(set(table.groups)), MAX_BUNDLES) - 1)
+    found = fitting.refitted_agreement(table, fitting.cross_validate(table, GIVEN), **{"level": "dataset", **options})  # type: ignore[arg-type]
+    quantile = t.ppf(0.975, min(len(set(table.groups)), fitting.MAX_BUNDLES) - 1)
     return {name: (math.atanh(each.high) - math.atanh(each.low)) / (2 * quantile) for name, each in found.items()}
 
 
 def test_every_fold_is_weighed_again_without_each_group():
     table = made(1)
-    found, groups = cross_validate(table, GIVEN), np.array(table.groups)
+    found, groups = fitting.cross_validate(table, GIVEN), np.array(table.groups)
     model, fold, without = design(table), found.folds[0], []
     for name in np.unique(groups):
         raw = np.full(30, np.nan)
@@ -296,7 +291,7 @@ def test_the_error_is_that_of_drawing_and_learning_again_and_finished_scores_alo
     told, own, finished = [], [], []
     for seed in range(40):
         table = made(seed, strength=0.3, columns=20)
-        groups, raw = np.array(table.groups), cross_validate(table, GIVEN).raw
+        groups, raw = np.array(table.groups), fitting.cross_validate(table, GIVEN).raw
         without = [np.arctanh(pearson(raw[groups != name], table.labels[groups != name])) for name in np.unique(groups)]
         told.append(np.arctanh(pearson(raw, table.labels)))
         own.append(errors(table)["pearson"])
@@ -321,4 +316,4 @@ def test_among_rivals_and_among_many_groups():
 def test_too_few_groups_leave_the_ends_open():
     lonely = made(6, groups=1, size=1)
     nothing = {"spearman": Interval(None), "pearson": Interval(None)}
-    assert refitted_agreement(lonely, cross_validate(lonely, GIVEN), level="dataset") == nothing
+    assert fitting.refitted_agreement(lonely, fitting.cross_validate(lonely, GIVEN), level="dataset") == nothing

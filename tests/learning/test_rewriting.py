@@ -13,16 +13,7 @@ from scripted_judge import DRAFT, assignment, criterion, question, scripted, sen
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Reply, read
-from rubriclab.learning.rewriting import (
-    TextFault,
-    replace_sentences,
-    require_reasons,
-    rewrite,
-    rewrite_prompt,
-    sentences_changed,
-    text_faults,
-    word_diff,
-)
+from rubriclab.learning import rewriting
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part, Rubric
@@ -50,7 +41,7 @@ MARKED = re.compile("\ue000(\\d+)\ue001")
 
 def fault(*sentences):
     """Return a fault of these sentences; of the whole text, if there are none."""
-    return TextFault("order", "Does it follow?", "yes", sentences, "It does not follow.")
+    return rewriting.TextFault("order", "Does it follow?", "yes", sentences, "It does not follow.")
 
 
 def given_back(*entries):
@@ -59,7 +50,7 @@ def given_back(*entries):
 
 
 def prompt(*faults, example=DRAFT, any_sentence=False):
-    return rewrite_prompt(sentence_rubric(), example, faults or [fault(2)], any_sentence=any_sentence)
+    return rewriting.rewrite_prompt(sentence_rubric(), example, faults or [fault(2)], any_sentence=any_sentence)
 
 
 def complaint(reply, asked=None):
@@ -72,7 +63,7 @@ async def draft(*replies, asked=None, output=DRAFT.output):
     """Return what a writer's replies to one prompt come to, and what it was asked."""
     left = list(replies)
     writer = scripted(rewrite=lambda _: left.pop(0))
-    return await rewrite(writer, asked or prompt(), output), writer.prompts
+    return await rewriting.rewrite(writer, asked or prompt(), output), writer.prompts
 
 
 @given(TEXTS, st.data())
@@ -85,7 +76,7 @@ def test_sentences_that_are_not_replaced_and_all_between_are_kept_character_by_c
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     words = [changes.get(number, text[start:end]) for number, (start, end) in enumerate(spans, 1)]
     expected = gaps[0] + "".join(word + gap for word, gap in zip(words, gaps[1:], strict=True))
-    found, places = replace_sentences(text, changes if spans else {})
+    found, places = rewriting.replace_sentences(text, changes if spans else {})
     assert found == expected
     assert [found[start:end] for start, end in places.values()] == words
 
@@ -98,7 +89,7 @@ def test_a_sentence_that_is_removed_takes_nothing_with_it_but_white_space(text, 
     starts = [*(start for start, _ in spans), len(text)]
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     marks = {number: "" if number in removed else f"\ue000{number}\ue001" for number in range(1, len(spans) + 1)}
-    found, _ = replace_sentences(text, marks)
+    found, _ = rewriting.replace_sentences(text, marks)
     kept = [int(number) for number in MARKED.findall(found)]
     assert kept == [number for number in marks if number not in removed]
     between = re.split("\ue000\\d+\ue001", found)
@@ -121,7 +112,7 @@ def test_a_sentence_that_is_removed_takes_nothing_with_it_but_white_space(text, 
     ],
 )
 def test_a_sentence_that_is_removed_leaves_one_gap_and_the_larger_break(text, removed, left):
-    assert replace_sentences(text, {removed: ""})[0] == left
+    assert rewriting.replace_sentences(text, {removed: ""})[0] == left
 
 
 def test_only_failing_sentences_may_change_unless_the_text_is_free():
@@ -224,7 +215,7 @@ async def test_white_space_in_a_new_sentence_becomes_single_spaces_and_one_may_b
 def test_the_writer_sees_what_the_judge_saw_and_no_more():
     example = replace(DRAFT, context="A talk.", reference="The answer.")
     assert prompt(example=example).fields["reference"] is None
-    beside = rewrite_prompt(sentence_rubric("reference"), example, [fault(1)], any_sentence=False)
+    beside = rewriting.rewrite_prompt(sentence_rubric("reference"), example, [fault(1)], any_sentence=False)
     assert {name: beside.fields[name] for name in ("source", "context", "reference")} == {
         "source": DRAFT.source,
         "context": "A talk.",
@@ -252,7 +243,7 @@ def scored(*criteria):
 
 
 def found(given, *criteria, good_from=0.75, output=OUTPUT):
-    return text_faults(given, scored(*criteria), output, good_from)
+    return rewriting.text_faults(given, scored(*criteria), output, good_from)
 
 
 def test_a_hypothesis_scored_low_is_a_fault_of_the_whole_that_aims_at_its_highest_level():
@@ -325,9 +316,9 @@ def test_criteria_that_were_rated_as_one_are_one_fault_of_the_aspect():
 def test_scores_without_reasons_are_nothing_to_rewrite_by():
     weighted = Part(method="direct", settings={"scoring": "weighted"}, criteria=(whole(),))
     with pytest.raises(SettingsError, match=r"r@1 scores by probabilities.*settings=direct\.scoring=once"):
-        require_reasons(of_parts(weighted), "r@1")
+        rewriting.require_reasons(of_parts(weighted), "r@1")
     both = of_parts(weighted, Part(method="hypoeval", settings={}, criteria=(criterion("a"),)))
-    require_reasons(both, "r@1")
+    rewriting.require_reasons(both, "r@1")
     rated = (CriterionRating("score", 1, "Probability-weighted: 1: 99%."), CriterionRating("a", 1, "Low."))
     assert [fault.reason for fault in found(both, *rated)] == ["Low."]
 
@@ -345,19 +336,19 @@ WORDS = st.lists(st.sampled_from(["the", "ferry", "ends", "in", "May", "never", 
     ],
 )
 def test_words_taken_out_and_put_in_are_marked(before, after, shown):
-    assert word_diff(before, after) == shown
+    assert rewriting.word_diff(before, after) == shown
 
 
 @given(WORDS, WORDS)
 def test_both_sentences_can_be_read_off(before, after):
-    shown = word_diff(" ".join(before), " ".join(after))
+    shown = rewriting.word_diff(" ".join(before), " ".join(after))
     old = re.sub(r"\{\+.*?\+\}", "", re.sub(r"\[-(.*?)-\]", r"\1", shown)).split()
     new = re.sub(r"\[-.*?-\]", "", re.sub(r"\{\+(.*?)\+\}", r"\1", shown)).split()
     assert (old, new) == (before, after)
 
 
 def test_a_sentence_of_very_many_equal_words_takes_no_time():
-    assert word_diff("a " * 20_000, "a " * 10_000 + "b").endswith("{+b+}")
+    assert rewriting.word_diff("a " * 20_000, "a " * 10_000 + "b").endswith("{+b+}")
 
 
 @pytest.mark.parametrize(
@@ -371,4 +362,4 @@ def test_a_sentence_of_very_many_equal_words_takes_no_time():
     ],
 )
 def test_sentences_that_are_no_longer_there_are_counted(before, after, changed):
-    assert sentences_changed(before, after) == changed
+    assert rewriting.sentences_changed(before, after) == changed

@@ -11,43 +11,17 @@ from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
+import scripted_judge as scripts
 from commands import HELDOUT, LABELLED
-from scripted_judge import (
-    CHECKLIST,
-    DIRECT,
-    HYPOTHESES,
-    about_each,
-    assignment,
-    combined,
-    criterion,
-    example,
-    jointly,
-    judging,
-    number_in,
-    one_to_five,
-    part_of,
-    rating,
-    rivals,
-    scripted,
-    shown,
-    sound,
-)
+from scripted_judge import criterion, rating, rivals, shown
 
 from rubriclab import read
 from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, DataError, JudgeRefused, JudgeUnavailable, SettingsError
 from rubriclab.judges.judge import FakeJudge, Reply
+from rubriclab.learning import scoring
 from rubriclab.learning.estimate import estimate_scoring
-from rubriclab.learning.scoring import (
-    CANNOT_ASSESS,
-    RivalCounts,
-    Score,
-    addresses_judge,
-    assignment_of,
-    score_stream,
-    score_text,
-    stream,
-)
+from rubriclab.learning.scoring import stream
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import CriterionRating, UnitVerdict
@@ -57,7 +31,7 @@ from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.prompts.render import render
 
-TEXT = example(7, 3)
+TEXT = scripts.example(7, 3)
 REF = "news-coherence@2"
 
 
@@ -67,7 +41,7 @@ def rubric(*parts: tuple[str, ...]) -> Rubric:
     made = tuple(
         Part(method="hypoeval", settings=settings, criteria=tuple(criterion(name) for name in names)) for names in parts
     )
-    given = assignment()
+    given = scripts.assignment()
     return Rubric(task="summarization", aspect=given.aspect, scale=given.scale, parts=made)
 
 
@@ -80,12 +54,12 @@ def judge(**scores: float | None):
             raise JudgeUnavailable("the server is busy")
         return rating(value, f"Worth {value}.")
 
-    return scripted(rate=script)
+    return scripts.scripted(rate=script)
 
 
 async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
-    score = await score_text(rubric(("a", "b")), TEXT, judge(a=5, b=2), REF)
-    assert score == Score(
+    score = await scoring.score_text(rubric(("a", "b")), TEXT, judge(a=5, b=2), REF)
+    assert score == scoring.Score(
         id="t07",
         aspect="coherence",
         score=3.5,
@@ -97,31 +71,31 @@ async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
 
 
 async def test_a_missing_criterion_is_shown_as_missing_and_the_score_stands_on_the_others():
-    score = await score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=4), REF)
+    score = await scoring.score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=4), REF)
     assert (score.score, score.unscored) == (4.5, None)
     assert score.criteria[1] == CriterionRating("b", None, "the server is busy")
 
 
 async def test_too_little_to_go_by_means_no_score_and_the_reason():
-    score = await score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=None), REF)
+    score = await scoring.score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=None), REF)
     assert score.score is None
     assert score.unscored == "2 of 3 criteria without a usable rating; the first: the server is busy"
 
 
 async def test_several_parts_are_averaged_and_each_is_needed():
     both = rubric(("a", "b"), ("c",))
-    assert (await score_text(both, TEXT, judge(a=5, b=1, c=4), REF)).score == 3.5
-    score = await score_text(both, TEXT, judge(a=5, b=1, c=None), REF)
+    assert (await scoring.score_text(both, TEXT, judge(a=5, b=1, c=4), REF)).score == 3.5
+    score = await scoring.score_text(both, TEXT, judge(a=5, b=1, c=None), REF)
     assert score.score is None
     assert score.unscored.startswith("1 of 3 criteria")
 
 
 async def test_the_judge_is_asked_on_the_rubric_s_own_scale_aspect_and_task():
     fake = judge(a=5)
-    await score_text(rubric(("a",)), TEXT, fake, REF)
-    assert assignment_of(rubric(("a",))) == assignment()
+    await scoring.score_text(rubric(("a",)), TEXT, fake, REF)
+    assert scoring.assignment_of(rubric(("a",))) == scripts.assignment()
     shown = fake.prompts[0].fields
-    assert {name: shown[name] for name in ("words", "aspect", "scale")} == assignment().fields()
+    assert {name: shown[name] for name in ("words", "aspect", "scale")} == scripts.assignment().fields()
 
 
 def weighted_rubric(ask="by method", conformal=None, **weights: float) -> Rubric:
@@ -139,7 +113,9 @@ HALF_A_POINT = Conformal(errors=(-0.5,) * 10 + (0.5,) * 10)
 
 
 async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds():
-    score = await score_text(weighted_rubric(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=4, b=1), REF)
+    score = await scoring.score_text(
+        weighted_rubric(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=4, b=1), REF
+    )
     assert (score.score, score.interval) == (3.25, (2.75, 3.75))
     assert score.criteria == (
         CriterionRating("a", 4, "Worth 4.", contribution=0.75),
@@ -148,7 +124,9 @@ async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds(
 
 
 async def test_too_little_of_the_weight_means_no_score_no_interval_and_no_contributions():
-    score = await score_text(weighted_rubric(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=None, b=4), REF)
+    score = await scoring.score_text(
+        weighted_rubric(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=None, b=4), REF
+    )
     assert (score.score, score.interval) == (None, None)
     assert score.unscored == "1 of 2 criteria without a usable rating; the first: the server is busy"
     assert [criterion.contribution for criterion in score.criteria] == [None, None]
@@ -160,7 +138,7 @@ async def test_measures_are_counted_here_and_never_asked_about(ask):
     both = weighted_rubric(ask=ask, a=0.5, words=0.5)
     parts = (both.parts[0], Part(method="text_features", settings={}, criteria=(words,)))
     fake = FakeJudge(lambda prompt: {"a": rated(4)} if "single_call" in prompt.name else rating(4))
-    score = await score_text(both.model_copy(update={"parts": parts}), TEXT, fake, REF)
+    score = await scoring.score_text(both.model_copy(update={"parts": parts}), TEXT, fake, REF)
     assert [[each["id"] for each in prompt.fields["criteria"]] for prompt in fake.prompts] == [["a"]]
     # TEXT has three words, as many as the center says.
     assert [(c.id, c.score, c.contribution) for c in score.criteria] == [("a", 4.0, 0.5), ("words", 3.0, 0.0)]
@@ -175,9 +153,9 @@ def test_a_row_has_every_field_of_the_score_and_leaves_out_what_is_not_known():
     unit = UnitVerdict("It rained.", (0, 2), 1.0, "It did.", ("rain",))
     known = CriterionRating("a", 1.0, "Yes.", applies=False, weight=0.5, units=(unit,), contribution=-0.25)
     bare = CriterionRating("b", None, "No reply.")
-    score = Score("t", "coherence", 3.5, (known, bare), None, REF, "fake", (3.0, 4.0), "pass", "together")
+    score = scoring.Score("t", "coherence", 3.5, (known, bare), None, REF, "fake", (3.0, 4.0), "pass", "together")
     row = score.to_row()
-    assert [*row, "replies"] == [field.name for field in fields(Score)], "replies have a file of their own"
+    assert [*row, "replies"] == [field.name for field in fields(scoring.Score)], "replies have a file of their own"
     assert row["criteria"][0] == asdict(known)
     assert list(row["criteria"][0]) == [field.name for field in fields(CriterionRating)]
     assert row["criteria"][1] == {"id": "b", "score": None, "reason": "No reply.", "applies": True}
@@ -185,15 +163,15 @@ def test_a_row_has_every_field_of_the_score_and_leaves_out_what_is_not_known():
 
 
 VERDICTS = Scale(low=0, high=1, whole=False, names=("fail", "pass"))
-PARTS = (HYPOTHESES, DIRECT)
-VERDICT_TEXT = example(1, 1.0)
+PARTS = (scripts.HYPOTHESES, scripts.DIRECT)
+VERDICT_TEXT = scripts.example(1, 1.0)
 
 
 def verdict_judge(*not_assessed: str, said: str = "n/a") -> FakeJudge:
     def answers(reply: dict[str, Any]) -> dict[str, Any]:
         return {name: {"reason": "It shows.", "score": said if name in not_assessed else 0.8} for name in reply}
 
-    return jointly(answers)
+    return scripts.jointly(answers)
 
 
 def verdict_rubric(parts: tuple[Part, ...] = PARTS) -> Rubric:
@@ -204,16 +182,16 @@ def verdict_rubric(parts: tuple[Part, ...] = PARTS) -> Rubric:
         terms=tuple(Term(criterion=name, **share) for name in names),
         calibration=Calibration(kind="logistic", x=(0.0, 1.0), y=(0.0, 1.0)),
     )
-    shown = assignment(VERDICTS)
+    shown = scripts.assignment(VERDICTS)
     return Rubric(task="summarization", aspect=shown.aspect, scale=VERDICTS, parts=parts, aggregation=aggregation)
 
 
-def scored(asked: FakeJudge) -> Score:
-    return asyncio.run(score_text(verdict_rubric(), VERDICT_TEXT, asked, "ok@1"))
+def scored(asked: FakeJudge) -> scoring.Score:
+    return asyncio.run(scoring.score_text(verdict_rubric(), VERDICT_TEXT, asked, "ok@1"))
 
 
 def verdict_ratings(asked: FakeJudge, scale: Scale) -> dict[str, CriterionRating]:
-    ratings = asyncio.run(judge_all(VERDICT_TEXT, PARTS, assignment(scale), asked))
+    ratings = asyncio.run(judge_all(VERDICT_TEXT, PARTS, scripts.assignment(scale), asked))
     return {rating.id: rating for rating in ratings}
 
 
@@ -229,7 +207,7 @@ def test_a_criterion_that_cannot_be_assessed_counts_as_average(said: str) -> Non
 
 def test_a_text_whose_whole_cannot_be_assessed_has_no_score_and_no_verdict() -> None:
     score = scored(verdict_judge("direct"))
-    assert (score.score, score.verdict, score.unscored) == (None, None, CANNOT_ASSESS)
+    assert (score.score, score.verdict, score.unscored) == (None, None, scoring.CANNOT_ASSESS)
     assert score.answers_missing == 0
 
 
@@ -244,7 +222,9 @@ def test_only_the_judge_of_verdicts_is_told_and_only_its_reply_may_say_so() -> N
 
 def test_the_judge_asked_directly_may_say_so_too() -> None:
     asked = FakeJudge(lambda _prompt: {"reasoning": "It is empty.", "score": "n/a"})
-    score, ratings = asyncio.run(METHODS["direct"].score(VERDICT_TEXT, DIRECT, assignment(VERDICTS), asked))
+    score, ratings = asyncio.run(
+        METHODS["direct"].score(VERDICT_TEXT, scripts.DIRECT, scripts.assignment(VERDICTS), asked)
+    )
     assert score is None
     assert ratings == (CriterionRating("direct", None, "It is empty.", applies=False),)
     assert len(asked.prompts) == 1
@@ -252,7 +232,9 @@ def test_the_judge_asked_directly_may_say_so_too() -> None:
 
 
 PART = Part(method="hypoeval", settings=HypoEvalSettings().model_dump(mode="json"), criteria=(criterion("a"),))
-RUBRIC = Rubric(task="summarization", aspect=assignment().aspect, scale=assignment().scale, parts=(PART,))
+RUBRIC = Rubric(
+    task="summarization", aspect=scripts.assignment().aspect, scale=scripts.assignment().scale, parts=(PART,)
+)
 
 
 class SlowJudge:
@@ -287,13 +269,13 @@ class SlowJudge:
 async def scores_of(rows, judge, under_way=4, into=None):
     """Return the scores, also in `into`, which holds those that came before an error."""
     found = [] if into is None else into
-    async for score in score_stream(RUBRIC, rows, judge, REF, under_way):
+    async for score in scoring.score_stream(RUBRIC, rows, judge, REF, under_way):
         found.append(score)
     return found
 
 
 def texts(count):
-    return [example(i, 3) for i in range(count)]
+    return [scripts.example(i, 3) for i in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +299,7 @@ async def test_as_many_texts_as_allowed_are_under_way_and_no_more(under_way):
 async def test_a_faulty_row_is_unscored_in_its_place_with_the_fault_as_reason():
     fault = RowError("texts.jsonl", 2, "output", "nothing", "a non-empty text", "the id")
     nameless = RowError("texts.jsonl", 4, None, "a list", "an object")
-    rows = [*texts(1), fault, example(2, 3), nameless]
+    rows = [*texts(1), fault, scripts.example(2, 3), nameless]
     found = await scores_of(rows, SlowJudge())
     assert [s.id for s in found] == ["t00", "the id", "t02", "texts.jsonl:4"]
     assert [s.score for s in found] == [1, None, 3, None]
@@ -360,10 +342,10 @@ async def test_an_endless_stream_is_read_only_as_far_as_needed():
     def endless():
         for number in itertools.count():
             taken.append(number)
-            yield example(number, 3)
+            yield scripts.example(number, 3)
 
     found = []
-    stream = score_stream(RUBRIC, endless(), SlowJudge(), REF, 4)
+    stream = scoring.score_stream(RUBRIC, endless(), SlowJudge(), REF, 4)
     async for score in stream:
         found.append(score.id)
         if len(found) == 10:
@@ -375,7 +357,7 @@ async def test_an_endless_stream_is_read_only_as_far_as_needed():
 
 async def test_nothing_goes_on_after_the_reader_has_gone():
     judge = SlowJudge(lambda _: 1000)
-    stream = score_stream(RUBRIC, texts(50), judge, REF, 5)
+    stream = scoring.score_stream(RUBRIC, texts(50), judge, REF, 5)
     first = asyncio.ensure_future(anext(stream))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -392,7 +374,7 @@ async def test_no_text_under_way_is_refused_instead_of_scoring_nothing():
         await scores_of(texts(2), SlowJudge(), 0)
 
 
-JOINT_RUBRIC = combined("in one call", (HYPOTHESES, DIRECT))
+JOINT_RUBRIC = scripts.combined("in one call", (scripts.HYPOTHESES, scripts.DIRECT))
 LIMITS = RivalLimits()
 
 
@@ -408,11 +390,11 @@ async def scores_of_rivals(
     *,
     rivals: Any = LIMITS,
     rubric: Rubric = JOINT_RUBRIC,
-    counts: RivalCounts | None = None,
-    into: list[Score] | None = None,
-) -> list[Score]:
+    counts: scoring.RivalCounts | None = None,
+    into: list[scoring.Score] | None = None,
+) -> list[scoring.Score]:
     found = [] if into is None else into
-    async for score in score_stream(rubric, rows, judge, REF, 4, rivals=rivals, counts=counts):
+    async for score in scoring.score_stream(rubric, rows, judge, REF, 4, rivals=rivals, counts=counts):
         found.append(score)
     return found
 
@@ -424,21 +406,21 @@ def mixed(groups: int, each: int) -> list[Example]:
 
 
 async def test_texts_of_a_group_share_a_call_wherever_they_stand_and_scores_keep_the_rows_order() -> None:
-    rows, judge, counts = mixed(5, 4), judging(), RivalCounts()
+    rows, judge, counts = mixed(5, 4), scripts.judging(), scoring.RivalCounts()
     found = await scores_of_rivals(rows, judge, counts=counts)
     assert [score.id for score in found] == [row.id for row in rows]
-    assert [score.score for score in found] == [min(5, one_to_five(row.output) + 0.0) for row in rows]
+    assert [score.score for score in found] == [min(5, scripts.one_to_five(row.output) + 0.0) for row in rows]
     assert len(judge.prompts) == 5
     assert (counts.calls, counts.texts, counts.without_rivals, counts.continued) == (5, 20, 0, 0)
 
 
 async def test_a_rubric_learned_with_rivals_scores_so_unless_told_otherwise() -> None:
-    rows, judge = rivals(3), judging()
+    rows, judge = rivals(3), scripts.judging()
     found = await scores_of_rivals(rows, judge, rivals=None, rubric=together())
     assert (len(judge.prompts), {score.rivals for score in found}) == (1, {"together"})
-    single = await score_text(together(), rows[0], judging(), REF)
+    single = await scoring.score_text(together(), rows[0], scripts.judging(), REF)
     assert (single.rivals, single.score) == ("together", 1)
-    apart = FakeJudge(sound)
+    apart = FakeJudge(scripts.sound)
     await scores_of_rivals(rows, apart, rivals="apart", rubric=together())
     assert [prompt.name for prompt in apart.prompts] == ["single_call/judge"] * 3
 
@@ -453,25 +435,35 @@ def test_calls_about_one_text_only_are_part_of_no_rubric_that_asks_by_method() -
 @pytest.mark.parametrize(
     ("rubric", "reason"),
     [
-        (combined("by method", (HYPOTHESES, DIRECT)), "once for each method"),
+        (scripts.combined("by method", (scripts.HYPOTHESES, scripts.DIRECT)), "once for each method"),
         (
-            combined("in one call", (HYPOTHESES, part_of("checkeval", *CHECKLIST.criteria, answers="yes or no"))),
+            scripts.combined(
+                "in one call",
+                (scripts.HYPOTHESES, scripts.part_of("checkeval", *scripts.CHECKLIST.criteria, answers="yes or no")),
+            ),
             "checkeval",
         ),
         (
-            Rubric(task="t", aspect=assignment().aspect, scale=assignment().scale, parts=(HYPOTHESES,)),
+            Rubric(
+                task="t",
+                aspect=scripts.assignment().aspect,
+                scale=scripts.assignment().scale,
+                parts=(scripts.HYPOTHESES,),
+            ),
             "a single method",
         ),
     ],
 )
 async def test_a_rubric_that_does_not_ask_in_one_call_is_refused_with_the_reason(rubric: Rubric, reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
-        await scores_of_rivals(rivals(2), judging(), rubric=rubric)
+        await scores_of_rivals(rivals(2), scripts.judging(), rubric=rubric)
 
 
 async def test_a_direct_score_without_labels_can_be_asked_together() -> None:
-    rubric = Rubric(task="t", aspect=assignment().aspect, scale=assignment().scale, parts=(DIRECT,))
-    found = await scores_of_rivals(rivals(3), judging(), rubric=rubric)
+    rubric = Rubric(
+        task="t", aspect=scripts.assignment().aspect, scale=scripts.assignment().scale, parts=(scripts.DIRECT,)
+    )
+    found = await scores_of_rivals(rivals(3), scripts.judging(), rubric=rubric)
     assert [score.score for score in found] == [1, 2, 3]
 
 
@@ -481,11 +473,11 @@ async def test_a_failure_that_concerns_every_text_ends_the_run_after_the_calls_u
     def script(prompt: Any) -> Any:
         if prompt.fields["source"] == "The source of g2.":
             raise BudgetReached("Enough.")
-        ended.append(number_in(shown(prompt)[0]))
-        return about_each(prompt, one_to_five)
+        ended.append(scripts.number_in(shown(prompt)[0]))
+        return scripts.about_each(prompt, scripts.one_to_five)
 
     rows = [text for group in range(8) for text in rivals(2, f"g{group}", start=2 * group)]
-    found = list[Score]()
+    found = list[scoring.Score]()
     with pytest.raises(BudgetReached):
         await scores_of_rivals(rows, FakeJudge(script), into=found)
     assert [score.id for score in found] == ["t00", "t01", "t02", "t03"]
@@ -496,7 +488,7 @@ async def test_an_estimate_is_one_call_for_each_group() -> None:
     rows = mixed(5, 4)
     most = estimate_scoring(JOINT_RUBRIC, rows, LIMITS)
     assert (most.calls, estimate_scoring(JOINT_RUBRIC, rows).calls) == (5, 20)
-    judge = judging()
+    judge = scripts.judging()
     await scores_of_rivals(rows, judge)
     assert most.completion_tokens == sum(prompt.max_tokens for prompt in judge.prompts)
 
@@ -583,19 +575,19 @@ PLAIN = [
 
 @pytest.mark.parametrize("text", ADDRESSED)
 def test_a_text_that_addresses_the_judge_is_found(text: str) -> None:
-    assert addresses_judge(text)
-    assert addresses_judge(f"The dam broke on Monday.\n{text}\nNobody was hurt.")
+    assert scoring.addresses_judge(text)
+    assert scoring.addresses_judge(f"The dam broke on Monday.\n{text}\nNobody was hurt.")
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_a_text_about_judges_scores_or_instructions_is_not(text: str) -> None:
-    assert not addresses_judge(text)
+    assert not scoring.addresses_judge(text)
 
 
 def test_no_text_of_the_sample_is_marked() -> None:
     texts = [text for path in (LABELLED, HELDOUT) for text in read(path)]
     assert len(texts) == 108
-    assert [text.id for text in texts if addresses_judge(text.output)] == []
+    assert [text.id for text in texts if scoring.addresses_judge(text.output)] == []
 
 
 @pytest.mark.parametrize(
@@ -623,5 +615,5 @@ def test_time_grows_with_the_length(piece: str) -> None:
 
 def _seconds(text: str) -> float:
     start = time.process_time()
-    addresses_judge(text)
+    scoring.addresses_judge(text)
     return time.process_time() - start

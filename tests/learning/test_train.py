@@ -15,23 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scripted_judge as scripts
 from candidate_plans import TEXTS as PLANNED, plans
 from commands import LABELLED, Commands
 from scipy.stats import kendalltau, pearsonr, spearmanr
-from scripted_judge import (
-    ASPECT,
-    Scripted,
-    about_each,
-    assignment,
-    checklist,
-    drawn_rating,
-    examples,
-    findings,
-    of_kind,
-    scripted,
-    stated,
-    words,
-)
+from scripted_judge import examples
 
 import rubriclab
 from rubriclab import Lab
@@ -56,7 +44,7 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.prompts.render import prompts_digest
 
 TEXTS = examples(14)
-FINDINGS = findings()
+FINDINGS = scripts.findings()
 # The package's function `render` hides the module of the same name.
 RENDER = sys.modules["rubriclab.prompts.render"]
 SETTINGS = HypoEvalSettings(
@@ -74,10 +62,10 @@ SETTINGS = HypoEvalSettings(
 async def run(texts=TEXTS, *, judge=None, generator=None, found=FINDINGS, settings=SETTINGS, **given) -> Trained:
     return await train_method(
         HYPOEVAL,
-        TrainingInput(tuple(texts), assignment(), tuple(found)),
+        TrainingInput(tuple(texts), scripts.assignment(), tuple(found)),
         settings,
-        judge=judge or scripted(),
-        generator=generator or scripted(),
+        judge=judge or scripts.scripted(),
+        generator=generator or scripts.scripted(),
         **{"seed": 1, **given},
     )
 
@@ -91,31 +79,31 @@ class Named(FakeJudge):
 
 
 async def test_the_provenance_holds_what_the_version_was_made_of():
-    judge, generator = Named("a-judge", Scripted()), Named("a-generator", Scripted())
+    judge, generator = Named("a-judge", scripts.Scripted()), Named("a-generator", scripts.Scripted())
     trained = await run(judge=judge, generator=generator, seed=114514, model_versions=lambda: ["model-2", "model-1"])
     given = trained.provenance
     assert (given.judge, given.generator) == ("a-judge", "a-generator")
     assert given.model_versions == ("model-1", "model-2")
     assert given.settings == {"hypoeval": SETTINGS.model_dump(mode="json")}
     assert given.prompts == prompts_digest(HYPOEVAL.prompts)
-    assert given.data == data_digest(TEXTS, ASPECT)
+    assert given.data == data_digest(TEXTS, scripts.ASPECT)
     assert given.examples == tuple(sorted(text.id for text in TEXTS))
     assert given.groups == tuple(f"g{i}" for i in range(6))
     assert given.texts == tuple(sorted(text_digest(text) for text in TEXTS))
     assert (given.judge_address, given.generator_address) == (None, None)
     assert given.seed == 114514
-    assert given.baseline == best_feature(TEXTS, ASPECT)
+    assert given.baseline == best_feature(TEXTS, scripts.ASPECT)
     assert given.version == rubriclab.__version__
 
 
 async def test_what_a_version_hangs_on_shows_in_the_digest_of_its_provenance():
     first = (await run()).provenance
-    relabelled = [replace(TEXTS[0], scores={ASPECT: TEXTS[0].scores[ASPECT] % 5 + 1}), *TEXTS[1:]]
+    relabelled = [replace(TEXTS[0], scores={scripts.ASPECT: TEXTS[0].scores[scripts.ASPECT] % 5 + 1}), *TEXTS[1:]]
     others = [
         await run(seed=2),
         await run(settings=SETTINGS.model_copy(update={"alpha": 0.25})),
         await run(relabelled),
-        await run(judge=Named("somebody else", Scripted())),
+        await run(judge=Named("somebody else", scripts.Scripted())),
     ]
     assert len({first.digest, *(trained.provenance.digest for trained in others)}) == 5
 
@@ -132,18 +120,18 @@ def test_every_template_of_a_method_counts(method):
 
 def rated_by(judge, criterion, texts):
     by_output = {
-        p.fields["output"]: drawn_rating(p, criterion.trait)
-        for p in of_kind(judge, "rate")
+        p.fields["output"]: scripts.drawn_rating(p, criterion.trait)
+        for p in scripts.of_kind(judge, "rate")
         if p.fields["criteria"][0]["statement"] == criterion.statement
     }
     return np.array([by_output[text.output] for text in texts])
 
 
 async def test_the_training_agreement_is_scipy_s_between_the_rubric_s_scores_and_the_labels():
-    judge = scripted()
+    judge = scripts.scripted()
     trained = await run(judge=judge)
     scores = np.mean([rated_by(judge, criterion, TEXTS) for criterion in trained.rubric.criteria], axis=0)
-    labels = [text.scores[ASPECT] for text in TEXTS]
+    labels = [text.scores[scripts.ASPECT] for text in TEXTS]
     told = trained.provenance.agreement
     assert told is not None
     assert told.n == 14
@@ -194,7 +182,7 @@ SEED = 42
 
 
 def learned(names: Sequence[str], examples: Sequence[Example] = PLANNED, **settings: Any) -> Trained:
-    judge = scripted()
+    judge = scripts.scripted()
     chosen = plans(*names, texts=examples)
     return asyncio.run(train_joint(chosen, JointSettings(**settings), judge=judge, generator=judge, seed=SEED))
 
@@ -211,7 +199,7 @@ def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
     aggregation = found.rubric.aggregation
     assert aggregation is not None
     for row, text in enumerate(PLANNED):
-        score = asyncio.run(score_text(found.rubric, text, scripted(), "x@1"))
+        score = asyncio.run(score_text(found.rubric, text, scripts.scripted(), "x@1"))
         place = next(i for i, each in enumerate(record.texts) if each.id == text.id)
         names = [candidate.criterion.id for candidate in record.candidates]
         z = {term.criterion: term for term in aggregation.terms}
@@ -252,7 +240,7 @@ def _rivals() -> tuple[Example, ...]:
 
 def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_validation_did() -> None:
     # Each proposal has the same hypotheses, so that one round of ratings is all.
-    judge = FakeJudge(lambda prompt: Scripted()(prompt))  # noqa: PLW0108
+    judge = FakeJudge(lambda prompt: scripts.Scripted()(prompt))  # noqa: PLW0108
     chosen = plans("hypoeval", *CHEAP, texts=_rivals())
     settings = JointSettings(ask="with rivals")
     found = asyncio.run(train_joint(chosen, settings, judge=judge, generator=judge, seed=SEED))
@@ -270,7 +258,7 @@ def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_val
     assert "single_call/judge" not in names
     rated = [prompt for prompt in judge.prompts if prompt.name == "single_call/judge_rivals"]
     assert sum(len(prompt.fields["texts"]) for prompt in rated) == len(PLANNED)
-    entries = about_each(rated[0])
+    entries = scripts.about_each(rated[0])
     first = rated[0].fields["texts"][0]
     row = next(row for row, text in enumerate(record.texts) if text.example.output == first["output"])
     for each in rated[0].fields["criteria"]:
@@ -287,10 +275,11 @@ def test_asking_with_rivals_needs_texts_with_rivals() -> None:
 # In words, as language models and the public sets have them: 500 in a source, 60 in a summary, 90 in the levels of a
 # hypothesis, 17 in a question, 340 in an explanation.
 LONG_TEXTS = tuple(
-    replace(each, source=words(f"source {each.group}", 500), output=words(each.id, 60)) for each in examples(30)
+    replace(each, source=scripts.words(f"source {each.group}", 500), output=scripts.words(each.id, 60))
+    for each in examples(30)
 )
 # Four sub-dimensions of two seeds, as the checklists that ship.
-LESSON = TrainingInput(LONG_TEXTS, assignment(), findings(), checklist((2, 2, 2, 2)))
+LESSON = TrainingInput(LONG_TEXTS, scripts.assignment(), scripts.findings(), scripts.checklist((2, 2, 2, 2)))
 NAMES = ("hypoeval", "checkeval", "seeval", "direct")
 MOST_CALLS, MOST_TOKENS = 120, 300_000
 # A token is about three quarters of a word; these made-up words have seven characters with the space, English ones six.
@@ -299,8 +288,8 @@ CHARACTERS_PER_TOKEN = 0.75 * 7
 
 def answer() -> FakeJudge:
     """Return a judge whose criteria are of usual length."""
-    explanation = {"explanation": words("explanation", 340)}
-    return scripted(hypoeval__propose=hypotheses(), elaborate=finer, explain=lambda _: explanation)
+    explanation = {"explanation": scripts.words("explanation", 340)}
+    return scripts.scripted(hypoeval__propose=hypotheses(), elaborate=finer, explain=lambda _: explanation)
 
 
 def hypotheses() -> Callable[[Prompt[Any]], Any]:
@@ -315,13 +304,13 @@ def hypotheses() -> Callable[[Prompt[Any]], Any]:
 
 
 def long_hypothesis(name: str) -> dict[str, Any]:
-    levels = {str(anchor): words(f"{name} {anchor}", 18) for anchor in range(1, 6)}
-    return {"trait": name, "statement": words(name, 37), "levels": levels}
+    levels = {str(anchor): scripts.words(f"{name} {anchor}", 18) for anchor in range(1, 6)}
+    return {"trait": name, "statement": scripts.words(name, 37), "levels": levels}
 
 
 def finer(prompt: Prompt[Any]) -> Any:
     name = prompt.fields["question"]["id"]
-    new = [stated(f"{words(f'{name} point {number}', 17)}?") for number in range(prompt.fields["most"])]
+    new = [scripts.stated(f"{scripts.words(f'{name} point {number}', 17)}?") for number in range(prompt.fields["most"])]
     return {"reasoning": "Split.", "questions": new}
 
 

@@ -26,20 +26,8 @@ from scripted_judge import (
 from rubriclab.errors import DataError, JudgeError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.train import train_method
+from rubriclab.methods import holistic
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.holistic import (
-    TEXT_FEATURES,
-    BareScore,
-    GEvalSettings,
-    HolisticSettings,
-    ScoreFormat,
-    TextFeatureSettings,
-    demonstrations,
-    holistic_prompt,
-    holistic_rating,
-    with_answer_scale,
-    with_evidence,
-)
 from rubriclab.methods.method import CriterionRating, Learned, TrainingInput
 from rubriclab.models.rubric import Evidence
 from rubriclab.models.text import Scale
@@ -47,8 +35,8 @@ from rubriclab.models.text_features import CATALOGUE, Features
 from rubriclab.prompts import render
 
 TEXT = example(1, 3, source="A source.")
-FORM = ScoreFormat("direct/rate", lambda _: {})
-ONCE, WEIGHTED = HolisticSettings(), HolisticSettings(scoring="weighted")
+FORM = holistic.ScoreFormat("direct/rate", lambda _: {})
+ONCE, WEIGHTED = holistic.HolisticSettings(), holistic.HolisticSettings(scoring="weighted")
 SCALES = [
     Scale(low=1, high=5, whole=True),
     Scale(low=1, high=5, whole=False),
@@ -62,7 +50,7 @@ SCALES = [
 
 async def scored(judge, chosen=ONCE, *, form=FORM, scale=None) -> CriterionRating:
     given_ = assignment(scale) if scale else assignment()
-    return await holistic_rating(TEXT, whole(), given_, judge, form=form, settings=chosen)
+    return await holistic.holistic_rating(TEXT, whole(), given_, judge, form=form, settings=chosen)
 
 
 def ratings_asked(judge):
@@ -87,7 +75,7 @@ async def test_log_probabilities_are_one_call_and_no_more():
     (prompt,) = judge.prompts
     assert found.score == pytest.approx(3.75)
     assert found.reason == "Probability-weighted: 3: 50%, 4: 25%, 5: 25%."
-    assert (prompt.alternatives, prompt.temperature, prompt.reply) == (20, 1, BareScore)
+    assert (prompt.alternatives, prompt.temperature, prompt.reply) == (20, 1, holistic.BareScore)
 
 
 @settings(deadline=None, max_examples=40)
@@ -111,14 +99,14 @@ def test_the_weighted_score_is_the_expectation_over_the_legal_scores(drawn):
 )
 async def test_the_probabilities_of_a_reply_that_cannot_be_used_are_no_score(spoilt):
     judge = FakeJudge(lambda prompt: spoilt if prompt.sample == 0 else {"score": 2})
-    found = await scored(judge, HolisticSettings(scoring="weighted", samples=4))
+    found = await scored(judge, holistic.HolisticSettings(scoring="weighted", samples=4))
     assert (found.score, found.reason) == (2, "Mean of 3 samples: 2: 100%.")
 
 
 @settings(deadline=None, max_examples=60)
 @given(replies=st.lists(st.none() | st.just("None, sorry.") | st.integers(1, 5), min_size=2, max_size=9))
 def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
-    chosen = HolisticSettings(scoring="weighted", samples=len(replies))
+    chosen = holistic.HolisticSettings(scoring="weighted", samples=len(replies))
     found = asyncio.run(scored(in_turn(*replies), chosen))
     there = [reply for reply in replies if isinstance(reply, int)]
     if 2 * len(there) >= len(replies):
@@ -134,10 +122,10 @@ def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
 @settings(deadline=None, max_examples=40)
 @given(scale=st.sampled_from(SCALES), places=st.lists(st.floats(0, 1), min_size=2, max_size=8), seed=st.integers(0, 9))
 def test_a_weighted_score_lies_between_its_samples_whatever_their_order(scale, places, seed):
-    legal = with_answer_scale(assignment(scale), WEIGHTED).scale
+    legal = holistic.with_answer_scale(assignment(scale), WEIGHTED).scale
     replies = [scale.low + place * scale.width for place in places]
     replies = [round(reply) if legal.whole else reply for reply in replies]
-    chosen = HolisticSettings(scoring="weighted", samples=len(replies))
+    chosen = holistic.HolisticSettings(scoring="weighted", samples=len(replies))
     found = asyncio.run(scored(in_turn(*replies), chosen, scale=scale))
     assert min(replies) - 1e-6 <= found.score <= max(replies) + 1e-6
     assert scale.contains(round(found.score, 5))
@@ -149,20 +137,22 @@ def test_a_weighted_score_lies_between_its_samples_whatever_their_order(scale, p
     ("scale", "whole_steps"), list(zip(SCALES, (True, True, True, False, True, False, True), strict=True)), ids=str
 )
 async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow_it(scale, whole_steps):
-    fields = holistic_prompt(TEXT, whole(), assignment(scale), FORM, WEIGHTED).fields["scale"]
+    fields = holistic.holistic_prompt(TEXT, whole(), assignment(scale), FORM, WEIGHTED).fields["scale"]
     assert (fields["whole"], fields["low"], fields["high"]) == (whole_steps, scale.low, scale.high)
     assert ("whole numbers only" in fields["text"]) == whole_steps
-    assert holistic_prompt(TEXT, whole(), assignment(scale), FORM, ONCE).fields["scale"]["whole"] == scale.whole
+    assert (
+        holistic.holistic_prompt(TEXT, whole(), assignment(scale), FORM, ONCE).fields["scale"]["whole"] == scale.whole
+    )
 
 
 def test_evidence_tells_how_the_scores_track_the_labels():
     scores, labels = np.array([1, 2, np.nan, 3]), np.array([2.0, 4, 5, 6])
-    evidence = with_evidence(whole(), scores, labels).evidence
+    evidence = holistic.with_evidence(whole(), scores, labels).evidence
     assert (evidence.pearson, evidence.judged, evidence.missing, evidence.origin) == (1, 3, 1, "definition")
-    constant = with_evidence(whole(), np.array([2.0, 2, 2, 2]), labels).evidence
+    constant = holistic.with_evidence(whole(), np.array([2.0, 2, 2, 2]), labels).evidence
     assert (constant.pearson, constant.judged) == (None, 4)
-    assert with_evidence(whole(), np.array([1.0]), np.array([2.0])).evidence.pearson is None
-    assert with_evidence(whole(), np.array([]), np.array([])).evidence == Evidence(origin="definition")
+    assert holistic.with_evidence(whole(), np.array([1.0]), np.array([2.0])).evidence.pearson is None
+    assert holistic.with_evidence(whole(), np.array([]), np.array([])).evidence == Evidence(origin="definition")
 
 
 TEXTS = graded(12)
@@ -211,7 +201,7 @@ def texts_of(rows):
 
 
 def chosen(texts, count=3, seed=1):
-    return demonstrations(texts, ASPECT, count, seed)
+    return holistic.demonstrations(texts, ASPECT, count, seed)
 
 
 @settings(deadline=None, max_examples=80)
@@ -270,7 +260,7 @@ async def test_the_steps_are_written_once_by_the_generator_and_numbered():
 
 
 async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_probabilities():
-    assert GEvalSettings().scoring == "weighted"
+    assert holistic.GEvalSettings().scoring == "weighted"
     sampled = scripted(score=lambda prompt: 1 + prompt.sample // 10 % 4)
     assert (await METHODS["geval"].score(TEXT_GEVAL, part_of("geval"), assignment(), sampled))[0] == 2.5
     sure = FakeJudge(lambda _: weighing({4: 0.75, 5: 0.25}))
@@ -308,8 +298,12 @@ def nobody() -> FakeJudge:
 
 
 async def learned(texts=TEXTS_FEATURES) -> Learned:
-    return await TEXT_FEATURES.learn(  # type: ignore[call-arg]
-        TrainingInput(tuple(texts), assignment()), TextFeatureSettings(), judge=nobody(), generator=nobody(), seed=1
+    return await holistic.TEXT_FEATURES.learn(  # type: ignore[call-arg]
+        TrainingInput(tuple(texts), assignment()),
+        holistic.TextFeatureSettings(),
+        judge=nobody(),
+        generator=nobody(),
+        seed=1,
     )
 
 
@@ -326,7 +320,7 @@ async def test_every_measure_that_is_defined_and_varies_becomes_a_criterion_and_
 async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():
     learned_part = (await learned()).part
     bare = replace(TEXTS_FEATURES[0], source=None)
-    _, ratings = await TEXT_FEATURES.score(bare, learned_part, assignment(), nobody())
+    _, ratings = await holistic.TEXT_FEATURES.score(bare, learned_part, assignment(), nobody())
     rated = next(each for each in ratings if each.id == "words_from_source")
     assert (rated.score, rated.applies) == (None, False)
     assert rated.reason == "Cannot be measured: it needs a source, and there is none."
@@ -339,4 +333,4 @@ async def test_a_measure_that_is_not_known_is_an_error_that_names_it():
         update={"criteria": (learned_part.criteria[0].model_copy(update={"id": "sparkle"}),)}
     )
     with pytest.raises(DataError, match="does not have: 'sparkle'"):
-        await TEXT_FEATURES.score(TEXTS_FEATURES[0], strange, assignment(), nobody())
+        await holistic.TEXT_FEATURES.score(TEXTS_FEATURES[0], strange, assignment(), nobody())

@@ -10,18 +10,7 @@ from typing import Any
 import pytest
 
 from rubriclab.errors import ChecklistError, LiteratureError
-from rubriclab.methods.sources import (
-    Finding,
-    Folder,
-    benchmark_name,
-    load_checklist,
-    load_findings,
-    parse_checklist,
-    read_checklist,
-    read_findings,
-    shipped_checklists,
-    write_findings,
-)
+from rubriclab.methods import sources
 from rubriclab.models.base import content_path
 from rubriclab.models.text import task_words
 from rubriclab.ops.check import lint
@@ -30,8 +19,8 @@ ASPECTS = json.loads(content_path("stores", "aspects.json").read_text("utf-8"))
 DEFINED = [(task, aspect) for task in ASPECTS for aspect in ASPECTS[task]["aspects"]]
 # Equivalence is judged beside a reference, which no method that asks about whole texts is shown.
 SHIPPED = [each for each in DEFINED if each != ("paraphrase", "equivalence")]
-FOLDERS: tuple[Folder, ...] = ("checklists", "units", "comparisons")
-EVERY = [(folder, task, aspect) for folder in FOLDERS for task, aspect in shipped_checklists(folder)]
+FOLDERS: tuple[sources.Folder, ...] = ("checklists", "units", "comparisons")
+EVERY = [(folder, task, aspect) for folder in FOLDERS for task, aspect in sources.shipped_checklists(folder)]
 
 # SEAL's table 2: how many sub-dimensions its paper names for each aspect, and what a unit is judged beside.
 UNITS = {
@@ -84,26 +73,26 @@ def write(folder: Path, content: Any) -> Path:
 
 
 def test_every_aspect_that_can_be_told_without_a_reference_has_a_checklist_and_the_others_a_comparison() -> None:
-    assert shipped_checklists() == tuple(sorted(SHIPPED))
-    assert set(DEFINED) - set(SHIPPED) <= set(shipped_checklists("comparisons"))
+    assert sources.shipped_checklists() == tuple(sorted(SHIPPED))
+    assert set(DEFINED) - set(SHIPPED) <= set(sources.shipped_checklists("comparisons"))
 
 
 @pytest.mark.parametrize(("folder", "task", "aspect"), EVERY)
 def test_a_shipped_checklist_defines_its_aspect_as_the_aspect_is_defined(
-    folder: Folder, task: str, aspect: str
+    folder: sources.Folder, task: str, aspect: str
 ) -> None:
-    assert load_checklist(task, aspect, folder=folder).definition == ASPECTS[task]["aspects"][aspect]
+    assert sources.load_checklist(task, aspect, folder=folder).definition == ASPECTS[task]["aspects"][aspect]
 
 
 @pytest.mark.parametrize(("folder", "task", "aspect"), EVERY)
-def test_lint_finds_nothing_in_what_ships(folder: Folder, task: str, aspect: str) -> None:
-    assert lint(load_checklist(task, aspect, folder=folder)).duplicates == ()
+def test_lint_finds_nothing_in_what_ships(folder: sources.Folder, task: str, aspect: str) -> None:
+    assert lint(sources.load_checklist(task, aspect, folder=folder)).duplicates == ()
 
 
 def test_unit_packs_take_texts_apart_as_the_paper_does() -> None:
-    assert shipped_checklists("units") == tuple(sorted(UNITS))
+    assert sources.shipped_checklists("units") == tuple(sorted(UNITS))
     for (task, aspect), (dimensions, kind, beside) in UNITS.items():
-        pack = load_checklist(task, aspect, folder="units")
+        pack = sources.load_checklist(task, aspect, folder="units")
         assert pack.units
         assert (len(pack.sub_dimensions), pack.units.kind, pack.units.beside) == (dimensions, kind, beside)
         assert pack.units.weights == ("equal" if task == "summarization" else "judge")
@@ -111,9 +100,9 @@ def test_unit_packs_take_texts_apart_as_the_paper_does() -> None:
 
 
 def test_comparisons_hold_sentences_against_one_text_by_questions_whose_good_answer_is_yes() -> None:
-    assert shipped_checklists("comparisons") == tuple(sorted(COMPARED))
+    assert sources.shipped_checklists("comparisons") == tuple(sorted(COMPARED))
     for (task, aspect), material in COMPARED.items():
-        pack = load_checklist(task, aspect, folder="comparisons")
+        pack = sources.load_checklist(task, aspect, folder="comparisons")
         assert pack.units
         assert (pack.units.kind, pack.units.beside, pack.units.weights) == ("sentence", (material,), "equal")
         called = material if material == "reference" else getattr(task_words(task), material)
@@ -123,7 +112,7 @@ def test_comparisons_hold_sentences_against_one_text_by_questions_whose_good_ans
 
 @pytest.mark.parametrize(("task", "aspect"), SHIPPED)
 def test_a_shipped_checklist_has_3_to_5_sub_dimensions_and_4_to_8_questions(task: str, aspect: str) -> None:
-    shipped = load_checklist(task, aspect)
+    shipped = sources.load_checklist(task, aspect)
     assert 3 <= len(shipped.sub_dimensions) <= 5
     assert 4 <= len(shipped.questions) <= 8
     for sub in shipped.sub_dimensions:
@@ -136,7 +125,7 @@ def test_a_shipped_checklist_has_3_to_5_sub_dimensions_and_4_to_8_questions(task
 def test_the_readme_shows_a_checklist_that_can_be_loaded() -> None:
     readme = content_path("stores", "README.md").read_text("utf-8")
     blocks = re.findall(r"```json(?: file=(\S+))?\n(.*?)```", readme, re.DOTALL)
-    shown = [parse_checklist(text.encode(), "README") for file, text in blocks if file != "draft.json"]
+    shown = [sources.parse_checklist(text.encode(), "README") for file, text in blocks if file != "draft.json"]
     assert [one.aspect for one in shown] == ["politeness", "fidelity"]
     assert [one.units is None for one in shown] == [True, False]
     assert not any(lint(one).duplicates for one in shown)
@@ -164,7 +153,7 @@ def test_the_readme_shows_a_checklist_that_can_be_loaded() -> None:
 )
 def test_nothing_shipped_is_said_with_what_ships_and_what_to_do(task: str, aspect: str, message: str) -> None:
     with pytest.raises(ChecklistError, match=message) as raised:
-        load_checklist(task, aspect)
+        sources.load_checklist(task, aspect)
     assert "`checklist=FILE`" in str(raised.value)
     assert "rubriclab lint FILE" in str(raised.value)
     assert '"sub_dimensions": [' in str(raised.value)
@@ -174,32 +163,32 @@ def test_a_file_of_the_users_own_is_read_as_it_is_written(tmp_path: Path) -> Non
     others = {"clarity": "Whether one learns what is asked."}
     asked = [question(), question(id="blame", text="Does it blame the reader?", better="no")]
     file = write(tmp_path, checklist(others=others, sub_dimensions=[sub_dimension(questions=asked)]))
-    loaded = load_checklist("email", "politeness", file)
+    loaded = sources.load_checklist("email", "politeness", file)
     assert [(one.id, one.better) for one in loaded.questions] == [("name", "yes"), ("blame", "no")]
     assert loaded.others == others
-    assert read_checklist(file) == loaded
+    assert sources.read_checklist(file) == loaded
 
 
 def test_questions_without_ids_are_numbered_past_those_that_are_given() -> None:
     first = sub_dimension(questions=[{"text": "A?"}, question(id="s01"), {"text": "B?"}])
     second = sub_dimension(name="tone", questions=[{"text": "C?"}])
-    read = parse_checklist(json.dumps(checklist(sub_dimensions=[first, second])).encode(), "own")
+    read = sources.parse_checklist(json.dumps(checklist(sub_dimensions=[first, second])).encode(), "own")
     assert [one.id for one in read.questions] == ["s02", "s01", "s03", "s04"]
 
 
 def test_a_checklist_for_something_else_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path, checklist())
     with pytest.raises(ChecklistError, match="is a checklist for email/politeness, but email/clarity was asked for"):
-        load_checklist("email", "clarity", file)
+        sources.load_checklist("email", "clarity", file)
     with pytest.raises(ChecklistError, match="is a checklist for email/politeness, but letter/politeness was asked"):
-        load_checklist("letter", "politeness", file)
+        sources.load_checklist("letter", "politeness", file)
 
 
 def test_questions_about_units_are_not_asked_of_whole_texts(tmp_path: Path) -> None:
     file = write(tmp_path, checklist(units={"kind": "sentence pair"}))
-    assert load_checklist("email", "politeness", file, "units").units
+    assert sources.load_checklist("email", "politeness", file, "units").units
     with pytest.raises(ChecklistError, match=r"own\.json asks about each sentence pair of a text.*seal or dcr"):
-        load_checklist("email", "politeness", file)
+        sources.load_checklist("email", "politeness", file)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +232,7 @@ def test_questions_about_units_are_not_asked_of_whole_texts(tmp_path: Path) -> N
 def test_a_faulty_file_is_refused_with_the_path_to_its_fault(tmp_path: Path, content: Any, message: str) -> None:
     file = write(tmp_path, content)
     with pytest.raises(ChecklistError, match=message) as raised:
-        read_checklist(file)
+        sources.read_checklist(file)
     assert str(raised.value).startswith(str(file))
 
 
@@ -263,7 +252,7 @@ def finding(**changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_each_task_ships_ten_findings_or_more_of_one_to_three_sentences(task: str) -> None:
-    findings = load_findings(task)
+    findings = sources.load_findings(task)
     assert len(findings) >= 10
     for shipped in findings:
         assert 1 <= len(re.findall(r"[.?!](?:\s|$)", shipped.claim)) <= 3, shipped.id
@@ -271,7 +260,7 @@ def test_each_task_ships_ten_findings_or_more_of_one_to_three_sentences(task: st
 
 
 def test_ids_are_unique_over_all_tasks() -> None:
-    findings = [shipped for task in TASKS for shipped in load_findings(task)]
+    findings = [shipped for task in TASKS for shipped in sources.load_findings(task)]
     assert len({shipped.id for shipped in findings}) == len(findings)
 
 
@@ -280,14 +269,14 @@ def test_the_readme_counts_what_ships() -> None:
     for task in TASKS:
         row = re.search(rf"\| `{task}\.json` \|.*\| (\d+) \|", readme)
         assert row is not None
-        assert int(row[1]) == len(load_findings(task))
+        assert int(row[1]) == len(sources.load_findings(task))
 
 
 def test_an_aspect_selects_its_own_findings_and_the_general_ones_in_order(tmp_path: Path) -> None:
     file = write_literature(tmp_path, [finding(), finding(id="p-2", aspects=["rhyme"]), finding(id="p-3", aspects=[])])
-    assert [f.id for f in load_findings("poem", "rhythm", file)] == ["p-1", "p-3"]
-    assert [f.id for f in load_findings("poem", "other", file)] == ["p-3"]
-    assert [f.id for f in load_findings("poem", None, file)] == ["p-1", "p-2", "p-3"]
+    assert [f.id for f in sources.load_findings("poem", "rhythm", file)] == ["p-1", "p-3"]
+    assert [f.id for f in sources.load_findings("poem", "other", file)] == ["p-3"]
+    assert [f.id for f in sources.load_findings("poem", None, file)] == ["p-1", "p-2", "p-3"]
 
 
 @pytest.mark.parametrize(
@@ -302,14 +291,14 @@ def test_an_aspect_selects_its_own_findings_and_the_general_ones_in_order(tmp_pa
 def test_a_faulty_finding_is_named_by_file_and_entry(tmp_path: Path, findings: Any, message: str) -> None:
     file = write_literature(tmp_path, findings)
     with pytest.raises(LiteratureError, match=message):
-        load_findings("poem", path=file)
+        sources.load_findings("poem", path=file)
 
 
 def test_findings_about_a_benchmark_s_raters_are_marked_and_can_be_left_out() -> None:
     marked = {
         finding.citation[: finding.citation.index(")") + 1]: finding.benchmarks
         for task in TASKS
-        for finding in load_findings(task)
+        for finding in sources.load_findings(task)
         if finding.benchmarks
     }
     assert marked == {
@@ -320,8 +309,8 @@ def test_findings_about_a_benchmark_s_raters_are_marked_and_can_be_left_out() ->
         "Chiang and Lee (2023)": ("writingprompts_a",),
         "Mehri and Eskenazi (2020)": ("topical_chat",),
     }
-    left = load_findings("summarization", without=["summeval", "qags_xsum"])
-    gone = {*load_findings("summarization")} - {*left}
+    left = sources.load_findings("summarization", without=["summeval", "qags_xsum"])
+    gone = {*sources.load_findings("summarization")} - {*left}
     assert {name for finding in gone for name in finding.benchmarks} == {"summeval", "qags_cnndm", "qags_xsum"}
 
 
@@ -335,12 +324,12 @@ def test_findings_about_a_benchmark_s_raters_are_marked_and_can_be_left_out() ->
     ],
 )
 def test_a_data_set_is_recognised_in_any_spelling_and_with_a_citation(written: str, name: str) -> None:
-    assert benchmark_name(written, ["summeval", "topical_chat"]) == name
+    assert sources.benchmark_name(written, ["summeval", "topical_chat"]) == name
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     quoted = finding(id="p-2", benchmarks=["hanna"], quotation="Readers count “syllables”.", page=3, file="lin.pdf")
-    findings = (Finding(**finding()), Finding(**quoted))
-    write_findings(tmp_path / "new" / "poem.json", findings)
-    assert read_findings(tmp_path / "new" / "poem.json") == findings
+    findings = (sources.Finding(**finding()), sources.Finding(**quoted))
+    sources.write_findings(tmp_path / "new" / "poem.json", findings)
+    assert sources.read_findings(tmp_path / "new" / "poem.json") == findings
     assert [each.name for each in (tmp_path / "new").iterdir()] == ["poem.json"]

@@ -10,22 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scripted_judge as scripts
 from jinja2 import UndefinedError, meta
 from pydantic import BaseModel, Field, create_model
-from scripted_judge import (
-    ASPECT,
-    OVERALL,
-    PARTS,
-    RecordingJudge,
-    assignment,
-    criterion,
-    example,
-    examples,
-    findings,
-    part_of,
-    scripted,
-    whole,
-)
+from scripted_judge import whole
 
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import read
@@ -54,8 +42,8 @@ TEMPLATES = sorted(
 FENCE = re.compile(
     r"<<<(?P<label>[^>]+) (?P<tag>[0-9a-f]{16})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.S
 )
-THREE = [criterion(name) for name in "abc"]
-TEXT = example(1, 3, source="The source.", context="The context.")
+THREE = [scripts.criterion(name) for name in "abc"]
+TEXT = scripts.example(1, 3, source="The source.", context="The context.")
 TEXTS = [
     replace(
         text,
@@ -64,7 +52,7 @@ TEXTS = [
         context="Some facts." if n % 2 else None,
         reference="The dam broke and the road was closed.",
     )
-    for n, text in enumerate(examples(12))
+    for n, text in enumerate(scripts.examples(12))
 ]
 SMALL = {"initial_examples": 3, "initial_hypotheses": 3, "k": 3, "wrong_bank": 3, "bank_size": 6, "selected": 2}
 # Method, aspect and settings of runs of learning, whose prompts are looked at.
@@ -79,10 +67,14 @@ LEARNED: list[tuple[str, str, dict[str, Any]]] = [
     ("dcr", "consistency", {"verdict": "converted"}),
     ("dcr", "consistency", {"verdict": "with the reason", "level": "paragraph"}),
     ("dcr", "consistency", {"verdict": "with the reason", "sentences": "judge"}),
-    *(("hypoeval", ASPECT, {**SMALL, **more}) for more in ({"procedure": "paper"}, {"ask": "together"})),
-    ("hypoeval", ASPECT, {"sources": "prior knowledge"}),
-    *((name, ASPECT, {"scoring": scoring, "samples": 2}) for name in OVERALL for scoring in ("once", "weighted")),
-    *(("checkeval", ASPECT, more) for more in ({}, {"preset": "paper"}, {"seeds": "prior knowledge"})),
+    *(("hypoeval", scripts.ASPECT, {**SMALL, **more}) for more in ({"procedure": "paper"}, {"ask": "together"})),
+    ("hypoeval", scripts.ASPECT, {"sources": "prior knowledge"}),
+    *(
+        (name, scripts.ASPECT, {"scoring": scoring, "samples": 2})
+        for name in scripts.OVERALL
+        for scoring in ("once", "weighted")
+    ),
+    *(("checkeval", scripts.ASPECT, more) for more in ({}, {"preset": "paper"}, {"seeds": "prior knowledge"})),
 ]
 
 
@@ -98,24 +90,26 @@ ONLY_SOMETIMES = {
 @pytest.fixture(scope="module")
 def real() -> dict[str, list[Prompt]]:
     """Return the prompts of runs of learning, of improvements, of single calls and of literature, by template."""
-    judge = RecordingJudge()
+    judge = scripts.RecordingJudge()
     for name, aspect, chosen in LEARNED:
         asyncio.run(learn_and_improve(judge, name, aspect, chosen))
-    shown = [PARTS, *((part,) for part in PARTS)]
-    single = [judge_prompt(text, parts, assignment()) for parts in shown for text in (TEXT, TEXTS[0])]
-    rivals = [judge_group_prompt(texts, parts, assignment()) for parts in shown for texts in ([TEXT], TEXTS[:1])]
+    shown = [scripts.PARTS, *((part,) for part in scripts.PARTS)]
+    single = [judge_prompt(text, parts, scripts.assignment()) for parts in shown for text in (TEXT, TEXTS[0])]
+    rivals = [
+        judge_group_prompt(texts, parts, scripts.assignment()) for parts in shown for texts in ([TEXT], TEXTS[:1])
+    ]
     found: dict[str, list[Prompt]] = {}
     for prompt in (*judge.prompts, *single, *rivals, *of_papers()):
         found.setdefault(prompt.name, []).append(prompt)
     return found
 
 
-async def learn_and_improve(judge: RecordingJudge, name: str, aspect: str, chosen: dict[str, Any]) -> None:
-    method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))
+async def learn_and_improve(judge: scripts.RecordingJudge, name: str, aspect: str, chosen: dict[str, Any]) -> None:
+    method, about = METHODS[name], replace(scripts.assignment(), aspect=find_aspect("summarization", aspect))
     texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(TEXTS))
     pack = seed_questions(method.checklists, "summarization", aspect)
     learned = await method.learn(
-        TrainingInput(texts, about, findings(), pack),
+        TrainingInput(texts, about, scripts.findings(), pack),
         choose_settings(method.settings, method.presets, chosen),
         judge=judge,
         generator=judge,
@@ -262,19 +256,19 @@ def test_whatever_is_quoted_stays_whole_inside_its_fence_and_changes_nothing_out
 
 def scored(text, given_=None, **fields) -> list[Prompt]:
     """Return the prompts by which SEEval and the baselines score a text, once and weighted."""
-    judge = scripted()
-    for name in OVERALL:
+    judge = scripts.scripted()
+    for name in scripts.OVERALL:
         for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
-            learned = part_of(name, whole(**fields), **chosen)
-            asyncio.run(METHODS[name].score(text, learned, given_ or assignment(), judge))
+            learned = scripts.part_of(name, whole(**fields), **chosen)
+            asyncio.run(METHODS[name].score(text, learned, given_ or scripts.assignment(), judge))
     return judge.prompts
 
 
 def test_what_a_text_lacks_is_not_mentioned():
     bare = replace(TEXT, source=None, context=None)
-    content = user(rate_prompt(bare, THREE[:1], assignment()))
+    content = user(rate_prompt(bare, THREE[:1], scripts.assignment()))
     assert [match["label"] for match in FENCE.finditer(content)] == ["summary"]
-    full = user(rate_prompt(TEXT, THREE[:1], assignment()))
+    full = user(rate_prompt(TEXT, THREE[:1], scripts.assignment()))
     assert [match["label"] for match in FENCE.finditer(full)] == ["source text", "context", "summary"]
 
 
@@ -292,9 +286,9 @@ def test_the_digest_of_prompts_covers_the_passages_that_they_share(monkeypatch, 
     "scale", [Scale(low=0, high=1, whole=False), Scale(low=1, high=3, whole=True), Scale(low=1, high=10, whole=True)]
 )
 def test_no_prompt_takes_the_scale_to_be_1_to_5(scale):
-    given = assignment(scale)
-    shown = [criterion("a", anchors=scale.anchors())]
-    texts = (replace(TEXT, scores={ASPECT: scale.high}),)
+    given = scripts.assignment(scale)
+    shown = [scripts.criterion("a", anchors=scale.anchors())]
+    texts = (replace(TEXT, scores={scripts.ASPECT: scale.high}),)
     prompts = [
         rate_prompt(TEXT, shown, given),
         rate_together_prompt(TEXT, shown * 2, given),
@@ -319,7 +313,7 @@ def test_the_form_of_a_reply_says_what_belongs_in_each_place():
 
 
 def test_a_repair_shows_the_reply_and_the_complaint_after_the_question():
-    prompt = rate_prompt(TEXT, THREE[:1], assignment())
+    prompt = rate_prompt(TEXT, THREE[:1], scripts.assignment())
     messages = render(prompt.repaired("Four.", "it held no complete JSON object."))
     assert messages[:2] == render(prompt)
     assert [message["role"] for message in messages[2:]] == ["assistant", "user"]
@@ -329,7 +323,9 @@ def test_a_repair_shows_the_reply_and_the_complaint_after_the_question():
 
 @pytest.mark.parametrize("empty", ["", "  \n"])
 def test_an_empty_reply_is_repaired_without_an_empty_turn(empty):
-    messages = render(replace(rate_prompt(TEXT, THREE[:1], assignment()), repair=Repair(empty, "it was empty.")))
+    messages = render(
+        replace(rate_prompt(TEXT, THREE[:1], scripts.assignment()), repair=Repair(empty, "it was empty."))
+    )
     assert all(message["content"].strip() for message in messages)
 
 

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge, ask
+from rubriclab.methods import prompting
 from rubriclab.methods.checkeval.score import (
     ELSEWHERE,
     CheckEvalSettings,
@@ -41,16 +42,6 @@ from rubriclab.methods.checkeval.score import (
     text_score,
 )
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress
-from rubriclab.methods.prompting import (
-    chunks,
-    cited_reasons,
-    fields_of_reasons,
-    first_usable,
-    for_each,
-    numbered_reasons,
-    require_any,
-    require_reply,
-)
 from rubriclab.methods.questions import (
     find_redundant,
     is_handwritten,
@@ -89,7 +80,7 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
     fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": QUESTIONS_EACH}
     answer = await ask(generator, Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=1500))
-    (written,) = require_reply([answer], "seed questions", "generator")
+    (written,) = prompting.require_reply([answer], "seed questions", "generator")
     numbers = count(1)
     subs = tuple(
         SubDimension(
@@ -139,7 +130,7 @@ async def augment(
     if questions were requested, and all requests failed.
     """
     subs = checklist.sub_dimensions
-    reasons = numbered_reasons(explained, assignment.aspect.name)
+    reasons = prompting.numbered_reasons(explained, assignment.aspect.name)
     shown = tuple(each.id for each in explained)
 
     async def diversify(some: Sequence[SubDimension]) -> list[_NewQuestion] | str:
@@ -154,12 +145,14 @@ async def augment(
             fields = {**assignment.fields(), "sub_dimensions": shown_subs, "count": total}
             longest = _proposal_tokens(total)
             prompt = Prompt("checkeval/diversify_dimension", fields, PlainDiversification, max_tokens=longest)
-        answer = await first_usable(prompt, generator, salvage=prompt.reply)
+        answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
         if answer.value is None:
             return f"other sides of {what!r}: {answer.missing}"
         origin = {"origin": "diversified", "examples": shown}
         new = answer.value.questions[: settings.diversified * len(some)]
-        return [(each.seed, each, {**origin, "reasons": cited_reasons(each.reasons, reasons)}) for each in new]
+        return [
+            (each.seed, each, {**origin, "reasons": prompting.cited_reasons(each.reasons, reasons)}) for each in new
+        ]
 
     async def elaborate(sub: SubDimension, seed: SeedQuestion) -> list[_NewQuestion] | str:
         fields = {
@@ -173,7 +166,7 @@ async def augment(
         form = Elaboration if settings.procedure == "improved" else PlainElaboration
         longest = _proposal_tokens(settings.elaborated_most)
         prompt: Prompt[Any] = Prompt("checkeval/elaborate", fields, form, max_tokens=longest)
-        answer = await first_usable(prompt, generator, salvage=form)
+        answer = await prompting.first_usable(prompt, generator, salvage=form)
         if answer.value is None:
             return f"finer points of {seed.id}: {answer.missing}"
         return [(seed.id, new, {"origin": "elaborated"}) for new in answer.value.questions[: settings.elaborated_most]]
@@ -232,8 +225,10 @@ def diversify_prompt(
 ) -> Prompt[Any]:
     """Return the prompt for questions about sides of a sub-dimension that its seeds do not cover."""
     aspect = assignment.aspect.name
-    reasons = numbered_reasons(explained, aspect)
-    rated = [{"score": each.scores[aspect], "reasons": fields_of_reasons(reasons, each.id)} for each in explained]
+    reasons = prompting.numbered_reasons(explained, aspect)
+    rated = [
+        {"score": each.scores[aspect], "reasons": prompting.fields_of_reasons(reasons, each.id)} for each in explained
+    ]
     fields = {
         **assignment.fields(),
         "sub_dimension": {"name": sub.name, "definition": sub.definition},
@@ -387,7 +382,7 @@ async def _verdicts(
     others = [other.model_dump() for other in other_aspects(checklist, assignment)]
     prompts = []
     for sub in checklist.sub_dimensions:
-        for some in chunks([each for each in pool if each.trait == sub.name], MAX_VERDICTS):
+        for some in prompting.chunks([each for each in pool if each.trait == sub.name], MAX_VERDICTS):
             fields: Mapping[str, Any] = {
                 **assignment.fields(),
                 "sub_dimension": {"name": sub.name, "definition": sub.definition},
@@ -459,7 +454,7 @@ async def learn(
     filtered = await filter_questions(pool, checklist, assignment, generator, settings)
     on_progress(f"{len(filtered.kept)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
-    answers = await for_each(
+    answers = await prompting.for_each(
         texts,
         lambda text: ask_questions(text, filtered.kept, dimensions, assignment, judge, settings=settings),
         lambda done: on_progress(
@@ -467,7 +462,7 @@ async def learn(
         ),
     )
     every = [each for ratings in answers for each in ratings.values()]
-    require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in every])
+    prompting.require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in every])
 
     def counts(question: Criterion) -> dict[str, int]:
         rated = [ratings[question.id] for ratings in answers]

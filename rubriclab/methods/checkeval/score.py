@@ -20,19 +20,8 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.judges.judge import Judge
+from rubriclab.methods import prompting
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets
-from rubriclab.methods.prompting import (
-    CitedNumbers,
-    NewName,
-    NothingToCite,
-    Reason,
-    Whole,
-    Wording,
-    ask_entries,
-    bare_id,
-    gather_in_order,
-    keep_valid,
-)
 from rubriclab.methods.questions import YesNo, YesOrNo, by_trait, payload, question_of, read_answer
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
@@ -73,15 +62,15 @@ class CheckEvalSettings(BaseModel):
     """The source of sub-dimensions and seed questions: a checklist written by people (paper), or the generator, from
     the aspect's definition alone (HypoEval, section 3)."""
 
-    seeds_per_sub_dimension: Whole = Field(default=0, ge=0, le=20)
+    seeds_per_sub_dimension: prompting.Whole = Field(default=0, ge=0, le=20)
     """Most seeds of each sub-dimension that are used, the first ones; 0 uses all. The paper's lists have 3 to 5 seeds
     in 2 to 5 sub-dimensions. With `procedure=paper`, seeds about a fault come last."""
 
-    diversified: Whole = Field(default=3, ge=0, le=20)
+    diversified: prompting.Whole = Field(default=3, ge=0, le=20)
     """New questions requested per sub-dimension about sides that its seeds do not cover; 0 requests none. The paper's
     lists have 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
 
-    elaborated_most: Whole = Field(default=10, ge=0, le=30)
+    elaborated_most: prompting.Whole = Field(default=10, ge=0, le=30)
     """Most finer questions per seed; 0 requests none."""
 
     procedure: Literal["improved", "paper"] = "improved"
@@ -101,7 +90,7 @@ class CheckEvalSettings(BaseModel):
     """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing
     (the paper's ablation). Without labelled texts only the model does."""
 
-    most: Whole = Field(default=35, ge=1, le=100)
+    most: prompting.Whole = Field(default=35, ge=1, le=100)
     """Most questions that are asked about texts, as evenly from all seeds as possible; the paper's final lists have 20
     to 35."""
 
@@ -139,7 +128,7 @@ def _check_shown(value: str, info: ValidationInfo) -> str:
 
 
 SeedId = Annotated[
-    str, BeforeValidator(lambda value, info: bare_id(value, _shown_ids(info))), AfterValidator(_check_shown)
+    str, BeforeValidator(lambda value, info: prompting.bare_id(value, _shown_ids(info))), AfterValidator(_check_shown)
 ]
 Readable = Annotated[YesNo, BeforeValidator(_readable)]
 
@@ -168,11 +157,11 @@ class FinerQuestion(BaseModel):
     `needs_source` says whether the answer depends on the text's source or context.
     """
 
-    text: Wording
+    text: prompting.Wording
     absent: Readable
     broken: Readable
     needs_source: bool = True
-    reasons: NothingToCite = []
+    reasons: prompting.NothingToCite = []
 
 
 class NewQuestion(FinerQuestion):
@@ -209,7 +198,7 @@ class Diversification(Elaboration):
 class QuestionVerdict(BaseModel):
     """A verdict that also says what the question presupposes."""
 
-    reasoning: Reason
+    reasoning: prompting.Reason
     absent: Readable
     broken: Readable
     needs_source: bool = True
@@ -232,9 +221,9 @@ class QuestionVerdict(BaseModel):
 class SeedSubDimension(BaseModel):
     """One component of an aspect with its questions, as a generator writes them."""
 
-    name: NewName
-    definition: Wording
-    questions: list[Wording] = Field(min_length=1)
+    name: prompting.NewName
+    definition: prompting.Wording
+    questions: list[prompting.Wording] = Field(min_length=1)
 
 
 class WrittenSeeds(BaseModel):
@@ -255,7 +244,7 @@ class WrittenSeeds(BaseModel):
 
 
 _UNSTATED: Any = {"absent": (NotAsked, None), "broken": (NotAsked, None), "needs_source": (Needed, True)}
-_CITED: Any = {"reasons": (CitedNumbers, [])}
+_CITED: Any = {"reasons": (prompting.CitedNumbers, [])}
 
 _PlainQuestion = create_model(
     "PlainQuestion",
@@ -300,14 +289,14 @@ class Removal(BaseModel):
     """A question that is removed from the checklist, and why."""
 
     id: SeedId
-    reason: Reason
+    reason: prompting.Reason
     fault: Annotated[Literal["alignment", "dimension", "redundancy", "style"], BeforeValidator(_plain)]
 
 
 class Removals(BaseModel):
     """The questions to remove."""
 
-    removed: Annotated[list[Removal], keep_valid(("reason",))]
+    removed: Annotated[list[Removal], prompting.keep_valid(("reason",))]
 
 
 def fault(broken: YesNo | None, better: str = "yes") -> str | None:
@@ -367,7 +356,9 @@ async def ask_questions(
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
     entries, missing = dict[str, Any](), dict[str, str]()
     for prompt, (found, why) in zip(
-        prompts, await gather_in_order(ask_entries(judge, prompt, "answer") for prompt in prompts), strict=True
+        prompts,
+        await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts),
+        strict=True,
     ):
         entries |= found
         missing |= {each.id: why for each in prompt.reply.expected}

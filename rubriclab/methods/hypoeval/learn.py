@@ -30,29 +30,8 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_mo
 
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, ask
+from rubriclab.methods import method as interface, prompting
 from rubriclab.methods.hypoeval.score import HypoEvalSettings, Procedure, RatingTable, rate
-from rubriclab.methods.method import (
-    Learned,
-    LearningCalls,
-    Progress,
-    TrainingInput,
-    cross_validated,
-    ignore_progress,
-    pick_evenly,
-)
-from rubriclab.methods.prompting import (
-    CitedNumbers,
-    NothingToCite,
-    NumberedReason,
-    at_most,
-    by_source,
-    cited_reasons,
-    fields_of_reasons,
-    first_usable,
-    keep_valid,
-    numbered_reasons,
-    show_once,
-)
 from rubriclab.methods.questions import MAX_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
@@ -218,7 +197,7 @@ def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], se
     def predict(others: np.ndarray, inside: np.ndarray) -> FloatArray:
         return predictions(matrix[inside], select(matrix[others], labels[others], settings))
 
-    return cross_validated(groups, predict)
+    return interface.cross_validated(groups, predict)
 
 
 def final_bank(
@@ -263,9 +242,9 @@ class ProposalContext:
     predictions: Mapping[str, tuple[Prediction, ...]] = field(default_factory=dict)
     tolerance: float | None = None
 
-    def reasons(self, aspect: str) -> tuple[NumberedReason, ...]:
+    def reasons(self, aspect: str) -> tuple[prompting.NumberedReason, ...]:
         """Return the raters' reasons for the labels, numbered in the order in which a prompt shows the texts."""
-        return numbered_reasons(by_source(self.examples), aspect)
+        return prompting.numbered_reasons(prompting.by_source(self.examples), aspect)
 
     def evidence(self) -> Evidence:
         """Return the evidence of a hypothesis from this material."""
@@ -286,15 +265,15 @@ class ProposalContext:
                 **assignment.text_fields(example),
                 "score": example.scores[assignment.aspect.name],
                 "predictions": list(self.predictions.get(example.id, ())),
-                "reasons": fields_of_reasons(reasons, example.id),
+                "reasons": prompting.fields_of_reasons(reasons, example.id),
             }
-            for example in by_source(self.examples)
+            for example in prompting.by_source(self.examples)
         ]
         return {
             **assignment.fields(),
             "findings": [finding.claim for finding in self.findings],
             "known": [{"id": each.id, "trait": each.trait, "statement": each.statement} for each in self.known],
-            "observations": show_once(observations),
+            "observations": prompting.show_once(observations),
             "tolerance": self.tolerance,
             "reasons_shown": len(reasons),
         }
@@ -305,12 +284,13 @@ async def propose(
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses without ids, and `None`; or none, and the reason."""
     prompt = propose_prompt(count, material, assignment)
-    answer = await first_usable(prompt, generator, salvage=prompt.reply)
+    answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return (), answer.missing
     reasons, evidence = material.reasons(assignment.aspect.name), material.evidence()
     return tuple(
-        each.criterion(evidence, cited_reasons(each.reasons, reasons)) for each in answer.value.hypotheses[:count]
+        each.criterion(evidence, prompting.cited_reasons(each.reasons, reasons))
+        for each in answer.value.hypotheses[:count]
     ), None
 
 
@@ -357,7 +337,7 @@ async def refine(
     for place, each in enumerate(answer.value.hypotheses[: len(hypotheses)]):
         earlier = by_trait.get(each.trait.strip(), hypotheses[place] if same_order else None)
         kept = [old for old in (earlier.evidence.reasons if earlier else ()) if (old.example, old.rater) not in numbers]
-        refined.append(each.criterion(evidence, (*kept, *cited_reasons(each.reasons, reasons))))
+        refined.append(each.criterion(evidence, (*kept, *prompting.cited_reasons(each.reasons, reasons))))
     return tuple(refined)
 
 
@@ -366,14 +346,14 @@ def _payload(criterion: Criterion) -> dict[str, Any]:
     return {"trait": criterion.trait, "statement": criterion.statement, "levels": levels}
 
 
-LevelWordings = dict[str, Annotated[str, at_most(MAX_WORDING_LENGTH)]]
+LevelWordings = dict[str, Annotated[str, prompting.at_most(MAX_WORDING_LENGTH)]]
 
 
 class Hypothesis(BaseModel):
     """A proposed hypothesis: one trait, level by level, and whether it compares the text with its source or context."""
 
-    trait: Annotated[str, at_most(MAX_NAME_LENGTH)]
-    statement: Annotated[str, at_most(MAX_WORDING_LENGTH)]
+    trait: Annotated[str, prompting.at_most(MAX_NAME_LENGTH)]
+    statement: Annotated[str, prompting.at_most(MAX_WORDING_LENGTH)]
     levels: LevelWordings
     needs_source: bool = True
     reasons: list[int] = []
@@ -425,9 +405,9 @@ def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[Hypothesis
         "additionalProperties": False,
     }
     levels: Any = Annotated[LevelWordings, AfterValidator(check), WithJsonSchema(schema)]
-    reasons = CitedNumbers if citing else NothingToCite
+    reasons = prompting.CitedNumbers if citing else prompting.NothingToCite
     one: Any = create_model("Hypothesis", __base__=Hypothesis, levels=(levels, ...), reasons=(reasons, []))
-    several: Any = Annotated[list[one], Field(min_length=1), keep_valid(())]
+    several: Any = Annotated[list[one], Field(min_length=1), prompting.keep_valid(())]
     return create_model("HypothesisProposal", __base__=HypothesisProposal, hypotheses=(several, ...))
 
 
@@ -438,7 +418,7 @@ WRONG_SHARE = 0.5
 async def extend(
     part: Part,
     ratings: Mapping[str, Mapping[str, float]],
-    training_input: TrainingInput,
+    training_input: interface.TrainingInput,
     settings: HypoEvalSettings,
     *,
     judge: Judge,
@@ -481,7 +461,7 @@ def predict_label(
 def _wrong_texts(
     criteria: Sequence[Criterion],
     ratings: Mapping[str, Mapping[str, float]],
-    training_input: TrainingInput,
+    training_input: interface.TrainingInput,
     settings: HypoEvalSettings,
 ) -> dict[str, tuple[Prediction, ...]]:
     """Return the predictions for the texts whose labels most of the `k` best hypotheses miss, at most `wrong_bank`.
@@ -511,14 +491,14 @@ ROUNDS = (0.25, 0.5, 1.0)
 
 
 async def learn(
-    training_input: TrainingInput,
+    training_input: interface.TrainingInput,
     settings: HypoEvalSettings,
     *,
     judge: Judge,
     generator: Judge,
     seed: int,
-    on_progress: Progress = ignore_progress,
-) -> Learned:
+    on_progress: interface.Progress = interface.ignore_progress,
+) -> interface.Learned:
     """Return the part with the hypotheses that HypoEval keeps, and the dropped ones.
 
     Without examples to rate, the first hypotheses in the generator's order are kept.
@@ -550,19 +530,21 @@ async def learn(
 class _HypoEvalRun:
     """One run of learning: the bank, the ratings, and the steps in order."""
 
-    training_input: TrainingInput
+    training_input: interface.TrainingInput
     settings: HypoEvalSettings
     judge: Judge
     generator: Judge
     seed: int
-    on_progress: Progress
+    on_progress: interface.Progress
 
     def __post_init__(self) -> None:
         given, count = self.training_input, self.settings.initial_examples
         self.assignment, shown = given.assignment, list(content_order(given.shown))
         if self.settings.procedure == "improved":
             # The proposals should not depend on a random draw: the texts are spread over the labels.
-            spread = pick_evenly(sorted(shown, key=lambda each: each.scores[self.assignment.aspect.name]), count)
+            spread = interface.pick_evenly(
+                sorted(shown, key=lambda each: each.scores[self.assignment.aspect.name]), count
+            )
             shown.sort(key=lambda example: example not in spread)
         else:
             random.Random(self.seed).shuffle(shown)
@@ -724,7 +706,7 @@ class _HypoEvalRun:
             doing = f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses"
             self.on_progress(doing, 0.5 + 0.5 * share)
 
-    async def conclude(self) -> Learned:
+    async def conclude(self) -> interface.Learned:
         """Return the selected hypotheses with their evidence."""
         settings, ids = self.settings, tuple(self.labels)
         candidates = tuple(criterion.id for criterion in self.bank.alive)
@@ -758,7 +740,7 @@ class _HypoEvalRun:
             scores = floats(overall.score for (overall,) in await asyncio.gather(*requests))
         else:
             scores = predictions(matrix, [candidates.index(name) for name in selected])
-        return Learned(
+        return interface.Learned(
             part=Part(
                 method="hypoeval", settings=settings.model_dump(mode="json"), criteria=kept, dropped=self.bank.dropped()
             ),
@@ -775,7 +757,7 @@ def _is_from_literature(criterion: Criterion) -> bool:
     return criterion.evidence.origin == "literature"
 
 
-def learning_calls(training_input: TrainingInput, settings: HypoEvalSettings) -> LearningCalls:
+def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSettings) -> interface.LearningCalls:
     """Return the calls for ratings, redundancy and proposals, with new hypotheses as often as the texts allow."""
     n, from_labels = len(training_input.examples), "labels" in settings.sources
     later = bool(training_input.unrated)
@@ -793,7 +775,7 @@ def learning_calls(training_input: TrainingInput, settings: HypoEvalSettings) ->
     if settings.procedure == "improved":
         rounds = with_literature * rounds // 2
     proposals = bool(first) + with_literature + refills * (1 if later else 1 + rounds)
-    return LearningCalls(
+    return interface.LearningCalls(
         (0 if later else ratings + overall) + redundancy,
         proposals,
         settings.initial_examples if from_labels else 0,

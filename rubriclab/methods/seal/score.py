@@ -22,17 +22,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
+from rubriclab.methods import prompting
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, UnitVerdict
-from rubriclab.methods.prompting import (
-    Number,
-    ScoreEntry,
-    Whole,
-    ask_entries,
-    bare_score,
-    chunks,
-    score_entry,
-    why_missing,
-)
 from rubriclab.methods.questions import YesOrNo, question_of
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import (
@@ -74,14 +65,14 @@ class SealSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    most_per_call: Whole = Field(default=40, ge=1, le=200)
+    most_per_call: prompting.Whole = Field(default=40, ge=1, le=200)
     """Most verdicts in one call; more need further calls. The paper has all in one."""
 
-    whole_below_sentences: Whole = Field(default=3, ge=2, le=100)
+    whole_below_sentences: prompting.Whole = Field(default=3, ge=2, le=100)
     """Number of sentences below which a text is rated whole on the scale, if units are sentences or pairs of them. The
     paper tries 2 to 5 and finds 3 best (table 19). A single sentence is always rated whole."""
 
-    whole_below_facts: Whole = Field(default=6, ge=1, le=100)
+    whole_below_facts: prompting.Whole = Field(default=6, ge=1, le=100)
     """Number of facts below which a text is rated whole on the scale, if units are facts. The paper tries 5 to 8 and
     finds 6 best (table 19); with 1, texts are never rated whole."""
 
@@ -107,7 +98,7 @@ class SealSettings(BaseModel):
     """The weights of questions: those of the pack; those that the judge gives for each text (paper, for dialogue and
     QAGS); or equal weights (its ablation w/o weights)."""
 
-    proposed: Whole = Field(default=4, ge=0, le=20)
+    proposed: prompting.Whole = Field(default=4, ge=0, le=20)
     """New sub-dimensions requested, each with its question; 0 requests none (paper)."""
 
     filter: Literal["labels", "off"] = "labels"
@@ -166,7 +157,7 @@ class Weights(KeyedReply):
         return self
 
 
-Weight = Annotated[Number, Field(ge=0, allow_inf_nan=False)]
+Weight = Annotated[prompting.Number, Field(ge=0, allow_inf_nan=False)]
 
 
 def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
@@ -174,7 +165,7 @@ def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
     forms: Mapping[str, tuple[Any, Any]] = {
         "seal/verify": (UnitAnswer, YesOrNo),
         "seal/support": (UnitSupport, ShownFacts),
-        "seal/rate": (score_entry(fields), bare_score(fields)),
+        "seal/rate": (prompting.score_entry(fields), prompting.bare_score(fields)),
     }
     entry = forms[template][fields["bare"]]
     questions = [(question["id"], (question["text"],)) for question in fields["questions"]]
@@ -272,8 +263,8 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     parts = [
         (template, some, units, material)
         for (template, material), questions in groups.items()
-        for some in chunks(questions, most)
-        for units in chunks(verification.units, max(1, most // len(some)))
+        for some in prompting.chunks(questions, most)
+        for units in prompting.chunks(verification.units, max(1, most // len(some)))
     ]
     prompts = [_verdict_prompt(verification, *part) for part in parts]
     if not prompts or not plan.judge_weighs:
@@ -365,7 +356,7 @@ async def extract_facts(
     """
     sentences = {what: split_sentences(text) for what, text in texts.items()}
     every = [(what, sentence) for what, some in sentences.items() for sentence in some]
-    runs = chunks(range(len(every)), len(every) if in_one_call else SENTENCES_PER_CALL)
+    runs = prompting.chunks(range(len(every)), len(every) if in_one_call else SENTENCES_PER_CALL)
     stated = itertools.chain.from_iterable(
         await asyncio.gather(*(_stated_facts(every, places, words, judge) for places in runs))
     )
@@ -391,7 +382,9 @@ async def _stated_facts(
     numbers = [str(place + 1) for place in places]
     form = keyed_reply(tuple(ExpectedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
     longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(places)
-    stated, missing = await ask_entries(judge, Prompt("seal/facts", fields, form, max_tokens=longest), "facts")
+    stated, missing = await prompting.ask_entries(
+        judge, Prompt("seal/facts", fields, form, max_tokens=longest), "facts"
+    )
     named = (stated.get(f"sentence {number}") for number in numbers)
     return [missing if facts is None else list(dict.fromkeys(facts)) for facts in named]
 
@@ -540,7 +533,7 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
     # The judge's weights may be usable even if the verdicts of the reply are not.
     weights = answers[0].value.entries.get(WEIGHTS) if answers[0].value else None
     if weights is None:
-        why = why_missing(prompts[0], answers[0], "weights")
+        why = prompting.why_missing(prompts[0], answers[0], "weights")
         return replace(judged, fault=f"there are no weights by the judge: {why}")
     return replace(judged, weights=weights.entries)
 
@@ -551,7 +544,7 @@ def _verdicts(
     found = {name: each for name, each in (answer.value.entries if answer.value else {}).items() if name != WEIGHTS}
     usable = {(unit, name): entry for unit, each in found.items() for name, entry in each.entries.items()}
     pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
-    missing = why_missing(prompt, answer, "verdict") if len(usable) < len(pairs) else ""
+    missing = prompting.why_missing(prompt, answer, "verdict") if len(usable) < len(pairs) else ""
     facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
     plan, units = verification.plan, {unit.id: unit for unit in verification.units}
     questions = {question.id: question for question in plan.questions}
@@ -566,7 +559,7 @@ def _verdicts(
 
 
 def _verdict(
-    entry: UnitAnswer | UnitSupport | ScoreEntry | str | list[str] | float,
+    entry: UnitAnswer | UnitSupport | prompting.ScoreEntry | str | list[str] | float,
     question: Criterion,
     facts: Mapping[str, str],
     scale: Scale,
@@ -574,7 +567,7 @@ def _verdict(
     reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
     support: tuple[str, ...] = ()
     match entry:
-        case ScoreEntry(score=score) | (float() as score):
+        case prompting.ScoreEntry(score=score) | (float() as score):
             return round((score - scale.low) / scale.width, DIGITS), reason, ()
         case UnitAnswer(answer=answer) | (str() as answer):
             holds = answer == "yes"
