@@ -336,27 +336,26 @@ def _pairs(value: Any) -> Any:
 
 def _merges(value: Any) -> Any:
     value = _pairs(value) if isinstance(value, tuple) and value and isinstance(value[0], str) else value
-    return tuple((_ids(key), text) for key, text in value.items()) if isinstance(value, Mapping) else value
-
-
-def _ids(key: Any) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (key.split(",") if isinstance(key, str) else key))
+    if not isinstance(value, Mapping):
+        return value
+    keys = (key.split(",") if isinstance(key, str) else key for key in value)
+    return tuple((tuple(name.strip() for name in key), text) for key, text in zip(keys, value.values(), strict=True))
 
 
 def _bounds(value: Any) -> Any:
     value = _pairs(value)
-    return {name: _ends(name, given) for name, given in value.items()} if isinstance(value, Mapping) else value
-
-
-def _ends(name: str, given: Any) -> Any:
-    if given in ("free", None):
-        return None
-    ends = given.split(":") if isinstance(given, str) else given
-    try:
-        low, high = (float(end) for end in ends)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}={given}: expected LOW:HIGH, such as 0:0.2, or free") from None
-    return low, high
+    if not isinstance(value, Mapping):
+        return value
+    bounds: dict[str, tuple[float, float] | None] = {}
+    for name, ends in value.items():
+        bounds[name] = None
+        if ends not in ("free", None):
+            try:
+                low, high = (float(end) for end in (ends.split(":") if isinstance(ends, str) else ends))
+            except (TypeError, ValueError):
+                raise ValueError(f"{name}={ends}: expected LOW:HIGH, such as 0:0.2, or free") from None
+            bounds[name] = low, high
+    return bounds
 
 
 def _threshold(given: Any) -> Any:

@@ -315,7 +315,7 @@ def recommend(
     actions = [action for action in ACTIONS if action in scores]
     errors = {action: point * np.abs(scores[action] - labels) for action in actions}
     scored: BoolArray = np.array(~np.isnan(np.stack(list(errors.values()))).any(axis=0))
-    kept = [group for group, has_score in zip(groups, scored.tolist(), strict=True) if has_score]
+    kept = np.array(groups)[scored].tolist()
     gains = {
         action: paired_mean((errors["reuse"] - errors[action])[scored], units(kept)).interval.rounded()
         for action in actions
@@ -435,7 +435,7 @@ async def measure_transfer(
             evaluations.append(ActionEvaluation(action=action, skipped=skipped))
             continue
         found, scored = agreement(adapted[action].raw, labels, groups, level=level), ~np.isnan(scores[action])
-        unit = units([group for group, has_score in zip(groups, scored.tolist(), strict=True) if has_score])
+        unit = units(np.array(groups)[scored].tolist())
         evaluations.append(
             ActionEvaluation(
                 action=action,
