@@ -275,13 +275,7 @@ def reworded(criterion: Criterion, method: str, text: str, name: str) -> Criteri
         )
     if criterion.kind == "score" and METHODS[method].states == "definition":
         raise SettingsError(f"{criterion.id} asks by the aspect's definition.", "Change that: `definition=TEXT`.")
-    statement, better = _question(text)
-    question = criterion.question
-    if question and better:
-        question = question.model_copy(update={"better": better})
-    # Another wording may compare the text with its source.
-    own = {"id": name, "statement": statement if question else text, "question": question, "needs_source": True}
-    return Criterion(**{**dict(criterion), **own, "evidence": _evidence([criterion])})
+    return _replacing([criterion], text, name)
 
 
 def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> Criterion:
@@ -291,19 +285,28 @@ def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) ->
         raise SettingsError(
             f"{first.id} cannot be merged: it is a {first.kind}, not a statement or a question.", "Drop it instead."
         )
-    statement, better = _question(text)
-    is_hypothesis = first.kind == "hypothesis"
-    own: dict[str, object] = {
-        "id": name,
-        "statement": statement if first.question else text,
-        "weight": sum(criterion.weight for criterion in criteria),
-        "evidence": _evidence(criteria),
-        "levels": levels(scale) if is_hypothesis else (),
-        "trait": trait_of(text) if is_hypothesis else first.trait,
-        "question": first.question and Question(origin="seed", better=better or first.question.better),
-        "needs_source": True,
-    }
-    return Criterion(**{**dict(first), **own})
+    new = _replacing(criteria, text, name)
+    own: dict[str, object] = {"weight": sum(criterion.weight for criterion in criteria), "levels": ()}
+    if new.kind == "hypothesis":
+        own |= {"levels": levels(scale), "trait": trait_of(text)}
+    if new.question:
+        own["question"] = Question(origin="seed", better=new.question.better)
+    return new.model_copy(update=own)
+
+
+def _replacing(criteria: Sequence[Criterion], text: str, name: str) -> Criterion:
+    """Return a criterion in a person's words like the first of some; labels used for one of them were used for it."""
+    (statement, better), question = _question(text), criteria[0].question
+    evidence = Evidence(
+        origin="written by hand",
+        examples=tuple(dict.fromkeys(example for each in criteria for example in each.evidence.examples)),
+        reasons=tuple(dict.fromkeys(reason for each in criteria for reason in each.evidence.reasons)),
+    )
+    # Another wording may compare the text with its source.
+    own = {"id": name, "statement": statement if question else text, "evidence": evidence, "needs_source": True}
+    if question and better:
+        own["question"] = question.model_copy(update={"better": better})
+    return Criterion(**{**dict(criteria[0]), **own})
 
 
 def added(text: str, rubric: Rubric, taken: Collection[str]) -> tuple[str, Criterion]:
@@ -351,13 +354,6 @@ def _question(text: str) -> tuple[str, Literal["yes", "no"] | None]:
     """Return the words of a question, and its better answer if it names one."""
     match = _BETTER.search(text)
     return (text[: match.start()], "no" if match[1] == "no" else "yes") if match else (text, None)
-
-
-def _evidence(criteria: Sequence[Criterion]) -> Evidence:
-    """Return the evidence of a criterion made from others: labels that were used for them were used for it."""
-    examples = dict.fromkeys(name for criterion in criteria for name in criterion.evidence.examples)
-    reasons = dict.fromkeys(reason for criterion in criteria for reason in criterion.evidence.reasons)
-    return Evidence(origin="written by hand", examples=tuple(examples), reasons=tuple(reasons))
 
 
 @dataclass(frozen=True, slots=True)
