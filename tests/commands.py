@@ -8,6 +8,7 @@ breaks.
 
 from __future__ import annotations
 
+import io
 import json
 import multiprocessing
 import os
@@ -33,6 +34,7 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 # Whatever runs longer hangs.
 PATIENCE = 120
 NUMBERS = count()
+STREAMS = ("stdin", "stdout", "stderr")
 # The digits of the port are followed by something, so that none is still to come.
 ADDRESS = re.compile(r"http://[0-9.]+:\d+(?=\W)")
 
@@ -157,6 +159,33 @@ class Commands:
             check=False,
         )
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+class Calls(Commands):
+    """Runs `rubriclab` in this process, in a tenth of the time: for tests that need no process of their own."""
+
+    def __call__(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
+        """Return how `rubriclab ARGUMENTS` ended."""
+        import pytest
+
+        from rubriclab.cli.main import run, stop_logging
+
+        environment = {**self.environment, **environment}
+        streams = {name: io.TextIOWrapper(io.BytesIO(stdin if name == "stdin" else b"")) for name in STREAMS}
+        with pytest.MonkeyPatch.context() as patch:
+            for name in os.environ:
+                patch.delenv(name)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            for name, stream in streams.items():
+                patch.setattr(sys, name, stream)
+            patch.chdir(self.folder)
+            code = run([str(argument) for argument in arguments])
+            stop_logging()
+        for stream in streams.values():
+            stream.flush()
+        out, err = (streams[name].buffer.getvalue().decode() for name in STREAMS[1:])  # type: ignore[attr-defined]
+        return Done(code, out, err)
 
 
 @cache
