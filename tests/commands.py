@@ -170,6 +170,8 @@ class Calls(Commands):
 
         from rubriclab.cli.main import run, stop_logging
 
+        if arguments[0] == "experiment":
+            return super().__call__(*arguments, stdin=stdin, **environment)
         environment = {**self.environment, **environment}
         streams = {name: io.TextIOWrapper(io.BytesIO(stdin if name == "stdin" else b"")) for name in STREAMS}
         with pytest.MonkeyPatch.context() as patch:

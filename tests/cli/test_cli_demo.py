@@ -81,10 +81,3 @@ def test_the_sample_alone_is_named_with_its_folder(tmp_path: Path) -> None:
     done = Commands(tmp_path)("demo", "tried", "--sample-only")
     assert (done.code, done.out) == (0, f"The sample is in the folder tried: {', '.join(FILES)}.\n")
     assert sorted(path.name for path in (tmp_path / "tried").iterdir()) == sorted(FILES)
-
-
-def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "demo").write_text("mine")
-    done = Commands(tmp_path)("demo")
-    assert done.code == 2
-    assert done.error == "demo is a file, and a folder is needed for the ratings. Name another folder."

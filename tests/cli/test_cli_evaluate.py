@@ -97,13 +97,6 @@ def test_groups_that_were_learned_from_are_left_out_and_that_is_said(own: Comman
     assert of(flattered.json["results"], "news@1", "dataset")["n"] == 108
 
 
-def test_nothing_but_training_groups_is_refused(learned: Commands) -> None:
-    done = learned("evaluate", LABELLED, "--rubric", "news")
-    assert (done.code, done.out) == (2, "")
-    assert "All 36 usable rows" in done.error
-    assert "--include-training for an optimistic figure" in done.error
-
-
 def test_groups_with_constant_human_scores_count_as_the_rule_says(own: Commands) -> None:
     rows = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()]
     for row in rows[:6]:
@@ -122,10 +115,3 @@ def test_faulty_rows_are_left_out_and_named(learned: Commands) -> None:
     done = learned("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=b"\n".join(lines))
     assert "left out: stdin:73: field 'output': got an empty text, expected a non-empty text" in done.err
     assert of(done.json["results"], "news@2", "dataset")["n"] == 72
-
-
-def test_texts_without_a_score_for_the_aspect_are_refused(learned: Commands) -> None:
-    done = learned("evaluate", "-", "--rubric", "news", stdin=b'{"output": "A text.", "scores": {"fluency": 3}}')
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith("No row to evaluate news@2 on has a score for 'coherence'.")
-    assert done.error.endswith("--map scores.coherence=COLUMN.")

@@ -96,15 +96,6 @@ def test_the_verdict_is_written_as_markdown_and_a_page_too(gated: Commands) -> N
     assert "word count" in (gated.folder / "gate.html").read_text("utf-8")
 
 
-def test_a_version_of_one_method_has_no_gate(gated: Commands) -> None:
-    done = gated("gate", "news@1")
-    assert (done.code, done.out) == (2, "")
-    assert done.error == (
-        "news@1 was never compared with anything: it was made by one method. Learn it without --method, or with "
-        "several, and the gate is part of learning."
-    )
-
-
 @pytest.mark.parametrize("name", ["not-better", "inconclusive"])
 def test_production_is_refused_to_what_is_not_better(gated: Commands, name: str) -> None:
     done = gated("tag", name, "production")

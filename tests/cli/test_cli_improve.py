@@ -116,13 +116,6 @@ def test_a_recording_of_all_who_took_part_gives_the_same_texts(asking: Commands,
     assert models.requests.total() == asked
 
 
-def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> None:
-    dead = ("--judge", "openai/dead", "--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
-    done = asking(*IMPROVE, *dead, "-o", "improved.jsonl")
-    assert done.code == 4
-    assert done.error.startswith("The judge gave no reply at all; the latest reason: 5 of 5 criteria without")
-
-
 def test_so_does_a_writer_of_whom_none_comes_after_the_rows(asking: Commands, models: RunningServer) -> None:
     def deaf(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         if body["model"] == "dead":
@@ -136,26 +129,3 @@ def test_so_does_a_writer_of_whom_none_comes_after_the_rows(asking: Commands, mo
     assert done.error.startswith("The writer gave no reply at all; the latest reason: ")
     rows = [json.loads(line) for line in (asking.folder / "improved.jsonl").read_text("utf-8").splitlines()]
     assert [row["improvement"]["outcome"] for row in rows] == ["no usable rewriting"] * 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (
-            ("--json",),
-            "--json prints a summary to standard output, but the texts are written there. Give --output PATH.",
-        ),
-        (
-            ("-o", "x", "--diff", "-", "--json"),
-            "--json prints a summary to standard output, but the changes are written there.",
-        ),
-        (("--rounds", 0), "--rounds: expected a number of at least 1, got 0"),
-    ],
-    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
-)
-def test_what_cannot_be_improved_is_refused(
-    consistency: Commands, improved: dict[str, Any], arguments: tuple[object, ...], complaint: str
-) -> None:
-    done = consistency("improve", "texts.jsonl", "--rubric", "facts", *arguments)
-    assert (done.code, done.out) == (2, "")
-    assert complaint in done.err

@@ -108,34 +108,3 @@ def test_every_rater_that_the_page_is_shared_with_can_rate_by_a_link(
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in (rubriclab.folder / "labelled.jsonl").read_text().splitlines()]
     assert {name for row in rows for name in row.get("annotations", {}).get("coherence", {})} == {"ann", "bob"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (("--rater", "a\nb"), "The rater's name 'a b' cannot be used"),
-        (("--share", "anna,"), "A rater needs a name; got an empty text"),
-        (("-o", "labelled.ods"), "labelled.ods: the ending .ods says no format"),
-    ],
-)
-def test_what_cannot_work_is_refused_at_once(rubriclab: Commands, arguments: tuple[str, ...], error: str) -> None:
-    (rubriclab.folder / "few.jsonl").write_text('{"output": "One."}\n{"output": "Two."}\n')
-    done = rubriclab("label", "few.jsonl", *ASKED, "--no-page", "-o", "labelled.jsonl", *arguments)
-    assert done.code == 2
-    assert error in done.error
-
-
-@pytest.mark.parametrize(
-    ("rows", "error"),
-    [
-        ('{"output": ""}\n', "1 faulty row"),
-        ('{"id": "a", "output": "One."}\n{"id": "a", "output": "Two."}\n', "the id 'a' is that of another text"),
-        ('{"id": "a", "output": "One."}\n{"preferred": "a", "over": "b"}\n', "1 faulty row"),
-        ("", "has no rows"),
-    ],
-)
-def test_faulty_rows_are_named(rubriclab: Commands, rows: str, error: str) -> None:
-    (rubriclab.folder / "few.jsonl").write_text(rows)
-    done = rubriclab("label", "few.jsonl", *ASKED, "--no-page", "-o", "labelled.jsonl")
-    assert done.code == 2
-    assert error in done.error

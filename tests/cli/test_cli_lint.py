@@ -56,23 +56,3 @@ def test_questions_with_another_order_word_negation_or_number_are_not_duplicates
     one: str, other: str, rubriclab: Commands
 ) -> None:
     assert rubriclab("lint", "-", stdin=checklist({"text": one}, {"text": other})).code == 0
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"{", "standard input is no checklist: it is not JSON"),
-        (checklist(), "standard input: sub_dimensions[0].questions: expected a list of at least 1, got a list of 0"),
-    ],
-)
-def test_a_malformed_file_is_one_line_of_error(rubriclab: Commands, content: bytes, message: str) -> None:
-    done = rubriclab("lint", "-", stdin=content)
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith(message)
-
-
-def test_a_file_is_asked_for_and_has_to_be_there(rubriclab: Commands) -> None:
-    assert rubriclab("lint").code == 2
-    done = rubriclab("lint", "none.json")
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith("none.json cannot be read: No such file or directory.")

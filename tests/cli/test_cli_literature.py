@@ -190,22 +190,6 @@ def test_findings_are_listed_and_removed(reader: Commands) -> None:
     assert "no finding 'paper-1'" in reader("literature", "remove", "paper-1", *place).error
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (("list", "--included", "--task", "sumarization"), "Did you mean 'summarization'?"),
-        (("list", "--included", "--folder", "x"), "leave --folder out"),
-        (("list", "--folder", "x"), "no findings file or folder x"),
-        (("remove", "a-1", "--folder", "x"), "no findings file or folder x"),
-        (("list", "sum-99", "--included"), "Did you mean 'sum-09'?"),
-    ],
-)
-def test_a_name_or_file_that_is_not_there_is_said(arguments: tuple[str, ...], error: str, rubriclab: Commands) -> None:
-    done = rubriclab("literature", *arguments)
-    assert (done.code, done.out) == (2, "")
-    assert error in done.error
-
-
 def test_findings_that_ship_are_shown_by_aspect_and_id(rubriclab: Commands) -> None:
     (shown,) = rubriclab("literature", "list", "sum-01", "--included", "--json").json["findings"]
     assert (shown["id"], shown["task"], shown["benchmarks"]) == ("sum-01", "summarization", ["summeval"])

@@ -76,23 +76,6 @@ def test_another_judge_than_the_rubrics_own_is_said(learned: Commands) -> None:
     assert "no calls were made" in done.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("-", "--rubric", "news"), "stdin has no rows. Each row needs at least the field 'output'"),
-        (
-            (HELDOUT, "--rubric", "news", "--json"),
-            "--json prints a summary to standard output, but the scores are written there.",
-        ),
-    ],
-    ids=lambda value: " ".join(map(str, value[1:])) if isinstance(value, tuple) else "",
-)
-def test_what_cannot_be_scored_is_refused(learned: Commands, arguments: tuple[object, ...], complaint: str) -> None:
-    done = learned("score", *arguments)
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith(complaint)
-
-
 @pytest.fixture
 def weighed(own: Commands) -> Commands:
     """The store with weighed@1: news@1 with equal weights for its criteria, and intervals."""
@@ -136,13 +119,6 @@ def test_a_mean_below_the_threshold_is_exit_code_1_with_its_reason(
     assert "mean " in done.err
     assert "standard deviation" in done.err
     assert f"--fail-under {threshold}: {outcome}\n" in done.err
-
-
-def test_a_threshold_beyond_the_scale_is_refused_before_anything_is_scored(learned: Commands) -> None:
-    done = learned("score", HELDOUT, "--rubric", "news", "-o", "none.jsonl", "--fail-under", 5.1)
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith("--fail-under: got 5.1, expected a score on the scale from 1 (lowest) to 5 (highest)")
-    assert not (learned.folder / "none.jsonl").exists()
 
 
 def partly_labelled(commands: Commands, name: str) -> str:

@@ -26,15 +26,6 @@ def test_texts_without_labels_are_scored_offline_and_said_to_be_unvalidated(rubr
     assert "rubriclab learn --task summarization --aspect coherence" in done.err
 
 
-def test_without_rubric_task_and_aspect_there_is_nothing_to_score_by(rubriclab: Commands) -> None:
-    done = rubriclab("score", texts(rubriclab.folder), "--task", "summarization")
-    assert (done.code, done.out) == (2, "")
-    assert (
-        "There is nothing to score by: expected --rubric REF, or without labels --task TASK --aspect ASPECT."
-        in done.err
-    )
-
-
 def test_standard_input_cannot_be_compared_with_itself(rubriclab: Commands) -> None:
     done = rubriclab("score", "-", *PRIOR, stdin=b"".join(TEXTS))
     assert done.code == 2
