@@ -83,7 +83,7 @@ def test_a_refusal_while_scoring_ends_it_too_and_no_later_text_is_asked_about(
 
 
 def test_a_dead_server_ends_learning_with_its_address(asking: Commands) -> None:
-    done = learn_little(asking, *DEAD)
+    done = learn_little(Commands(asking.folder, **asking.environment), *DEAD)
     assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
     assert "Connect call failed ('127.0.0.1', 9)" in done.error
 
@@ -94,6 +94,7 @@ def test_a_judge_without_one_usable_reply_is_no_result_of_scoring_or_evaluation(
 ) -> None:
     some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:3])
     provider.brain = lambda _messages, _body: "I would rather not."
+    learned = Commands(learned.folder, **learned.environment)
     scored = learned("score", "-", "--rubric", "news", "--fail-under", 1, "--max-unscored", 1, *more, stdin=some)
     assert [row["score"] for row in scored.rows] == [None] * 3
     evaluated = learned("evaluate", "-", "--rubric", "news", "--json", *more, stdin=some)
