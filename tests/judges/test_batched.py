@@ -286,18 +286,14 @@ async def test_a_request_about_a_batch_that_fails_is_repeated(
 
 def others(created: float, count: int = 250) -> dict[str, dict[str, Any]]:
     """Return batches that somebody else made at a time."""
-    return {
-        f"other_{n}": {
-            "id": f"other_{n}",
-            "object": "batch",
-            "endpoint": "/v1/chat/completions",
-            "input_file_id": f"theirs-{n}",
-            "completion_window": "24h",
-            "created_at": int(created),
-            "status": "completed",
-        }
-        for n in range(count)
+    same: dict[str, Any] = {
+        "object": "batch",
+        "endpoint": "/v1/chat/completions",
+        "completion_window": "24h",
+        "status": "completed",
     }
+    same["created_at"] = int(created)
+    return {f"other_{n}": {"id": f"other_{n}", "input_file_id": f"theirs-{n}", **same} for n in range(count)}
 
 
 async def test_a_batch_whose_creation_was_reported_as_failed_is_found_behind_250_newer_ones(

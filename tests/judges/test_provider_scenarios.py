@@ -522,6 +522,14 @@ async def test_a_refusal_that_has_the_name_of_a_setting_in_other_words_concerns_
     assert "I will not say" in missing
 
 
+def reset(what: str, seconds: str, remaining: int) -> dict[str, Callable[[], str]]:
+    return {f"x_ratelimit_reset_{what}": lambda: seconds, f"x_ratelimit_remaining_{what}": lambda: str(remaining)}
+
+
+def in_nine() -> str:
+    return datetime.fromtimestamp(time.time() + 9, UTC).isoformat()
+
+
 @pytest.mark.parametrize(
     ("headers", "stated", "pauses"),
     [
@@ -555,30 +563,14 @@ async def test_a_refusal_that_has_the_name_of_a_setting_in_other_words_concerns_
         ({"x_ratelimit_reset_requests": lambda: "1m4.5s"}, "no", (64.5, 64.5)),
         ({"x_ratelimit_reset": lambda: str(int(time.time() + 9) * 1000)}, "no", (7, 9)),
         ({"x_ratelimit_reset_tokens": lambda: "9"}, "no", (9, 9)),
+        ({**reset("requests", "23h", 5), **reset("tokens", "7s", 0)}, "no", (7, 7)),
         (
-            {
-                "x_ratelimit_reset_requests": lambda: "23h",
-                "x_ratelimit_remaining_requests": lambda: "5",
-                "x_ratelimit_reset_tokens": lambda: "7s",
-                "x_ratelimit_remaining_tokens": lambda: "0",
-            },
-            "no",
-            (7, 7),
-        ),
-        (
-            {
-                "anthropic_ratelimit_tokens_reset": lambda: datetime.fromtimestamp(time.time() + 9, UTC).isoformat(),
-                "anthropic_ratelimit_tokens_remaining": lambda: "0",
-            },
+            {"anthropic_ratelimit_tokens_reset": in_nine, "anthropic_ratelimit_tokens_remaining": lambda: "0"},
             "no",
             (8, 9),
         ),
         ({"retry_after": lambda: "2", "x_ratelimit_reset_requests": lambda: "9s"}, "no", (2, 2)),
-        (
-            {"x_ratelimit_reset_requests": lambda: "9s", "x_ratelimit_remaining_requests": lambda: "5"},
-            "Busy.",
-            (0.5, 1),
-        ),
+        (reset("requests", "9s", 5), "Busy.", (0.5, 1)),
         ({"x_ratelimit_reset_requests": lambda: "9s", "x_ratelimit_reset_tokens": lambda: "8h"}, "no", (9, 9)),
         ({"x_ratelimit_reset_requests": lambda: "soon"}, "Slow down after 3 attempts.", (0.5, 1)),
     ],
