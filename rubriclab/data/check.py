@@ -18,7 +18,7 @@ from rubriclab.data.mapping import (
     propose_level_scores,
     propose_mapping,
 )
-from rubriclab.data.readers import Rows
+from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import describe, is_blank
@@ -76,11 +76,12 @@ def training_examples(
             are equal.
         SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
+    rows = rows if isinstance(rows, Rows) else from_rows(rows)
     examples, comparisons, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
     compared = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
     rated = labelled(examples, aspect)
     if labels_needed:
-        _check_any(examples, len(rated) + len(compared), aspect, rows if isinstance(rows, Rows) else None)
+        _check_any(examples, len(rated) + len(compared), aspect, rows)
     used_scale = given_scale or _scale(rated, compared, aspect)
     _check_words(rated, used_scale, aspect)
     completed, fit_notes = fit_scores(examples, compared, aspect, used_scale)
@@ -113,12 +114,11 @@ def training_examples(
 
 
 def _select_sound(
-    rows: Iterable[Example | RowError], aspect: str, scale: Scale | str | None, *, skip_faulty: bool
+    rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
 ) -> tuple[tuple[Example, ...], list[LinePair], Scale | None, tuple[str, ...]]:
     """Return the texts, the comparisons with their lines, the given scale, and a note on faulty rows."""
     placed, faults = _numbered_examples(rows)
-    dropped = rows.skipped_scores if isinstance(rows, Rows) else 0
-    where, comparisons = (rows.where, rows.comparisons) if isinstance(rows, Rows) else ("rows", [])
+    dropped, where, comparisons = rows.skipped_scores, rows.where, rows.comparisons
     examples = tuple(row.example for row in placed)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     given_scale = parse_scale(scale, labels) if isinstance(scale, str) else scale
@@ -139,7 +139,7 @@ def _select_sound(
     sound_examples = tuple(row.example for row in placed if row.line not in faulty)
     ids = {example.id for example in sound_examples}
     sound = [(line, pair) for line, pair in comparisons if line not in faulty and {pair.better, pair.worse} <= ids]
-    count = len(faulty) + (rows.skipped if isinstance(rows, Rows) else 0)
+    count = len(faulty) + rows.skipped
     left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped}
     return sound_examples, sound, given_scale, tuple(f"{what}: {number}" for what, number in left_out.items() if number)
 
@@ -176,22 +176,21 @@ def _check_words(rated: tuple[Example, ...], scale: Scale, aspect: str) -> None:
         )
 
 
-def unassessed_notes(rows: Iterable[Example | RowError], aspect: str) -> Iterator[str]:
+def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
     """Yield how many answers say that a text cannot be assessed, if there are any."""
-    counts = rows.not_assessed if isinstance(rows, Rows) else {}
+    counts = rows.not_assessed
     fields = (f"scores.{aspect}", f"annotations.{aspect}")
     if number := sum(n for name, n in counts.items() if name in fields or name.startswith(f"{fields[1]}.")):
         yield f"answers that a text cannot be assessed, which are no labels: {number}"
 
 
-def _numbered_examples(rows: Iterable[Example | RowError]) -> tuple[list[NumberedExample], list[RowError]]:
+def _numbered_examples(rows: Rows) -> tuple[list[NumberedExample], list[RowError]]:
     placed, faults = list[NumberedExample](), list[RowError]()
-    for number, row in enumerate(rows, start=1):
-        where, line = (rows.where, rows.line) if isinstance(rows, Rows) else ("rows", number)
+    for row in rows:
         if isinstance(row, RowError):
             faults.append(row)
         else:
-            placed.append(NumberedExample(where, line, row, rows.mapping if isinstance(rows, Rows) else NATIVE))
+            placed.append(NumberedExample(rows.where, rows.line, row, rows.mapping))
     return placed, faults
 
 
@@ -208,12 +207,12 @@ def _stop_at(faults: list[RowError], words: Sequence[str]) -> None:
     )
 
 
-def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Rows | None) -> None:
+def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Rows) -> None:
     """Raise an error that proposes scores for words, or columns of the last row, if there is no label."""
     if labels:
         return
-    row = rows.row if rows else None
-    if words := rows.source.choices.get(aspect) if rows else None:
+    row = rows.row
+    if words := rows.source.choices.get(aspect):
         raise DataError(
             f"The answers to {aspect!r} are words without scores: {', '.join(map(repr, words[:MAX_LEVEL_WORDS]))}.",
             f"If they are levels, give their scores: {propose_level_scores(words) or '`level_scores`'}.",
@@ -221,7 +220,7 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
     proposed = propose_mapping([row], aspect) if isinstance(row, Mapping) else {}
     scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
     proposal = mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
-    skipped = rows.first_skipped if rows else None
+    skipped = rows.first_skipped
     raise DataError(
         f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
         f"{f'; the first fault that is left out: {skipped}' if skipped else ''}.",
