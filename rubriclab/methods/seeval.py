@@ -278,14 +278,9 @@ class _SEEvalRun:
         return int(np.argmax(np.nan_to_num(correlations, nan=-2.0)))
 
     def _criterion(self, name: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
-        return Criterion(
-            id=name,
-            kind="score",
-            trait=self.training_input.assignment.aspect.name,
-            statement=explanation,
-            evidence=evidence or Evidence(origin="prior knowledge"),
-            steps=self.steps,
-        )
+        evidence = evidence or Evidence(origin="prior knowledge")
+        criterion = holistic.whole_aspect(self.training_input.assignment, explanation, evidence)
+        return criterion.model_copy(update={"id": name, "steps": self.steps})
 
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, interface.CriterionRating]:
         assignment, settings = self.training_input.assignment, self.settings

@@ -184,11 +184,8 @@ def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, s
 
 def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
     """Return the mean over the selected columns, NaN if none of them has a rating; shape (texts,)."""
-    chosen = matrix[:, list(columns)]
-    rated = ~np.isnan(chosen)
-    counts = rated.sum(axis=1)
-    sums = np.where(rated, chosen, 0.0).sum(axis=1)
-    return np.where(counts > 0, (sums / np.maximum(counts, 1)).round(DIGITS), np.nan)
+    means = np.ma.masked_invalid(matrix[:, list(columns)]).mean(axis=1).round(DIGITS)
+    return np.ma.filled(means.astype(float), np.nan)
 
 
 def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings) -> FloatArray:
@@ -624,7 +621,7 @@ class _HypoEvalRun:
         if self.improved:
             # Earlier hypotheses have ratings and are preferred to new ones.
             names = {criterion.id for criterion in added}
-            known = [[each] for each in self._by_preference() if each.id not in names]
+            known = [[each] for some in self._by_preference() for each in some if each.id not in names]
             await self._drop_redundant([*known, added])
             added = tuple(criterion for criterion in added if criterion.id in self.bank.arms)
         await self._visit(added, texts, step)
@@ -651,35 +648,30 @@ class _HypoEvalRun:
                 gain = None if rating is None else utility(rating, self.labels[example.id], self.assignment.scale)
                 self.bank.visit(criterion.id, gain, step)
 
-    def _by_preference(self) -> list[Criterion]:
-        """Return the rated hypotheses by reward or accuracy, then those from literature in the generator's order."""
+    def _by_preference(self) -> tuple[list[Criterion], list[Criterion]]:
+        """Return the rated hypotheses by reward or accuracy, and those from literature in the generator's order."""
         arms = self.bank.arms.values()
         best = rank_arms(arms, len(self.order), self.settings.alpha, self.settings.procedure)
         if self.settings.procedure == "published":
             best = sorted(arms, key=lambda arm: (-arm.accuracy, arm.id))
-        rated = [self.bank.criteria[arm.id] for arm in best]
-        return [
-            *(each for each in rated if not _is_from_literature(each)),
-            *(each for each in self.bank.alive if _is_from_literature(each)),
-        ]
+        learned = [self.bank.criteria[arm.id] for arm in best]
+        literature = [each for each in self.bank.alive if each.evidence.origin == "literature"]
+        return [each for each in learned if each not in literature], literature
 
     async def remove_redundant(self) -> None:
         """Drop redundant hypotheses, and reduce the bank to its size."""
         # Hypotheses from prior knowledge are in one reply to a prompt that forbids repetitions.
         if self.settings.sources != "prior knowledge":
             # Hypotheses that were rated are ranked by rewards; those from literature only by their wording.
-            preferred = self._by_preference()
-            rated = [[each] for each in preferred if not _is_from_literature(each)]
-            unrated = [each for each in preferred if _is_from_literature(each)]
+            learned, literature = self._by_preference()
+            rated = [[each] for each in learned]
             if self.improved:
-                await self._drop_redundant([*rated, unrated])
+                await self._drop_redundant([*rated, literature])
             else:
                 await self._drop_redundant(rated, most_shown=2)
-                await self._drop_redundant([[each] for each in unrated], most_shown=2)
-        size, preferred = self.settings.bank_size, self._by_preference()
-        literature = [each for each in preferred if _is_from_literature(each)]
-        learned = [each for each in preferred if not _is_from_literature(each)]
-        kept = final_bank(learned, literature, size, self.settings.procedure, random.Random(f"union {self.seed}"))
+                await self._drop_redundant([[each] for each in literature], most_shown=2)
+        size, draw = self.settings.bank_size, random.Random(f"union {self.seed}")
+        kept = final_bank(*self._by_preference(), size, self.settings.procedure, draw)
         self.bank.keep_only(kept, f"no place in the final bank of {size}")
         self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
 
@@ -751,10 +743,6 @@ class _HypoEvalRun:
             reselected=reselected(matrix, labels, self.training_input.groups, settings),
             notes=tuple(self.notes),
         )
-
-
-def _is_from_literature(criterion: Criterion) -> bool:
-    return criterion.evidence.origin == "literature"
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSettings) -> interface.LearningCalls:
