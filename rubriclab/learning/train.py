@@ -155,19 +155,17 @@ def training_agreement(
     )
 
 
+# The fields that a recorded text has from its example.
+SAME_FIELDS = ("id", "group", "output", "source", "context", "reference", "system")
+
+
 def recorded_texts(
     examples: Sequence[text.Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[version.RecordedText, ...]:
     """Return labelled texts as a training record holds them; held-out scores and intervals are NaN where missing."""
     return tuple(
         version.RecordedText(
-            id=example.id,
-            group=example.group,
-            output=example.output,
-            source=example.source,
-            context=example.context,
-            reference=example.reference,
-            system=example.system,
+            **{name: getattr(example, name) for name in SAME_FIELDS},
             label=float(example.scores[aspect]),
             raters=text.named_annotations(example, aspect),
             reasons=text.named_reasons(example, aspect),

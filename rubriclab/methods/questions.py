@@ -284,10 +284,10 @@ def select_questions(
     """
     r: list[float] = label_correlations(answers.good, answers.labels).tolist()
     order = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
-    untracked = _untracked(questions, answers, r) if proposed else {}
-    if len(untracked) == len(questions):
+    untracked, against = _by_correlation(questions, answers, r)
+    if not proposed or len(untracked) == len(questions):
         untracked = {}
-    dropped = _unearned(questions, answers, ends) | _unvarying(answers) | _against(answers, r) | untracked
+    dropped = _unearned(questions, answers, ends) | _unvarying(answers) | against | untracked
     dropped |= _repeating([column for column in order if column not in dropped], questions, answers)
     notes: tuple[str, ...] = ()
     if questions and len(dropped) == len(questions):
@@ -316,35 +316,26 @@ def _unvarying(answers: AnswerMatrix) -> dict[int, str]:
     return constant
 
 
-def _untracked(questions: Sequence[Criterion], answers: AnswerMatrix, r: Sequence[float]) -> dict[int, str]:
-    """Return the columns of proposed questions whose correlation is not significantly above zero (one-sided)."""
-    untracked = {}
-    counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
-    for column, (question, correlation, n) in enumerate(zip(questions, r, counts, strict=True)):
-        is_proposed = question_of(question).origin == "proposed"
-        # Without a correlation (NaN), other rules apply.
-        if is_proposed and n >= MIN_ANSWERS and (p := p_below(-correlation, n)) > TRACKING:
-            untracked[column] = (
-                f"does not track the labels: correlation {correlation:.2f} over {n} training texts, "
-                f"so high by chance in {p:.1%} of cases"
-            )
-    return untracked
-
-
-def _against(answers: AnswerMatrix, r: Sequence[float]) -> dict[int, str]:
-    """Return the columns whose correlation with the labels is significantly below zero (one-sided).
+def _by_correlation(
+    questions: Sequence[Criterion], answers: AnswerMatrix, r: Sequence[float]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Return the columns of proposed questions whose correlation is not significantly above zero, and all below it.
 
     Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
     """
-    present = (~np.isnan(answers.good)).sum(axis=0)
-    negative = {}
-    for column, (correlation, n) in enumerate(zip(r, present.tolist(), strict=True)):
-        if correlation < 0 and n >= MIN_ANSWERS and (p := p_below(correlation, n)) < AGAINST:
-            negative[column] = (
-                f"runs against the labels: correlation {correlation:.2f} over {n} training texts, "
-                f"so low by chance in {p:.1%} of cases"
-            )
-    return negative
+    untracked, against = {}, {}
+    counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
+    for column, (question, correlation, n) in enumerate(zip(questions, r, counts, strict=True)):
+        # Without a correlation, other rules apply.
+        if n < MIN_ANSWERS or math.isnan(correlation):
+            continue
+        figures = f"correlation {correlation:.2f} over {n} training texts, so {{}} by chance in {{:.1%}} of cases"
+        above, below = p_below(-correlation, n), p_below(correlation, n)
+        if question_of(question).origin == "proposed" and above > TRACKING:
+            untracked[column] = f"does not track the labels: {figures.format('high', above)}"
+        if correlation < 0 and below < AGAINST:
+            against[column] = f"runs against the labels: {figures.format('low', below)}"
+    return untracked, against
 
 
 def _unearned(questions: Sequence[Criterion], answers: AnswerMatrix, ends: float) -> dict[int, str]:
@@ -462,15 +453,12 @@ class Group(BaseModel):
         return self
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield the redundant pairs: all pairs, or in a nested group the first member with each of the others.
-
-        The nested members need not be similar to each other.
-        """
+        """Return all pairs, or in a nested group, whose other members may differ, the first with each of the others."""
         members = list(dict.fromkeys(self.members))
-        yield from (
+        return (
             itertools.combinations(members, 2)
             if self.relation == "same"
-            else ((members[0], part) for part in members[1:])
+            else itertools.product(members[:1], members[1:])
         )
 
 
@@ -508,9 +496,7 @@ async def find_redundant(
     remaining = [[criterion for criterion in tier if criterion.id not in dropped] for tier in tiers]
     shown = blocks([criterion for tier in remaining for criterion in tier], most_shown)
     found = await asyncio.gather(*(_redundant_pairs(block, noun, assignment, judge) for block in shown))
-    pairs: dict[frozenset[str], Group] = {}
-    for each_pairs in found:
-        pairs = {**({} if isinstance(each_pairs, str) else each_pairs), **pairs}
+    pairs = {pair: group for each in reversed(found) if not isinstance(each, str) for pair, group in each.items()}
     plural = "hypotheses" if noun == "hypothesis" else f"{noun}s"
     failures = [each for each in found if isinstance(each, str)][:1]
     notes = tuple(f"{plural} that repeat others in other words are kept: {failure}" for failure in failures)
