@@ -426,11 +426,7 @@ def weighing(shares: Mapping[float, float]) -> Reply:
     """Return a bare score as a provider with log-probabilities gives it; the likeliest score is the one chosen."""
     alternatives = tuple((f"{score:g}", math.log(share)) for score, share in shares.items())
     chosen = f"{max(shares, key=lambda score: shares[score]):g}"
-    tokens = (
-        Token('{"score": ', (('{"score": ', -0.01),)),
-        Token(chosen, alternatives),
-        Token("}", (("}", -0.01),)),
-    )
+    tokens = (Token('{"score": ', (('{"score": ', -0.01),)), Token(chosen, alternatives), Token("}", (("}", -0.01),)))
     return Reply("".join(token.text for token in tokens), "fake", tokens=tokens)
 
 

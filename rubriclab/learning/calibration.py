@@ -89,9 +89,7 @@ def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
     # Inner knots of a constant segment are redundant.
     ends = np.unique(np.concatenate([regression.blocks[:-1], regression.blocks[1:] - 1]))
     return Calibration(
-        kind="isotonic",
-        x=tuple(x[ends].tolist()),
-        y=tuple(round(float(y), DIGITS) for y in regression.x[ends]),
+        kind="isotonic", x=tuple(x[ends].tolist()), y=tuple(round(float(y), DIGITS) for y in regression.x[ends])
     )
 
 

@@ -574,11 +574,7 @@ def _columns(rated: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, 
 
 
 async def _extended(
-    candidates: Candidates,
-    columns: Mapping[str, Sequence[Cell]],
-    plans: Sequence[Plan],
-    judge: Judge,
-    generator: Judge,
+    candidates: Candidates, columns: Mapping[str, Sequence[Cell]], plans: Sequence[Plan], judge: Judge, generator: Judge
 ) -> Candidates:
     ratings = {
         text.id: {name: score for name, cells in columns.items() if (score := cells[row].score) is not None}

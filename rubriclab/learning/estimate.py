@@ -73,9 +73,7 @@ def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
 
 
 def estimate_scoring(
-    rubric: Rubric,
-    rows: Iterable[Example | RowError],
-    rivals: RivalLimits | Literal["apart"] | None = None,
+    rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None = None
 ) -> CallEstimate:
     """Return an estimate for scoring `rows` by `rubric`; faulty rows take no call; arguments and errors as for
     `score_stream`.
@@ -110,11 +108,7 @@ def _calls_about(
 
 
 def calls_per_text(
-    parts: Sequence[Part],
-    ask: Ask,
-    assignment: Assignment,
-    examples: Sequence[Example],
-    form: CallForm | None = None,
+    parts: Sequence[Part], ask: Ask, assignment: Assignment, examples: Sequence[Example], form: CallForm | None = None
 ) -> float:
     """Return the mean number of calls that rating a text by `parts` takes, for a sample of the texts."""
     sample = examples[:SAMPLE]

@@ -348,13 +348,7 @@ def row_key(row: Example | RowError) -> Hashable | None:
 
 
 async def score_group(
-    rubric: Rubric,
-    examples: Sequence[Example],
-    judge: Judge,
-    name: str,
-    *,
-    limits: RivalLimits,
-    counts: RivalCounts,
+    rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str, *, limits: RivalLimits, counts: RivalCounts
 ) -> list[Score]:
     """Return the scores of texts, those of one group rated in one call or, beyond the limits, in several.
 

@@ -274,12 +274,7 @@ def test_a_renamed_part_speaks_of_its_criteria_by_their_new_names():
     )
     after = rename_criteria(before, {"a1": "checkeval.a1", "a1-e1": "a1-e1", "b1": "b1", "b2": "b2"})
     assert [each.id for each in all_criteria(after)] == ["checkeval.a1", "a1-e1", "b1", "b2"]
-    assert [each.question.seed for each in all_criteria(after) if each.question] == [
-        None,
-        "checkeval.a1",
-        None,
-        "b1",
-    ]
+    assert [each.question.seed for each in all_criteria(after) if each.question] == [None, "checkeval.a1", None, "b1"]
     assert [each.reason for each in after.dropped] == [
         "answers as checkeval.a1 does (correlation 0.97)",
         "says what a1-e1 says: a10 and xa1 are others.",

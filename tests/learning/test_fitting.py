@@ -45,11 +45,7 @@ def test_order_of_texts_changes_no_bit(seed, chosen):
     assert np.array_equal(one.folds[:, order], other.folds)
 
 
-@given(
-    st.integers(0, 1000),
-    st.integers(0, 4),
-    st.sampled_from([QUICK, CHOSEN.model_copy(update={"repeats": 1})]),
-)
+@given(st.integers(0, 1000), st.integers(0, 4), st.sampled_from([QUICK, CHOSEN.model_copy(update={"repeats": 1})]))
 @settings(max_examples=6)
 def test_labels_of_a_fold_have_no_part_in_its_scores(seed, number, chosen):
     table = made_up(seed, measures=2)

@@ -115,11 +115,7 @@ def test_standings_are_the_correlations_and_come_best_first() -> None:
     ranked = [each.pearson.value or 0.0 for each in found.evaluators[1:]]
     assert ranked == sorted(ranked, reverse=True)
     assert found.training.pearson.value == pytest.approx(1)
-    assert [verdict.against for verdict in found.verdicts[1:]] == [
-        "direct",
-        "direct, calibrated",
-        "hypoeval",
-    ]
+    assert [verdict.against for verdict in found.verdicts[1:]] == ["direct", "direct, calibrated", "hypoeval"]
 
 
 def test_texts_that_one_of_two_did_not_score_are_left_out_for_both() -> None:

@@ -178,10 +178,7 @@ async def test_a_rewriting_that_leaves_no_sentence_cannot_be_used(text):
 
 async def test_a_new_wording_may_not_swallow_the_sentence_after_it():
     found, _ = await draft(given_back((2, "no end")))
-    assert (found.output, found.unusable) == (
-        DRAFT.output,
-        "the rewriting merges with a sentence that had to be kept",
-    )
+    assert (found.output, found.unusable) == (DRAFT.output, "the rewriting merges with a sentence that had to be kept")
     found, _ = await draft(given_back((3, "no end")), asked=prompt(fault(3)))
     assert found.output == "First one. Second one. no end"
 

@@ -488,10 +488,7 @@ def found(*rows: tuple[float | None, float | None], **fields: Any) -> TextVerdic
 def test_the_mean_over_units_is_mapped_to_the_scale(scale: Scale, expected: float):
     value, ratings = score_verdicts(found((1, 1), (1, 0)), QUESTIONS, scale)
     assert value == expected
-    assert [(rating.id, rating.score, rating.weight) for rating in ratings] == [
-        ("a1", 1.0, None),
-        ("b1", 0.5, None),
-    ]
+    assert [(rating.id, rating.score, rating.weight) for rating in ratings] == [("a1", 1.0, None), ("b1", 0.5, None)]
 
 
 def test_the_reason_tells_how_many_pass_and_first_why_the_others_do_not():

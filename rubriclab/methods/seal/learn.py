@@ -23,11 +23,7 @@ from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress, pick_evenly
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
-from rubriclab.methods.questions import (
-    learn_from_answers,
-    question_of,
-    select_questions,
-)
+from rubriclab.methods.questions import learn_from_answers, question_of, select_questions
 from rubriclab.methods.seal.score import (
     UNPACKED,
     SealSettings,
