@@ -32,17 +32,8 @@ from rubriclab.methods.holistic import learn_one
 from rubriclab.methods.prompting import Whole, ask_entries, chunks
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
+from rubriclab.models import text as texts
 from rubriclab.models.rubric import Criterion, Evidence, Part
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Material,
-    Sentence,
-    Units,
-    Words,
-    locate_sentences,
-    split_sentences,
-)
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
@@ -98,7 +89,7 @@ def _sign(value: Any) -> Sign:
 class Reason(BaseModel):
     """Why a sentence is or is not consistent."""
 
-    reason: Annotated[Words, AfterValidator(_require_words)]
+    reason: Annotated[texts.Words, AfterValidator(_require_words)]
 
 
 class SentenceVerdict(Reason):
@@ -108,7 +99,7 @@ class SentenceVerdict(Reason):
 
 
 class _SplitSentence(BaseModel):
-    sentence: Words
+    sentence: texts.Words
 
 
 # Fields of the last base come first in the schema.
@@ -128,7 +119,7 @@ class SplitReasons(BaseModel):
     @model_validator(mode="after")
     def _complete(self, info: ValidationInfo) -> Self:
         if info.context:
-            locate_sentences(info.context["output"], [each.sentence for each in self.sentences])
+            texts.locate_sentences(info.context["output"], [each.sentence for each in self.sentences])
         return self
 
 
@@ -164,7 +155,7 @@ _EXPECTED = (
 )
 
 
-def make_criterion(checklist: Checklist, material: Material, assignment: Assignment) -> Criterion:
+def make_criterion(checklist: Checklist, material: texts.Material, assignment: texts.Assignment) -> Criterion:
     """Return the criterion that lists the checklist's questions, one line each, with the good answer if it is no."""
     output, label = assignment.words.output, assignment.words.called(material)
     lines = [f"Each sentence of the {output} is held against the {label} by these checks:"]
@@ -180,7 +171,7 @@ def make_criterion(checklist: Checklist, material: Material, assignment: Assignm
     )
 
 
-def reference_field(units: Units | None) -> Material:
+def reference_field(units: texts.Units | None) -> texts.Material:
     """Return the field of the text that the sentences are compared with.
 
     Raises:
@@ -202,7 +193,7 @@ TOKENS_AROUND_MARKS = 256
 TOKENS_PER_MARK = 64
 
 
-def why_incomparable(example: Example, material: Material, assignment: Assignment) -> str | None:
+def why_incomparable(example: texts.Example, material: texts.Material, assignment: texts.Assignment) -> str | None:
     """Return why a text cannot be compared with its field `material`, or `None` if it can."""
     words = assignment.words
     if not any(map(str.isalnum, getattr(example, material) or "")):
@@ -213,7 +204,11 @@ def why_incomparable(example: Example, material: Material, assignment: Assignmen
 
 
 def evaluate_prompts(
-    example: Example, pieces: Sequence[Sentence], part: Part, assignment: Assignment, settings: DCRSettings
+    example: texts.Example,
+    pieces: Sequence[texts.Sentence],
+    part: Part,
+    assignment: texts.Assignment,
+    settings: DCRSettings,
 ) -> list[Prompt[Any]]:
     """Return the prompts about all pieces of a text, chunk by chunk; pieces are numbered from 1.
 
@@ -254,7 +249,7 @@ REASONS_REPEATED = 3
 
 
 async def score(
-    example: Example, part: Part, assignment: Assignment, judge: Judge
+    example: texts.Example, part: Part, assignment: texts.Assignment, judge: Judge
 ) -> tuple[float | None, tuple[interface.CriterionRating, ...]]:
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
@@ -271,8 +266,8 @@ async def score(
     if why := why_incomparable(example, material, assignment):
         return None, (interface.CriterionRating(criterion.id, None, why),)
     whole = settings.level == "paragraph"
-    pieces = [Sentence(text, (place,)) for place, text in enumerate(split_sentences(example.output))]
-    pieces = [Sentence(example.output, ())] if whole else pieces
+    pieces = [texts.Sentence(text, (place,)) for place, text in enumerate(texts.split_sentences(example.output))]
+    pieces = [texts.Sentence(example.output, ())] if whole else pieces
     prompts = evaluate_prompts(example, pieces, part, assignment, settings)
     units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, pieces, judge) for each in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
@@ -293,7 +288,7 @@ async def score(
     return score, (interface.CriterionRating(criterion.id, score, " ".join(parts), units=units),)
 
 
-async def _judge(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) -> list[interface.UnitVerdict]:
+async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
     """Return the verdict on each of the sentences of `prompt`, in order: 1 for a positive mark, 0 for a negative one.
 
     Those on single sentences have the index of the sentence.
@@ -305,7 +300,7 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) 
         if answer.value is None:
             return [interface.UnitVerdict(output, (), None, answer.missing)]
         given: Sequence[SplitReason] = answer.value.sentences
-        sentences = dict(enumerate(locate_sentences(output, [each.sentence for each in given]), 1))
+        sentences = dict(enumerate(texts.locate_sentences(output, [each.sentence for each in given]), 1))
         found = dict(enumerate(given, 1))
     else:
         sentences = dict(enumerate(pieces, 1))
@@ -340,13 +335,13 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
             f"of {training_input.examples[0].id}: {faults[0]}.",
             f"Give rows with the field {material!r} (`mapping` names another), or a checklist beside something else.",
         )
-    criterion, units = make_criterion(checklist, material, assignment), Units(kind="sentence", beside=(material,))
+    criterion, units = make_criterion(checklist, material, assignment), texts.Units(kind="sentence", beside=(material,))
     return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: DCRSettings) -> interface.LearningCalls:
     """Return the calls that compare each text with its reference, and those that convert the reasons."""
-    sentences = [len(split_sentences(example.output)) for example in training_input.examples]
+    sentences = [len(texts.split_sentences(example.output)) for example in training_input.examples]
     by_rule = settings.sentences == "rules"
     portions = sum(math.ceil(number / settings.most_per_call) if by_rule else 1 for number in sentences)
     return interface.LearningCalls(portions * (1 + (settings.verdict == "converted")))

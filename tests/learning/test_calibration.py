@@ -11,15 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression
 
-from rubriclab.learning.calibration import (
-    MIN_SHRINKAGE,
-    WEIGHT_PARAMETERS,
-    calibrate,
-    conformal,
-    isotonic,
-    linear,
-    mean_rating_map,
-)
+from rubriclab.learning import calibration
 from rubriclab.models.text import Scale
 from rubriclab.stats.intervals import standard_error
 
@@ -36,7 +28,7 @@ def noisy(n: int, seed: int = 0, slope: float = 1.0, noise: float = 0.5) -> tupl
 def test_many_labels_give_the_line_of_least_squares():
     raw, labels = noisy(200_000)
     line = LinearRegression().fit(raw[:, None], labels)
-    found = linear(raw, labels)
+    found = calibration.linear(raw, labels)
     assert found.y[0] == pytest.approx(line.intercept_, abs=1e-4)
     assert found.y[1] - found.y[0] == pytest.approx(line.coef_[0], abs=1e-4)
 
@@ -45,8 +37,8 @@ def test_few_labels_give_a_line_as_much_less_steep_as_adjusting_r_squared_says()
     raw, labels = noisy(30, noise=1.0)
     line = LinearRegression().fit(raw[:, None], labels)
     fit = line.score(raw[:, None], labels)
-    adjusted = 1 - (1 - fit) * 29 / (29 - WEIGHT_PARAMETERS)
-    found = linear(raw, labels)
+    adjusted = 1 - (1 - fit) * 29 / (29 - calibration.WEIGHT_PARAMETERS)
+    found = calibration.linear(raw, labels)
     assert found.y[1] - found.y[0] == pytest.approx(line.coef_[0] * adjusted / fit, abs=2e-6)
     assert found(float(raw.mean())) == pytest.approx(labels.mean(), abs=2e-6)
 
@@ -55,8 +47,8 @@ def test_a_weak_relation_keeps_a_rest_of_its_slope_so_that_the_order_stays():
     raw, other = noisy(30, slope=0)
     line = LinearRegression().fit(raw[:, None], other)
     labels = other - line.predict(raw[:, None]) + 0.05 * raw
-    found = linear(raw, labels)
-    assert found.y[1] - found.y[0] == pytest.approx(MIN_SHRINKAGE * 0.05, abs=2e-6)
+    found = calibration.linear(raw, labels)
+    assert found.y[1] - found.y[0] == pytest.approx(calibration.MIN_SHRINKAGE * 0.05, abs=2e-6)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +57,7 @@ def test_a_weak_relation_keeps_a_rest_of_its_slope_so_that_the_order_stays():
     ids=["falling", "no raw value differs", "no label differs", "one text"],
 )
 def test_where_nothing_rises_every_text_gets_the_mean(raw, labels):
-    found = linear(np.array(raw, dtype=float), np.array(labels, dtype=float))
+    found = calibration.linear(np.array(raw, dtype=float), np.array(labels, dtype=float))
     assert [found(x) for x in (-5.0, 0.0, 9.0)] == pytest.approx([np.mean(labels)] * 3)
 
 
@@ -74,7 +66,7 @@ def test_where_nothing_rises_every_text_gets_the_mean(raw, labels):
 def test_isotonic_knots_say_the_same_as_scikit_learn_and_never_fall(pairs):
     raw = np.array([pair[0] for pair in pairs]).round(6)
     labels = np.array([pair[1] for pair in pairs], dtype=float)
-    found = isotonic(raw, labels)
+    found = calibration.isotonic(raw, labels)
     places = np.linspace(-4, 4, 41)
     expected = IsotonicRegression(out_of_bounds="clip").fit(raw, labels).predict(places)
     np.testing.assert_allclose(found.apply(places), expected, atol=2e-6)
@@ -88,7 +80,7 @@ def test_maps_never_fall_and_the_order_of_texts_changes_nothing(pairs, random):
     shuffled = random.sample(pairs, len(pairs))
     for kind in ("linear", "isotonic"):
         found, again = (
-            calibrate(kind, np.array([p[0] for p in some]), np.array([p[1] for p in some]), None)
+            calibration.calibrate(kind, np.array([p[0] for p in some]), np.array([p[1] for p in some]), None)
             for some in (pairs, shuffled)
         )
         assert (np.diff(found.apply(np.linspace(-4, 4, 30))) >= -1e-12).all()
@@ -97,7 +89,7 @@ def test_maps_never_fall_and_the_order_of_texts_changes_nothing(pairs, random):
 
 def test_the_map_as_judged_is_the_weighted_mean_in_points_of_the_scale():
     weights, centers, spreads = np.array([0.6, 0.4]), np.array([3.2, 0.7]), np.array([0.8, 0.3])
-    found = mean_rating_map(weights, centers, spreads, np.array([False, True]), ONE_TO_FIVE)
+    found = calibration.mean_rating_map(weights, centers, spreads, np.array([False, True]), ONE_TO_FIVE)
     assert found is not None
     rating, answers = 4.0, 0.5
     raw = 0.6 * (rating - 3.2) / 0.8 + 0.4 * (answers - 0.7) / 0.3
@@ -119,7 +111,7 @@ def test_the_standard_error_takes_the_texts_of_a_group_together():
 def test_texts_without_a_score_bound_nothing_and_too_few_give_no_intervals():
     labels = np.arange(1.0, 11.0)
     scores = np.where(labels > 8, np.nan, labels)
-    assert conformal(scores, labels, 0.8) is None
-    found = conformal(scores, labels, 0.7)
+    assert calibration.conformal(scores, labels, 0.8) is None
+    found = calibration.conformal(scores, labels, 0.7)
     assert found is not None
     assert found.errors == (0.0,) * 8

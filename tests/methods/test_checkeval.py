@@ -10,26 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scripted_judge as scripts
 from hypothesis import assume, given, strategies as st
 from pydantic import ValidationError
-from scripted_judge import (
-    ASPECT,
-    Scripted,
-    answers,
-    assignment,
-    checklist,
-    drawn_answer,
-    examples,
-    of_kind,
-    question,
-    scripted,
-    seeds,
-    stated,
-    text,
-    verdict,
-    verdicts,
-    wording,
-)
+from scripted_judge import text
 
 from rubriclab.errors import ChecklistError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge
@@ -70,7 +54,7 @@ def asked(name: str) -> dict[str, str]:
 
 ASKED = {"sub_dimensions": [{"questions": [asked("a1"), asked("a2")]}, {"questions": [asked("b1")]}]}
 SALVAGED = {**ASKED, SALVAGE: True}
-FILTER = {"questions": [asked("a1"), asked("a2")], "aspect": {"name": ASPECT}, "others": [{"name": "Fluency"}]}
+FILTER = {"questions": [asked("a1"), asked("a2")], "aspect": {"name": scripts.ASPECT}, "others": [{"name": "Fluency"}]}
 
 
 ANSWERS, VERDICTS = of_questions(ASKED, AnswerEntry), of_questions(FILTER, QuestionVerdict)
@@ -103,7 +87,7 @@ def test_a_sound_answer_is_one_that_nothing_in_the_reply_contradicts(given):
 
 
 def test_fewer_finer_questions_than_asked_for_are_refused_and_kept_if_nothing_else_comes():
-    given, context = {"reasoning": "r", "questions": [stated("One?"), stated(" Two? ")]}, {"fewest": 3}
+    given, context = {"reasoning": "r", "questions": [scripts.stated("One?"), scripts.stated(" Two? ")]}, {"fewest": 3}
     with pytest.raises(ValidationError, match="expected at least 3 of them, got 2"):
         Elaboration.model_validate(given, context=context)
     assert Elaboration.model_validate(given, context={**context, SALVAGE: True}).questions == [
@@ -113,18 +97,18 @@ def test_fewer_finer_questions_than_asked_for_are_refused_and_kept_if_nothing_el
         Elaboration.model_validate({"reasoning": "r", "questions": []}, context={**context, SALVAGE: True})
 
 
-TWO = checklist((1, 2))
+TWO = scripts.checklist((1, 2))
 
 
 async def run(
     given=TWO, generator: FakeJudge | None = None, **chosen: Any
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...], FakeJudge]:
-    generator = generator or scripted()
-    return (*await augment(given, assignment(), generator, CheckEvalSettings(**chosen)), generator)
+    generator = generator or scripts.scripted()
+    return (*await augment(given, scripts.assignment(), generator, CheckEvalSettings(**chosen)), generator)
 
 
 async def test_every_question_keeps_its_id_parent_origin_and_polarity():
-    given = checklist((1, 1))
+    given = scripts.checklist((1, 1))
     fault = {**given.model_dump(), "sub_dimensions": [s.model_dump() for s in given.sub_dimensions]}
     fault["sub_dimensions"][1]["questions"][0]["better"] = "no"
     pool, *_ = await run(type(given).model_validate(fault), diversified=1)
@@ -147,9 +131,9 @@ async def test_every_question_keeps_its_id_parent_origin_and_polarity():
 
 async def test_a_request_in_vain_is_told_and_costs_no_other_question():
     def failing(prompt):
-        return "no" if prompt.fields["question"]["id"] == "b1" else Scripted()(prompt)
+        return "no" if prompt.fields["question"]["id"] == "b1" else scripts.Scripted()(prompt)
 
-    pool, failures, _ = await run(generator=scripted(elaborate=failing))
+    pool, failures, _ = await run(generator=scripts.scripted(elaborate=failing))
     assert [name for name in [each.id for each in pool] if name.startswith("b")] == [
         "b1",
         "b2",
@@ -162,25 +146,25 @@ async def test_a_request_in_vain_is_told_and_costs_no_other_question():
 
 
 POOL = (
-    *seeds(checklist((1,))),
-    question("d1", seed="a1", origin="diversified"),
-    question("a1-e1", seed="a1"),
-    question("a1-e2", seed="a1"),
-    *seeds(TWO)[1:],
-    question("b1-e1", trait="Side 2", seed="b1"),
-    question("b2-e1", trait="Side 2", seed="b2"),
+    *scripts.seeds(scripts.checklist((1,))),
+    scripts.question("d1", seed="a1", origin="diversified"),
+    scripts.question("a1-e1", seed="a1"),
+    scripts.question("a1-e2", seed="a1"),
+    *scripts.seeds(TWO)[1:],
+    scripts.question("b1-e1", trait="Side 2", seed="b1"),
+    scripts.question("b2-e1", trait="Side 2", seed="b2"),
 )
 
 
 async def run_filtering(
     pool: tuple[Criterion, ...] = POOL, given_: Checklist = TWO, generator: FakeJudge | None = None, **chosen: Any
 ) -> tuple[FilterResult, FakeJudge]:
-    generator = generator or scripted()
-    return await filter_questions(pool, given_, assignment(), generator, CheckEvalSettings(**chosen)), generator
+    generator = generator or scripts.scripted()
+    return await filter_questions(pool, given_, scripts.assignment(), generator, CheckEvalSettings(**chosen)), generator
 
 
 def faulting(**faults: dict[str, str]) -> FakeJudge:
-    return scripted(filter=lambda prompt: verdicts(prompt, **faults))
+    return scripts.scripted(filter=lambda prompt: scripts.verdicts(prompt, **faults))
 
 
 def ids(found: FilterResult) -> list[str]:
@@ -192,23 +176,25 @@ def reasons(found: FilterResult) -> dict[str, str]:
 
 
 async def test_the_other_aspects_are_those_of_the_checklist_or_else_the_task_s():
-    named = checklist((1, 2), others={"rhythm": "How it sounds."})
-    assert [other.name for other in other_aspects(named, assignment())] == ["rhythm"]
-    shipped = other_aspects(TWO, assignment())
+    named = scripts.checklist((1, 2), others={"rhythm": "How it sounds."})
+    assert [other.name for other in other_aspects(named, scripts.assignment())] == ["rhythm"]
+    shipped = other_aspects(TWO, scripts.assignment())
     assert [other.name for other in shipped] == ["consistency", "fluency", "informativeness", "relevance"]
     _, generator = await run_filtering(given_=named)
-    assert of_kind(generator, "filter")[0].fields["others"] == [{"name": "rhythm", "definition": "How it sounds."}]
+    assert scripts.of_kind(generator, "filter")[0].fields["others"] == [
+        {"name": "rhythm", "definition": "How it sounds."}
+    ]
 
 
 async def test_a_generated_question_that_nonsense_earns_is_dropped_with_the_reason():
-    earned = question("n1", seed="a1", broken="yes")
+    earned = scripts.question("n1", seed="a1", broken="yes")
     found, generator = await run_filtering(
         (*POOL, earned), generator=faulting(d1={"broken": "yes"}, a1={"broken": "yes"})
     )
     told = reasons(found)
     assert set(told) == {"n1", "d1"}
     assert all("would earn its good answer, yes" in told[name] for name in ("n1", "d1"))
-    shown = [each["id"] for p in of_kind(generator, "filter") for each in p.fields["questions"]]
+    shown = [each["id"] for p in scripts.of_kind(generator, "filter") for each in p.fields["questions"]]
     assert "n1" not in shown
 
 
@@ -239,7 +225,7 @@ async def test_a_question_about_a_fault_is_kept_and_counts_the_other_way_round()
 
 
 async def test_without_a_usable_reply_the_paper_s_filter_keeps_what_it_was_shown():
-    found, _ = await run_filtering(generator=scripted(filter_dimension=lambda _: "?"), procedure="paper")
+    found, _ = await run_filtering(generator=scripts.scripted(filter_dimension=lambda _: "?"), procedure="paper")
     assert found.kept == POOL
     assert "the filter gave no usable reply" in found.notes[0]
 
@@ -251,7 +237,7 @@ async def test_without_any_usable_reply_everything_stays(said: Any):
             raise said
         return said
 
-    found, _ = await run_filtering(generator=scripted(filter=script, group=script))
+    found, _ = await run_filtering(generator=scripts.scripted(filter=script, group=script))
     unjudged, unasked = found.notes
     assert unjudged == f"the filter gave no usable verdict on {len(POOL)} of {len(POOL)} questions; they stay"
     assert unasked.startswith("questions that repeat others in other words are kept: ")
@@ -259,7 +245,9 @@ async def test_without_any_usable_reply_everything_stays(said: Any):
 
 
 async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_is_said():
-    every = scripted(filter=lambda p: {q["id"]: verdict(about="fluency") for q in p.fields["questions"]})
+    every = scripts.scripted(
+        filter=lambda p: {q["id"]: scripts.verdict(about="fluency") for q in p.fields["questions"]}
+    )
     found, _ = await run_filtering(generator=every)
     assert ids(found) == ["a1", "b1", "b2"]
     assert found.notes == ("the filter would take out every question: the seeds stay",)
@@ -277,19 +265,24 @@ async def test_no_more_questions_stay_than_allowed(chosen: str, most: int):
     assert (most < 3) or {"a1", "b1", "b2"} <= set(ids(found))
 
 
-QUESTIONS = (question("a1"), question("b1", "Side 2"), question("a2"), question("b2", "Side 2"))
+QUESTIONS = (
+    scripts.question("a1"),
+    scripts.question("b1", "Side 2"),
+    scripts.question("a2"),
+    scripts.question("b2", "Side 2"),
+)
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 
 
 def prompts(example=None, **settings: Any):
     given = example or text(source="Source.", context="Context.")
-    return answer_prompts(given, QUESTIONS, DIMENSIONS, assignment(), settings=CheckEvalSettings(**settings))
+    return answer_prompts(given, QUESTIONS, DIMENSIONS, scripts.assignment(), settings=CheckEvalSettings(**settings))
 
 
 async def run_answer(judge: FakeJudge, example=None, **settings: Any) -> dict[str, CriterionRating]:
     given = example or text()
     return await ask_questions(
-        given, QUESTIONS, DIMENSIONS, assignment(), judge, settings=CheckEvalSettings(**settings)
+        given, QUESTIONS, DIMENSIONS, scripts.assignment(), judge, settings=CheckEvalSettings(**settings)
     )
 
 
@@ -306,16 +299,16 @@ def asked_answer(prompt) -> list[str]:
     ],
 )
 async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how: Any, groups: list[list[str]]):
-    judge = scripted()
+    judge = scripts.scripted()
     found = await run_answer(judge, ask=how)
     assert [asked_answer(prompt) for prompt in judge.prompts] == groups
     assert {name: rated.score for name, rated in found.items()} == {
-        each.id: float(drawn_answer(each.id, "", "Some words.") == "yes") for each in QUESTIONS
+        each.id: float(scripts.drawn_answer(each.id, "", "Some words.") == "yes") for each in QUESTIONS
     }
 
 
 IDS = ("s01", "s02", "s03", "s04")
-HOSTILE = tuple(question(name) for name in IDS)
+HOSTILE = tuple(scripts.question(name) for name in IDS)
 SOUND = ("yes", "no", "yes", "n/a")
 
 
@@ -393,7 +386,7 @@ REPLIES = {
 async def test_a_hostile_reply_is_read_rightly_or_left_missing_with_the_reason(given: str, expected: str):
     part = Part(method="checkeval", settings=CheckEvalSettings().model_dump(mode="json"), criteria=HOSTILE)
     judge = FakeJudge(lambda _: given)
-    value, ratings = await score(text(), part, assignment(), judge)
+    value, ratings = await score(text(), part, scripts.assignment(), judge)
     assert len(judge.prompts) <= 2
     for rated, code in zip(ratings, expected, strict=True):
         assert rated.score == {"y": 1.0, "n": 0.0}.get(code)
@@ -417,7 +410,7 @@ CELLS = st.lists(
 def build(cells) -> tuple[list[Criterion], dict[str, CriterionRating]]:
     """Return questions and ratings; a question that does not apply has no score."""
     questions = [
-        question(f"q{at}", trait).model_copy(update={"weight": weight})
+        scripts.question(f"q{at}", trait).model_copy(update={"weight": weight})
         for at, (weight, _, _, trait) in enumerate(cells)
     ]
     ratings = {
@@ -458,9 +451,9 @@ def test_a_text_is_unscored_where_half_of_what_applies_is_missing(scores, expect
     assert text_score(*simple(*scores), UNIT) == expected
 
 
-TEXTS = examples(24, groups=8)
+TEXTS = scripts.examples(24, groups=8)
 SMALL = {"diversified": 2, "elaborated_most": 2}
-LABELS = {text.output: text.scores[ASPECT] for text in TEXTS}
+LABELS = {text.output: text.scores[scripts.ASPECT] for text in TEXTS}
 
 
 async def run_learn(
@@ -474,9 +467,9 @@ async def run_learn(
     **chosen: Any,
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with small settings, except for those chosen, and return the result with the two judges."""
-    judge, generator = judge or scripted(), generator or scripted()
+    judge, generator = judge or scripts.scripted(), generator or scripts.scripted()
     learned = await learn(
-        TrainingInput(tuple(texts), assignment(scale) if scale else assignment(), checklist=given),
+        TrainingInput(tuple(texts), scripts.assignment(scale) if scale else scripts.assignment(), checklist=given),
         CheckEvalSettings(**{**SMALL, **chosen}),
         judge=judge,
         generator=generator,
@@ -491,9 +484,9 @@ def tracking(share: float = 1.0) -> FakeJudge:
 
     def of(name: str, words: str, output: str) -> str:
         follows = random.Random(digest([name, output])).random() < share
-        return ("yes" if LABELS[output] >= 3 else "no") if follows else drawn_answer(name, words, output)
+        return ("yes" if LABELS[output] >= 3 else "no") if follows else scripts.drawn_answer(name, words, output)
 
-    return scripted(answer=lambda prompt: answers(prompt, of))
+    return scripts.scripted(answer=lambda prompt: scripts.answers(prompt, of))
 
 
 def everybody(learned: Learned) -> list[Criterion]:
@@ -512,10 +505,10 @@ async def test_answers_that_fail_or_do_not_apply_are_counted_as_such():
             if name == "a1" and number < 3
             else "n/a"
             if name == "a1" and number < 8
-            else drawn_answer(name, words, output)
+            else scripts.drawn_answer(name, words, output)
         )
 
-    learned, _, _ = await run_learn(judge=scripted(answer=lambda p: answers(p, of)), filter="model")
+    learned, _, _ = await run_learn(judge=scripts.scripted(answer=lambda p: scripts.answers(p, of)), filter="model")
     evidence = next(each.evidence for each in everybody(learned) if each.id == "a1")
     assert (evidence.judged, evidence.missing, evidence.answers["n/a"]) == (16, 3, 5)
     column = learned.candidates.index("a1")
@@ -526,9 +519,9 @@ async def test_what_the_labels_speak_against_leaves_with_its_evidence():
     def of(name: str, words: str, output: str) -> str:
         high = LABELS[output] >= 3
         told = {"a1": True, "b1": not high, "b2": high, "a1-e1": high}
-        return "yes" if told.get(name, drawn_answer(name, words, output) == "yes") else "no"
+        return "yes" if told.get(name, scripts.drawn_answer(name, words, output) == "yes") else "no"
 
-    learned, _, _ = await run_learn(judge=scripted(answer=lambda p: answers(p, of)))
+    learned, _, _ = await run_learn(judge=scripts.scripted(answer=lambda p: scripts.answers(p, of)))
     left = reasons_learn(learned)
     assert left["a1"] == "the same answer for all 24 training texts that it was asked of"
     assert left["b1"].startswith("runs against the labels: correlation -0.")
@@ -543,7 +536,9 @@ async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
     learned, _, _ = await run_learn(judge=tracking(0.3))
     group = TEXTS[0].group
     inside = [name in {text.id for text in TEXTS if text.group == group} for name in learned.examples]
-    relabelled = [replace(t, scores={ASPECT: 6 - t.scores[ASPECT]}) if t.group == group else t for t in TEXTS]
+    relabelled = [
+        replace(t, scores={scripts.ASPECT: 6 - t.scores[scripts.ASPECT]}) if t.group == group else t for t in TEXTS
+    ]
     again, _, _ = await run_learn(relabelled, judge=tracking(0.3))
     np.testing.assert_array_equal(learned.reselected[inside], again.reselected[inside])
     assert not np.array_equal(learned.reselected[~np.array(inside)], again.reselected[~np.array(inside)])
@@ -557,7 +552,7 @@ async def test_without_labels_all_questions_of_the_model_are_asked():
 
 @pytest.mark.parametrize("said", ["a1", "[a1]", "A1.", "b1"])
 def test_a_new_question_goes_back_to_one_of_the_seeds_shown(said: str):
-    given = {"reasoning": "r", "questions": [{"seed": said, **stated("Is it?")}]}
+    given = {"reasoning": "r", "questions": [{"seed": said, **scripts.stated("Is it?")}]}
     with pytest.raises(ValidationError, match="one of a1 was expected") if said == "b1" else nullcontext():
         found = Diversification.model_validate(given, context={"questions": [{"id": "a1"}]})
         assert found.questions[0].seed == "a1"
@@ -579,7 +574,7 @@ def finer(prompt) -> dict:
     name, count = prompt.fields["question"]["id"], prompt.fields["most"]
     return {
         "reasoning": "Parts.",
-        "questions": [{"text": wording(f"{name} point {number}")} for number in range(count)],
+        "questions": [{"text": scripts.wording(f"{name} point {number}")} for number in range(count)],
     }
 
 
@@ -588,7 +583,7 @@ def fair(prompt) -> dict:
     told = load_checklist(prompt.fields["words"]["task"], prompt.fields["aspect"]["name"])
     worse = {seed.id for seed in told.questions if seed.better == "no"}
     about, ids = prompt.fields["aspect"]["name"], [each["id"] for each in prompt.fields["questions"]]
-    return {name: verdict(about=about, yes_means="worse" if name in worse else "better") for name in ids}
+    return {name: scripts.verdict(about=about, yes_means="worse" if name in worse else "better") for name in ids}
 
 
 def faults_alone(task: str, aspect: str) -> int:
@@ -600,7 +595,7 @@ def faults_alone(task: str, aspect: str) -> int:
 async def learned_without_labels(task: str, aspect: str, **replaced):
     given = Assignment(task_words(task), find_aspect(task, aspect), Scale(low=1, high=5, whole=False))
     training_input = TrainingInput((), given, checklist=load_checklist(task, aspect))
-    return await learn(training_input, paper(), judge=scripted(), generator=scripted(**replaced))
+    return await learn(training_input, paper(), judge=scripts.scripted(), generator=scripts.scripted(**replaced))
 
 
 @pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
@@ -615,23 +610,23 @@ async def test_a_checklist_has_twenty_to_thirty_five_questions_and_no_number_is_
     assert most or 20 <= len(learned.part.criteria) <= 35
 
 
-EARNED_BY_NONSENSE = {"text": wording("earned by nonsense"), "absent": "no", "broken": "yes"}
+EARNED_BY_NONSENSE = {"text": scripts.wording("earned by nonsense"), "absent": "no", "broken": "yes"}
 
 
 def unsound(prompt) -> dict:
     """Return questions of which the default rejects one, to whoever asks for finer ones."""
-    sound = [wording(f"{prompt.fields['question']['id']} {number}") for number in range(2)]
-    full = [EARNED_BY_NONSENSE, *map(stated, sound)]
+    sound = [scripts.wording(f"{prompt.fields['question']['id']} {number}") for number in range(2)]
+    full = [EARNED_BY_NONSENSE, *map(scripts.stated, sound)]
     plain = [{"text": each["text"]} for each in full]
     return {"reasoning": "Parts.", "questions": full if prompt.fields["self_contained"] else plain}
 
 
 @pytest.mark.parametrize("preset", ["paper", None])
 async def test_only_the_default_rejects_a_question_that_nonsense_would_earn(preset: str | None):
-    generator = scripted(filter=fair, elaborate=unsound)
+    generator = scripts.scripted(filter=fair, elaborate=unsound)
     settings = choose_settings(CheckEvalSettings, PRESETS, {"preset": preset} if preset else {})
-    training_input = TrainingInput((), assignment(), checklist=load_checklist("summarization", "coherence"))
-    learned = await learn(training_input, settings, judge=scripted(), generator=generator)  # type: ignore[arg-type]
+    training_input = TrainingInput((), scripts.assignment(), checklist=load_checklist("summarization", "coherence"))
+    learned = await learn(training_input, settings, judge=scripts.scripted(), generator=generator)  # type: ignore[arg-type]
     asked = [each.statement for each in learned.part.criteria]
     assert (EARNED_BY_NONSENSE["text"] in asked) == (preset == "paper")
     assert any(prompt.repair for prompt in generator.prompts) == (preset is None)

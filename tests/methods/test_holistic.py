@@ -8,20 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scripted_judge as scripts
 from hypothesis import given, settings, strategies as st
-from scripted_judge import (
-    ASPECT,
-    OVERALL,
-    assignment,
-    example,
-    graded,
-    learn,
-    of_kind,
-    part_of,
-    scripted,
-    weighing,
-    whole,
-)
 
 from rubriclab.errors import DataError, JudgeError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge
@@ -34,7 +22,7 @@ from rubriclab.models.text import Scale
 from rubriclab.models.text_features import CATALOGUE, Features
 from rubriclab.prompts import render
 
-TEXT = example(1, 3, source="A source.")
+TEXT = scripts.example(1, 3, source="A source.")
 FORM = holistic.ScoreFormat("direct/rate", lambda _: {})
 ONCE, WEIGHTED = holistic.HolisticSettings(), holistic.HolisticSettings(scoring="weighted")
 SCALES = [
@@ -49,12 +37,12 @@ SCALES = [
 
 
 async def scored(judge, chosen=ONCE, *, form=FORM, scale=None) -> CriterionRating:
-    given_ = assignment(scale) if scale else assignment()
-    return await holistic.holistic_rating(TEXT, whole(), given_, judge, form=form, settings=chosen)
+    given_ = scripts.assignment(scale) if scale else scripts.assignment()
+    return await holistic.holistic_rating(TEXT, scripts.whole(), given_, judge, form=form, settings=chosen)
 
 
 def ratings_asked(judge):
-    return of_kind(judge, "rate")
+    return scripts.of_kind(judge, "rate")
 
 
 def in_turn(*replies):
@@ -70,7 +58,7 @@ def in_turn(*replies):
 
 
 async def test_log_probabilities_are_one_call_and_no_more():
-    judge = FakeJudge(lambda _: weighing({3: 0.5, 4: 0.25, 5: 0.25}))
+    judge = FakeJudge(lambda _: scripts.weighing({3: 0.5, 4: 0.25, 5: 0.25}))
     found = await scored(judge, WEIGHTED)
     (prompt,) = judge.prompts
     assert found.score == pytest.approx(3.75)
@@ -83,7 +71,7 @@ async def test_log_probabilities_are_one_call_and_no_more():
 def test_the_weighted_score_is_the_expectation_over_the_legal_scores(drawn):
     total = sum(drawn.values())
     shares = {score: share / total for score, share in drawn.items()}
-    found = asyncio.run(scored(FakeJudge(lambda _: weighing(shares)), WEIGHTED))
+    found = asyncio.run(scored(FakeJudge(lambda _: scripts.weighing(shares)), WEIGHTED))
     assert found.score == pytest.approx(sum(score * share for score, share in shares.items()), abs=2e-6)
     assert 1 <= found.score <= 5
 
@@ -91,9 +79,9 @@ def test_the_weighted_score_is_the_expectation_over_the_legal_scores(drawn):
 @pytest.mark.parametrize(
     "spoilt",
     [
-        replace(weighing({4: 0.9, 5: 0.1}), text='{"score": 4', truncated=True),
-        weighing({7: 0.6, 4: 0.4}),
-        replace(weighing({4: 1.0}), text='{"score": 4} or {"score": 2}'),
+        replace(scripts.weighing({4: 0.9, 5: 0.1}), text='{"score": 4', truncated=True),
+        scripts.weighing({7: 0.6, 4: 0.4}),
+        replace(scripts.weighing({4: 1.0}), text='{"score": 4} or {"score": 2}'),
     ],
     ids=["cut off", "off the scale", "two scores"],
 )
@@ -122,7 +110,7 @@ def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
 @settings(deadline=None, max_examples=40)
 @given(scale=st.sampled_from(SCALES), places=st.lists(st.floats(0, 1), min_size=2, max_size=8), seed=st.integers(0, 9))
 def test_a_weighted_score_lies_between_its_samples_whatever_their_order(scale, places, seed):
-    legal = holistic.with_answer_scale(assignment(scale), WEIGHTED).scale
+    legal = holistic.with_answer_scale(scripts.assignment(scale), WEIGHTED).scale
     replies = [scale.low + place * scale.width for place in places]
     replies = [round(reply) if legal.whole else reply for reply in replies]
     chosen = holistic.HolisticSettings(scoring="weighted", samples=len(replies))
@@ -137,42 +125,45 @@ def test_a_weighted_score_lies_between_its_samples_whatever_their_order(scale, p
     ("scale", "whole_steps"), list(zip(SCALES, (True, True, True, False, True, False, True), strict=True)), ids=str
 )
 async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow_it(scale, whole_steps):
-    fields = holistic.holistic_prompt(TEXT, whole(), assignment(scale), FORM, WEIGHTED).fields["scale"]
+    fields = holistic.holistic_prompt(TEXT, scripts.whole(), scripts.assignment(scale), FORM, WEIGHTED).fields["scale"]
     assert (fields["whole"], fields["low"], fields["high"]) == (whole_steps, scale.low, scale.high)
     assert ("whole numbers only" in fields["text"]) == whole_steps
     assert (
-        holistic.holistic_prompt(TEXT, whole(), assignment(scale), FORM, ONCE).fields["scale"]["whole"] == scale.whole
+        holistic.holistic_prompt(TEXT, scripts.whole(), scripts.assignment(scale), FORM, ONCE).fields["scale"]["whole"]
+        == scale.whole
     )
 
 
 def test_evidence_tells_how_the_scores_track_the_labels():
     scores, labels = np.array([1, 2, np.nan, 3]), np.array([2.0, 4, 5, 6])
-    evidence = holistic.with_evidence(whole(), scores, labels).evidence
+    evidence = holistic.with_evidence(scripts.whole(), scores, labels).evidence
     assert (evidence.pearson, evidence.judged, evidence.missing, evidence.origin) == (1, 3, 1, "definition")
-    constant = holistic.with_evidence(whole(), np.array([2.0, 2, 2, 2]), labels).evidence
+    constant = holistic.with_evidence(scripts.whole(), np.array([2.0, 2, 2, 2]), labels).evidence
     assert (constant.pearson, constant.judged) == (None, 4)
-    assert holistic.with_evidence(whole(), np.array([1.0]), np.array([2.0])).evidence.pearson is None
-    assert holistic.with_evidence(whole(), np.array([]), np.array([])).evidence == Evidence(origin="definition")
+    assert holistic.with_evidence(scripts.whole(), np.array([1.0]), np.array([2.0])).evidence.pearson is None
+    assert holistic.with_evidence(scripts.whole(), np.array([]), np.array([])).evidence == Evidence(origin="definition")
 
 
-TEXTS = graded(12)
-LABEL = {text.output: text.scores[ASPECT] for text in TEXTS}
+TEXTS = scripts.graded(12)
+LABEL = {text.output: text.scores[scripts.ASPECT] for text in TEXTS}
 
 
 async def test_few_shot_cannot():
-    judge, method = scripted(), METHODS["few_shot"]
+    judge, method = scripts.scripted(), METHODS["few_shot"]
     with pytest.raises(DataError, match="few_shot learns from labelled texts, and there are none"):
         await train_method(
-            method, TrainingInput((), assignment()), method.settings(), judge=judge, generator=judge, seed=1
+            method, TrainingInput((), scripts.assignment()), method.settings(), judge=judge, generator=judge, seed=1
         )
     assert judge.prompts == []
 
 
-@pytest.mark.parametrize("name", OVERALL[1:])
+@pytest.mark.parametrize("name", scripts.OVERALL[1:])
 async def test_a_text_without_a_reply_is_missing_and_no_number(name):
     gone = {TEXTS[5].output, TEXTS[6].output}
-    learned = await learn(
-        name, TEXTS, judge=scripted(score=lambda p: None if p.fields["output"] in gone else LABEL[p.fields["output"]])
+    learned = await scripts.learn(
+        name,
+        TEXTS,
+        judge=scripts.scripted(score=lambda p: None if p.fields["output"] in gone else LABEL[p.fields["output"]]),
     )
     missing = [ident for ident, score in zip(learned.examples, learned.scores, strict=True) if np.isnan(score)]
     assert missing == [ident for ident in ("t05", "t06") if ident in learned.examples]
@@ -184,7 +175,7 @@ SCORE = METHODS["analyze_rate"].score
 
 async def test_the_analysis_is_asked_for_before_the_score_and_is_the_reason():
     judge = FakeJudge(lambda _: {"analysis": "It begins well and ends badly.", "score": 2})
-    value, (found,) = await SCORE(TEXT, part_of("analyze_rate"), assignment(), judge)
+    value, (found,) = await SCORE(TEXT, scripts.part_of("analyze_rate"), scripts.assignment(), judge)
     (prompt,) = judge.prompts
     assert (value, found.reason) == (2, "It begins well and ends badly.")
     assert list(prompt.reply.model_fields) == ["analysis", "score"]
@@ -192,16 +183,16 @@ async def test_the_analysis_is_asked_for_before_the_score_and_is_the_reason():
     assert told.index("`analysis`") < told.index("`score`")
 
 
-TEXTS_SHOT = graded(20, groups=10)
+TEXTS_SHOT = scripts.graded(20, groups=10)
 ROWS = st.lists(st.tuples(st.floats(1, 5), st.integers(0, 5)), min_size=1, max_size=15)
 
 
 def texts_of(rows):
-    return [example(i, score, f"g{group}") for i, (score, group) in enumerate(rows)]
+    return [scripts.example(i, score, f"g{group}") for i, (score, group) in enumerate(rows)]
 
 
 def chosen(texts, count=3, seed=1):
-    return holistic.demonstrations(texts, ASPECT, count, seed)
+    return holistic.demonstrations(texts, scripts.ASPECT, count, seed)
 
 
 @settings(deadline=None, max_examples=80)
@@ -211,7 +202,7 @@ def test_demonstrations_are_different_texts_lowest_first_and_never_more_than_ask
     shown = chosen(texts, count, seed)
     by_id = {text.id: text for text in texts}
     assert len(shown) == len({each.example for each in shown}) == min(count, len(texts))
-    assert [each.score for each in shown] == sorted(by_id[each.example].scores[ASPECT] for each in shown)
+    assert [each.score for each in shown] == sorted(by_id[each.example].scores[scripts.ASPECT] for each in shown)
     for each in shown:
         text = by_id[each.example]
         assert (each.output, each.source, each.context) == (text.output, text.source, text.context)
@@ -220,7 +211,7 @@ def test_demonstrations_are_different_texts_lowest_first_and_never_more_than_ask
 @settings(deadline=None, max_examples=60)
 @given(scores=st.lists(st.floats(1, 5), min_size=3, max_size=15, unique=True), count=st.integers(2, 6))
 def test_the_labels_shown_are_spread_over_those_given(scores, count):
-    texts = [example(i, score, f"g{i}") for i, score in enumerate(scores)]
+    texts = [scripts.example(i, score, f"g{i}") for i, score in enumerate(scores)]
     shown = chosen(texts, count)
     # One from each part_of of the labels, in order of rank, as far as single texts allow.
     ranks = [sorted(scores).index(each.score) / len(scores) for each in shown]
@@ -229,8 +220,8 @@ def test_the_labels_shown_are_spread_over_those_given(scores, count):
 
 
 async def test_what_is_shown_is_never_scored():
-    judge = scripted()
-    learned = await learn("few_shot", TEXTS_SHOT, judge=judge, k=5)
+    judge = scripts.scripted()
+    learned = await scripts.learn("few_shot", TEXTS_SHOT, judge=judge, k=5)
     (criterion,) = learned.part.criteria
     shown = {each.example for each in criterion.demonstrations}
     assert len(shown) == 5
@@ -243,14 +234,14 @@ async def test_what_is_shown_is_never_scored():
     assert criterion.evidence.judged == len(ratings_asked(judge)) == 15
 
 
-TEXTS_GEVAL = graded(8)
-TEXT_GEVAL = example(1, 3)
+TEXTS_GEVAL = scripts.graded(8)
+TEXT_GEVAL = scripts.example(1, 3)
 
 
 async def test_the_steps_are_written_once_by_the_generator_and_numbered():
-    judge = scripted(score=lambda _: 3)
-    generator = scripted(geval__steps=lambda _: {"steps": [" Read it.\n", "Compare.", "Settle."]})
-    learned = await learn("geval", TEXTS_GEVAL, judge=judge, generator=generator, samples=2)
+    judge = scripts.scripted(score=lambda _: 3)
+    generator = scripts.scripted(geval__steps=lambda _: {"steps": [" Read it.\n", "Compare.", "Settle."]})
+    learned = await scripts.learn("geval", TEXTS_GEVAL, judge=judge, generator=generator, samples=2)
     (prompt,) = generator.prompts
     assert (prompt.name, prompt.temperature) == ("geval/steps", 0)
     assert {prompt.name for prompt in judge.prompts} == {"geval/rate"}
@@ -261,19 +252,21 @@ async def test_the_steps_are_written_once_by_the_generator_and_numbered():
 
 async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_probabilities():
     assert holistic.GEvalSettings().scoring == "weighted"
-    sampled = scripted(score=lambda prompt: 1 + prompt.sample // 10 % 4)
-    assert (await METHODS["geval"].score(TEXT_GEVAL, part_of("geval"), assignment(), sampled))[0] == 2.5
-    sure = FakeJudge(lambda _: weighing({4: 0.75, 5: 0.25}))
-    assert (await METHODS["geval"].score(TEXT_GEVAL, part_of("geval"), assignment(), sure))[0] == pytest.approx(4.25)
+    sampled = scripts.scripted(score=lambda prompt: 1 + prompt.sample // 10 % 4)
+    assert (await METHODS["geval"].score(TEXT_GEVAL, scripts.part_of("geval"), scripts.assignment(), sampled))[0] == 2.5
+    sure = FakeJudge(lambda _: scripts.weighing({4: 0.75, 5: 0.25}))
+    assert (await METHODS["geval"].score(TEXT_GEVAL, scripts.part_of("geval"), scripts.assignment(), sure))[
+        0
+    ] == pytest.approx(4.25)
     assert (len(sampled.prompts), len(sure.prompts)) == (20, 1)
 
 
 @pytest.mark.parametrize("steps", [[], [""], ["Read.", "  "], "Read."], ids=str)
 async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(steps):
-    generator = scripted(geval__steps=lambda _: {"steps": steps})
-    judge = scripted()
+    generator = scripts.scripted(geval__steps=lambda _: {"steps": steps})
+    judge = scripts.scripted()
     with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another `generator`"):
-        await learn("geval", TEXTS_GEVAL, judge=judge, generator=generator)
+        await scripts.learn("geval", TEXTS_GEVAL, judge=judge, generator=generator)
     assert len(generator.prompts) == 2
     assert judge.prompts == []
 
@@ -284,7 +277,7 @@ SOURCE = "A dog barked at the mill. The miller came out, and the dog ran home to
 def text(number: int, score: float, **fields):
     words = " ".join(["The dog barked", "at the mill", "and ran home", "to its barn"][: number % 4 + 1])
     told = {"source": SOURCE, "group": f"g{number % 4}", **fields}
-    return replace(example(number, score), output=f"{words}. It was {number} o'clock.", **told)
+    return replace(scripts.example(number, score), output=f"{words}. It was {number} o'clock.", **told)
 
 
 TEXTS_FEATURES = tuple(text(number, 1 + number % 5) for number in range(12))
@@ -299,7 +292,7 @@ def nobody() -> FakeJudge:
 
 async def learned(texts=TEXTS_FEATURES) -> Learned:
     return await holistic.TEXT_FEATURES.learn(  # type: ignore[call-arg]
-        TrainingInput(tuple(texts), assignment()),
+        TrainingInput(tuple(texts), scripts.assignment()),
         holistic.TextFeatureSettings(),
         judge=nobody(),
         generator=nobody(),
@@ -320,7 +313,7 @@ async def test_every_measure_that_is_defined_and_varies_becomes_a_criterion_and_
 async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():
     learned_part = (await learned()).part
     bare = replace(TEXTS_FEATURES[0], source=None)
-    _, ratings = await holistic.TEXT_FEATURES.score(bare, learned_part, assignment(), nobody())
+    _, ratings = await holistic.TEXT_FEATURES.score(bare, learned_part, scripts.assignment(), nobody())
     rated = next(each for each in ratings if each.id == "words_from_source")
     assert (rated.score, rated.applies) == (None, False)
     assert rated.reason == "Cannot be measured: it needs a source, and there is none."
@@ -333,4 +326,4 @@ async def test_a_measure_that_is_not_known_is_an_error_that_names_it():
         update={"criteria": (learned_part.criteria[0].model_copy(update={"id": "sparkle"}),)}
     )
     with pytest.raises(DataError, match="does not have: 'sparkle'"):
-        await holistic.TEXT_FEATURES.score(TEXTS_FEATURES[0], strange, assignment(), nobody())
+        await holistic.TEXT_FEATURES.score(TEXTS_FEATURES[0], strange, scripts.assignment(), nobody())

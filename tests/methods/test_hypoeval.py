@@ -10,27 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scripted_judge as scripts
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 from scipy.stats import pearsonr
-from scripted_judge import (
-    ASPECT,
-    SMALL,
-    Scripted,
-    assignment,
-    criterion,
-    drawn_rating,
-    example,
-    examples,
-    findings,
-    hypothesis,
-    learn,
-    of_kind,
-    proposal,
-    rating,
-    scripted,
-)
+from scripted_judge import rating
 
 from rubriclab.errors import JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges.llm import strict_schema
@@ -61,19 +46,21 @@ from rubriclab.models.text import Scale
 from rubriclab.prompts import render
 from rubriclab.stats.correlation import label_correlations
 
-TEXTS = examples(14)
+TEXTS = scripts.examples(14)
 
 
 async def run(texts=TEXTS, *, judge=None, generator=None, found=None, **chosen):
     """Learn with small settings, except for those chosen, and return the result with the two judges."""
-    judge, generator = judge or scripted(), generator or scripted()
-    given_ = {"findings": findings() if found is None else found}
-    learned = await learn("hypoeval", texts, judge=judge, generator=generator, given=given_, **{**SMALL, **chosen})
+    judge, generator = judge or scripts.scripted(), generator or scripts.scripted()
+    given_ = {"findings": scripts.findings() if found is None else found}
+    learned = await scripts.learn(
+        "hypoeval", texts, judge=judge, generator=generator, given=given_, **{**scripts.SMALL, **chosen}
+    )
     return learned, judge, generator
 
 
 def label_of(prompt) -> float:
-    return next(text.scores[ASPECT] for text in TEXTS if text.output == prompt.fields["output"])
+    return next(text.scores[scripts.ASPECT] for text in TEXTS if text.output == prompt.fields["output"])
 
 
 def everybody(learned):
@@ -82,7 +69,7 @@ def everybody(learned):
 
 def questions(judge) -> Counter:
     """Count how often each rating was asked for."""
-    rated = [*of_kind(judge, "hypoeval/rate"), *of_kind(judge, "hypoeval/rate_together")]
+    rated = [*scripts.of_kind(judge, "hypoeval/rate"), *scripts.of_kind(judge, "hypoeval/rate_together")]
     return Counter((c["statement"], p.fields["output"]) for p in rated for c in p.fields["criteria"])
 
 
@@ -162,7 +149,7 @@ def test_w_hyp_rises_from_nothing_as_in_the_published_code():
 @pytest.fixture
 def bank() -> Bank:
     bank = Bank(HypoEvalSettings(bank_size=2))
-    bank.add(criterion(name) for name in "abc")
+    bank.add(scripts.criterion(name) for name in "abc")
     return bank
 
 
@@ -238,7 +225,7 @@ SCALES_REPLIES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=T
 )
 def test_a_hypothesis_has_a_level_for_exactly_the_scale_s_anchors(scale: Scale):
     form = proposal_form(scale.anchors(), citing=False)
-    told = hypothesis("a", scale.anchors())
+    told = scripts.hypothesis("a", scale.anchors())
     schema = strict_schema(form)
     assert schema is not None
     assert schema["$defs"]["Hypothesis"]["properties"]["levels"]["required"] == list(told["levels"])
@@ -252,7 +239,7 @@ def test_a_hypothesis_has_a_level_for_exactly_the_scale_s_anchors(scale: Scale):
 
 @pytest.mark.parametrize("blank", ["trait", "statement", "level"])
 def test_a_hypothesis_without_words_is_refused(blank: str):
-    told = hypothesis("a")
+    told = scripts.hypothesis("a")
     if blank == "level":
         told["levels"]["3"] = "\n"
     else:
@@ -261,8 +248,8 @@ def test_a_hypothesis_without_words_is_refused(blank: str):
         Hypothesis.model_validate(told)
 
 
-TEXTS_PROPOSE = examples(3)
-BOTH = ProposalContext(TEXTS_PROPOSE, findings())
+TEXTS_PROPOSE = scripts.examples(3)
+BOTH = ProposalContext(TEXTS_PROPOSE, scripts.findings())
 
 
 @pytest.mark.parametrize(
@@ -270,12 +257,12 @@ BOTH = ProposalContext(TEXTS_PROPOSE, findings())
     [
         (BOTH, "labels and literature"),
         (ProposalContext(TEXTS_PROPOSE), "labels"),
-        (ProposalContext(findings=findings()), "literature"),
+        (ProposalContext(findings=scripts.findings()), "literature"),
         (ProposalContext(), "prior knowledge"),
     ],
 )
 async def test_evidence_names_what_the_generator_was_shown(material: ProposalContext, origin: str):
-    proposed, failure = await propose(2, material, assignment(), scripted())
+    proposed, failure = await propose(2, material, scripts.assignment(), scripts.scripted())
     assert failure is None
     for found in proposed:
         assert found.evidence.origin == origin
@@ -285,8 +272,8 @@ async def test_evidence_names_what_the_generator_was_shown(material: ProposalCon
 
 
 async def test_texts_of_one_source_are_shown_together_with_the_source_once():
-    texts = tuple(replace(text, source=source) for text, source in zip(examples(4), "abab", strict=True))
-    prompt = propose_prompt(2, ProposalContext(texts), assignment())
+    texts = tuple(replace(text, source=source) for text, source in zip(scripts.examples(4), "abab", strict=True))
+    prompt = propose_prompt(2, ProposalContext(texts), scripts.assignment())
     assert [item["output"] for item in prompt.fields["observations"]] == [texts[n].output for n in (0, 2, 1, 3)]
     content = render(prompt)[1]["content"]
     assert [content.count(f">>>\n{source}\n<<<") for source in "ab"] == [1, 1]
@@ -295,8 +282,8 @@ async def test_texts_of_one_source_are_shown_together_with_the_source_once():
 
 
 async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair():
-    generator = scripted(propose=lambda p: proposal("a") if p.sample == 2 else "no JSON at all")
-    proposed, failure = await propose(1, BOTH, assignment(), generator)
+    generator = scripts.scripted(propose=lambda p: scripts.proposal("a") if p.sample == 2 else "no JSON at all")
+    proposed, failure = await propose(1, BOTH, scripts.assignment(), generator)
     assert [c.trait for c in proposed] == ["a"]
     assert failure is None
     assert [(p.sample, p.repair is not None) for p in generator.prompts] == [
@@ -309,19 +296,19 @@ async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair()
 
 
 async def test_a_damaged_hypothesis_is_missing_alone_after_a_repair():
-    damaged = {**hypothesis("b"), "levels": {"1": "One level only."}}
-    reply = {"reasoning": "Compared.", "hypotheses": [hypothesis("a"), damaged, hypothesis("c")]}
-    proposed, why = await propose(3, BOTH, assignment(), scripted(propose=lambda _: reply))
+    damaged = {**scripts.hypothesis("b"), "levels": {"1": "One level only."}}
+    reply = {"reasoning": "Compared.", "hypotheses": [scripts.hypothesis("a"), damaged, scripts.hypothesis("c")]}
+    proposed, why = await propose(3, BOTH, scripts.assignment(), scripts.scripted(propose=lambda _: reply))
     assert [each.trait for each in proposed] == ["a", "c"]
     assert why is None
 
 
 async def test_refinement_is_counted_and_its_findings_join_the_evidence():
-    generator = scripted()
-    before, _ = await propose(2, ProposalContext(TEXTS_PROPOSE), assignment(), generator)
-    once = await refine(before, ProposalContext(TEXTS_PROPOSE), assignment(), generator)
-    twice = await refine(once, ProposalContext(findings=findings()), assignment(), generator)
-    thrice = await refine(twice, ProposalContext(findings=findings(3)), assignment(), generator)
+    generator = scripts.scripted()
+    before, _ = await propose(2, ProposalContext(TEXTS_PROPOSE), scripts.assignment(), generator)
+    once = await refine(before, ProposalContext(TEXTS_PROPOSE), scripts.assignment(), generator)
+    twice = await refine(once, ProposalContext(findings=scripts.findings()), scripts.assignment(), generator)
+    thrice = await refine(twice, ProposalContext(findings=scripts.findings(3)), scripts.assignment(), generator)
     assert [c.evidence.refined for c in (before[0], once[0], twice[0], thrice[0])] == [0, 1, 2, 3]
     assert once[0].evidence.origin == "labels"
     assert (twice[0].evidence.origin, twice[0].evidence.findings) == ("labels and literature", ("f0", "f1"))
@@ -331,32 +318,32 @@ async def test_refinement_is_counted_and_its_findings_join_the_evidence():
 
 @pytest.mark.parametrize("reply", ["", '{"hypotheses": []}', '{"reasoning": "x", "hypotheses": [{}]}'])
 async def test_a_failed_refinement_leaves_the_hypotheses_as_they_were(reply: str):
-    before = (criterion("a"), criterion("b"))
-    generator = scripted(refine=lambda _: reply)
-    assert await refine(before, ProposalContext(TEXTS_PROPOSE), assignment(), generator) is before
+    before = (scripts.criterion("a"), scripts.criterion("b"))
+    generator = scripts.scripted(refine=lambda _: reply)
+    assert await refine(before, ProposalContext(TEXTS_PROPOSE), scripts.assignment(), generator) is before
     assert len(generator.prompts) == 2
 
 
-TEXT = example(1, 3, source="A source.")
-THREE = [criterion(name) for name in "abc"]
+TEXT = scripts.example(1, 3, source="A source.")
+THREE = [scripts.criterion(name) for name in "abc"]
 
 
 @pytest.mark.parametrize("wrong", [0, 6, 4.5, -3, 1e9, "four", None, True, "", "[4]", [4], float("inf")])
 async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wrong):
-    judge = scripted(rate=lambda _: rating(wrong))
-    (found,) = await rate(TEXT, THREE[:1], assignment(), judge, "separately")
+    judge = scripts.scripted(rate=lambda _: rating(wrong))
+    (found,) = await rate(TEXT, THREE[:1], scripts.assignment(), judge, "separately")
     assert found.score is None
     assert "unusable reply, also after one repair" in found.reason
     assert len(judge.prompts) == 2
 
 
-TEXTS_RATINGS = examples(4)
+TEXTS_RATINGS = scripts.examples(4)
 
 
 @pytest.mark.parametrize("how", ["separately", "together", "concatenated"])
 async def test_overlapping_wishes_are_asked_once(how):
-    judge = scripted()
-    table = RatingTable(assignment(), judge, how)
+    judge = scripts.scripted()
+    table = RatingTable(scripts.assignment(), judge, how)
     await table.fill(THREE[:2], TEXTS_RATINGS[:3])
     await table.fill(THREE, TEXTS_RATINGS)
     await table.fill(THREE, TEXTS_RATINGS[::-1])
@@ -371,7 +358,7 @@ def fails_on_b(prompt):
 
 
 async def test_rows_tell_why_a_score_is_missing():
-    table = RatingTable(assignment(), scripted(rate=fails_on_b), "separately")
+    table = RatingTable(scripts.assignment(), scripts.scripted(rate=fails_on_b), "separately")
     await table.fill(THREE[:2], TEXTS_RATINGS[:1])
     ((failed, unasked, rated),) = table.rows(["b", "c", "a"], ["t00"])
     assert (rated.id, rated.score, bool(rated.reason)) == ("a", 4, True)
@@ -380,11 +367,11 @@ async def test_rows_tell_why_a_score_is_missing():
     assert unasked == CriterionRating("c", None, NOT_REQUESTED)
 
 
-TEXT_SCORE = example(1, 3)
+TEXT_SCORE = scripts.example(1, 3)
 
 
 def part(*weights: float, **chosen) -> Part:
-    criteria = tuple(criterion(f"h{i:02d}", weight=weight) for i, weight in enumerate(weights, start=1))
+    criteria = tuple(scripts.criterion(f"h{i:02d}", weight=weight) for i, weight in enumerate(weights, start=1))
     return Part(method="hypoeval", settings=HypoEvalSettings(**chosen).model_dump(mode="json"), criteria=criteria)
 
 
@@ -397,11 +384,11 @@ def judge(*scores: float | None):
             raise JudgeUnavailable("busy")
         return rating(value, f"It is {value}.")
 
-    return scripted(rate=script)
+    return scripts.scripted(rate=script)
 
 
 async def test_the_score_is_the_mean_over_hypotheses_with_each_reason():
-    value, ratings = await score(TEXT_SCORE, part(1, 1, 1), assignment(), judge(5, 2, 4))
+    value, ratings = await score(TEXT_SCORE, part(1, 1, 1), scripts.assignment(), judge(5, 2, 4))
     assert value == pytest.approx(11 / 3, abs=1e-6)
     assert [(r.id, r.score, r.reason) for r in ratings] == [
         ("h01", 5, "It is 5."),
@@ -423,7 +410,7 @@ async def test_the_score_is_the_mean_over_hypotheses_with_each_reason():
     ],
 )
 async def test_less_than_half_of_the_weight_gives_no_score(weights, scores, expected):
-    value, ratings = await score(TEXT_SCORE, part(*weights), assignment(), judge(*scores))
+    value, ratings = await score(TEXT_SCORE, part(*weights), scripts.assignment(), judge(*scores))
     assert value == expected
     assert len(ratings) == len(weights)
 
@@ -435,15 +422,15 @@ async def test_the_published_behaviour_asks_about_every_pair_inside_each_of_the_
     literature = {c.id for c in everybody(learned) if c.evidence.origin == "literature"}
     others = {c.id for c in everybody(learned)} - literature - trimmed
     expected = [frozenset(pair) for bank in (literature, others) for pair in itertools.combinations(bank, 2)]
-    asked = [frozenset(entry["id"] for entry in p.fields["entries"]) for p in of_kind(judge, "group")]
+    asked = [frozenset(entry["id"] for entry in p.fields["entries"]) for p in scripts.of_kind(judge, "group")]
     assert Counter(asked) == Counter(expected)
     assert len(others) > 3
 
 
 async def test_new_hypotheses_are_grouped_with_those_in_the_bank_before_anything_is_rated_by_them():
     learned, judge, generator = await run()
-    refills = [p for p in of_kind(generator, "propose") if p.fields["tolerance"] is not None]
-    *arrivals, union = of_kind(judge, "group")
+    refills = [p for p in scripts.of_kind(generator, "propose") if p.fields["tolerance"] is not None]
+    *arrivals, union = scripts.of_kind(judge, "group")
     assert len(arrivals) == len(refills) > 1
     for refill, arrival in zip(refills, arrivals, strict=True):
         known = {each["id"] for each in refill.fields["known"]}
@@ -480,7 +467,7 @@ async def test_literature_alone_without_any_is_the_user_s_to_mend():
 
 def wrong_on(outputs):
     """Rate as the humans did, except for some texts."""
-    return scripted(
+    return scripts.scripted(
         rate=lambda p: rating(label_of(p) + (-1.0 if label_of(p) > 1 else 1.0) * (p.fields["output"] in outputs))
     )
 
@@ -489,9 +476,9 @@ async def test_a_full_bank_of_wrong_examples_is_shown_to_the_generator_and_nothi
     order = order_of((await run())[0])
     hard = [text.output for text in (order[4], order[5], order[9], order[11])]
     learned, _, generator = await run(judge=wrong_on(hard))
-    shown = [seen_texts(p) for p in of_kind(generator, "propose")]
+    shown = [seen_texts(p) for p in scripts.of_kind(generator, "propose")]
     assert shown == [[text.output for text in order[:3]], hard[:3], []]
-    refill = of_kind(generator, "propose")[1]
+    refill = scripts.of_kind(generator, "propose")[1]
     assert (refill.fields["count"], refill.fields["findings"]) == (2, [])
     from_wrong = [c for c in everybody(learned) if c.evidence.refined]
     assert {c.evidence.examples for c in from_wrong} == {tuple(order[place].id for place in (4, 5, 9))}
@@ -503,8 +490,8 @@ async def test_every_further_text_is_rated_by_the_k_of_the_highest_reward():
         label = label_of(prompt)
         return rating(6 - label if prompt.fields["criteria"][0]["trait"] == "trait 0.1" and label != 3 else label)
 
-    learned, judge, _ = await run(judge=scripted(rate=script), sources="labels", k=2, alpha=0, wrong_bank=50)
-    asked = [(p.fields["output"], p.fields["criteria"][0]["trait"]) for p in of_kind(judge, "rate")]
+    learned, judge, _ = await run(judge=scripts.scripted(rate=script), sources="labels", k=2, alpha=0, wrong_bank=50)
+    asked = [(p.fields["output"], p.fields["criteria"][0]["trait"]) for p in scripts.of_kind(judge, "rate")]
     outputs = [text.output for text in order_of(learned)]
     first, further = asked[:9], asked[9 : 9 + 2 * 11]
     assert Counter(first) == Counter(itertools.product(outputs[:3], ["trait 0.0", "trait 0.1", "trait 0.2"]))
@@ -514,11 +501,11 @@ async def test_every_further_text_is_rated_by_the_k_of_the_highest_reward():
 @pytest.mark.parametrize(
     ("procedure", "rounds", "found", "expected"),
     [
-        ("paper", 6, findings(), ["texts", "literature"] * 3),
+        ("paper", 6, scripts.findings(), ["texts", "literature"] * 3),
         # The proposals come from these texts.
-        ("improved", 6, findings(), ["literature"] * 3),
+        ("improved", 6, scripts.findings(), ["literature"] * 3),
         ("improved", 6, (), []),
-        ("published", 3, findings(), ["literature", "texts", "literature"]),
+        ("published", 3, scripts.findings(), ["literature", "texts", "literature"]),
     ],
 )
 async def test_refinement_takes_labels_and_literature_in_turn(procedure, rounds, found, expected):
@@ -526,31 +513,32 @@ async def test_refinement_takes_labels_and_literature_in_turn(procedure, rounds,
     hard = [text.output for text in order[3:6]]
     _, _, generator = await run(judge=wrong_on(hard), refine_rounds=rounds, procedure=procedure, found=found)
     shown = {"texts": (hard, 0), "literature": ([], 2)}
-    refined = [(seen_texts(p), len(p.fields["findings"])) for p in of_kind(generator, "refine")]
+    refined = [(seen_texts(p), len(p.fields["findings"])) for p in scripts.of_kind(generator, "refine")]
     assert refined == [shown[name] for name in expected]
 
 
 @pytest.mark.parametrize(
-    ("procedure", "found", "rounds"), [("paper", (), 1), ("paper", findings(), 2), ("improved", findings(), 1)]
+    ("procedure", "found", "rounds"),
+    [("paper", (), 1), ("paper", scripts.findings(), 2), ("improved", scripts.findings(), 1)],
 )
 async def test_refinement_stops_when_neither_labels_nor_literature_change_anything(procedure, found, rounds):
     def same(prompt):
         return {"reasoning": "All fit.", "hypotheses": prompt.fields["hypotheses"]}
 
     order = order_of((await run(procedure=procedure))[0])
-    generator = scripted(refine=same)
+    generator = scripts.scripted(refine=same)
     judge = wrong_on([t.output for t in order[3:6]])
     await run(judge=judge, generator=generator, refine_rounds=6, found=found, procedure=procedure)
-    assert len(of_kind(generator, "refine")) == rounds
+    assert len(scripts.of_kind(generator, "refine")) == rounds
 
 
 async def test_failed_ratings_are_missing_and_counted_and_never_numbers():
     def script(prompt):
         if int(prompt.fields["output"].removesuffix(".").split()[-1]) % 4 == 0:
             raise JudgeUnavailable("busy")
-        return rating(drawn_rating(prompt, prompt.fields["criteria"][0]["trait"]))
+        return rating(scripts.drawn_rating(prompt, prompt.fields["criteria"][0]["trait"]))
 
-    learned, judge, _ = await run(judge=scripted(rate=script), drop_hopeless=False)
+    learned, judge, _ = await run(judge=scripts.scripted(rate=script), drop_hopeless=False)
     failed = [place for place, name in enumerate(learned.examples) if int(name[1:]) % 4 == 0]
     assert np.isnan(learned.matrix[failed]).all()
     assert not np.isnan(np.delete(learned.matrix, failed, axis=0)).any()
@@ -565,11 +553,11 @@ async def test_too_few_ratings_for_any_hypothesis_end_learning():
         return rating(3) if prompt.fields["output"] in (TEXTS[0].output, TEXTS[1].output) else "no"
 
     with pytest.raises(JudgeError, match="at least half of the 14 texts"):
-        await run(judge=scripted(rate=script))
+        await run(judge=scripts.scripted(rate=script))
 
 
 async def test_a_generator_that_fails_at_one_refill_is_survived():
-    script, refused = Scripted(), []
+    script, refused = scripts.Scripted(), []
 
     def propose(prompt):
         if prompt.fields["count"] == 2 and seen_texts(prompt) in (refused or [seen_texts(prompt)]):
@@ -577,8 +565,8 @@ async def test_a_generator_that_fails_at_one_refill_is_survived():
             return "I cannot."
         return script(prompt)
 
-    judge = scripted(rate=lambda p: rating(6 - label_of(p) if label_of(p) != 3 else 1))
-    learned, _, _ = await run(judge=judge, generator=scripted(propose=propose))
+    judge = scripts.scripted(rate=lambda p: rating(6 - label_of(p) if label_of(p) != 3 else 1))
+    learned, _, _ = await run(judge=judge, generator=scripts.scripted(propose=propose))
     by_output = {text.output: text.id for text in TEXTS}
     first = tuple(by_output[output] for output in refused[0])
     assert refused == [refused[0]] * 6  # three samples, each with a repair
@@ -594,7 +582,7 @@ def preset(name: str) -> HypoEvalSettings:
 
 
 def named(prefix: str, count: int) -> list:
-    return [criterion(f"{prefix}{number}") for number in range(count)]
+    return [scripts.criterion(f"{prefix}{number}") for number in range(count)]
 
 
 def test_the_paper_s_numbers_are_those_of_appendix_b_1():
@@ -627,7 +615,7 @@ def test_a_reward_is_that_of_the_paper_s_equations():
 async def test_only_the_default_shows_predictions_beside_wrong_examples(procedure: str):
     """M_G(W) and M_R(H, W): texts with the raters' scores, as the paper's prompts show them."""
     _, _, generator = await run(procedure=procedure, found=(), wrong_bank=2, theta=0.1)
-    shown = [*of_kind(generator, "propose")[1:], *of_kind(generator, "refine")]
+    shown = [*scripts.of_kind(generator, "propose")[1:], *scripts.of_kind(generator, "refine")]
     assert {bool(p.fields["observations"]) for p in shown} == {True}
     assert {p.name for p in shown} == {"hypoeval/propose"} | ({"hypoeval/refine"} if procedure != "improved" else set())
     for prompt in shown:

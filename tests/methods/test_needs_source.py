@@ -7,19 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from scripted_judge import (
-    DIRECT,
-    assignment,
-    checklist,
-    criterion,
-    example,
-    hypothesis,
-    part_of,
-    question,
-    scripted,
-    stated,
-    verdicts,
-)
+import scripted_judge as scripts
 
 from rubriclab.methods.checkeval.learn import augment, filter_questions
 from rubriclab.methods.checkeval.score import CheckEvalSettings, answer_prompts
@@ -31,27 +19,33 @@ from rubriclab.ops.edits import merged, reworded
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 
-TEXT = example(1, 3, source="THE SOURCE", context="THE CONTEXT")
+TEXT = scripts.example(1, 3, source="THE SOURCE", context="THE CONTEXT")
 ASKED = CheckEvalSettings(ask="together", answers="with reasons")
 Build = Callable[[Sequence[Criterion]], Prompt[Any]]
 
 PROMPTS: dict[str, tuple[str, Build]] = {
-    "hypoeval/rate": ("hypothesis", lambda criteria: rate_prompt(TEXT, criteria, assignment())),
-    "hypoeval/rate_together": ("hypothesis", lambda criteria: rate_together_prompt(TEXT, criteria, assignment())),
-    "checkeval/answer": ("question", lambda criteria: answer_prompts(TEXT, criteria, {}, assignment(), ASKED)[0]),
+    "hypoeval/rate": ("hypothesis", lambda criteria: rate_prompt(TEXT, criteria, scripts.assignment())),
+    "hypoeval/rate_together": (
+        "hypothesis",
+        lambda criteria: rate_together_prompt(TEXT, criteria, scripts.assignment()),
+    ),
+    "checkeval/answer": (
+        "question",
+        lambda criteria: answer_prompts(TEXT, criteria, {}, scripts.assignment(), ASKED)[0],
+    ),
     "single_call/judge": (
         "hypothesis",
-        lambda criteria: judge_prompt(TEXT, [part_of("hypoeval", *criteria)], assignment()),
+        lambda criteria: judge_prompt(TEXT, [scripts.part_of("hypoeval", *criteria)], scripts.assignment()),
     ),
     "single_call/judge_rivals": (
         "hypothesis",
-        lambda criteria: judge_group_prompt([TEXT], [part_of("hypoeval", *criteria)], assignment()),
+        lambda criteria: judge_group_prompt([TEXT], [scripts.part_of("hypoeval", *criteria)], scripts.assignment()),
     ),
 }
 
 
 def needing(kind: str, *needs: bool) -> list[Criterion]:
-    made = [question(f"c{n}") if kind == "question" else criterion(f"c{n}") for n in range(len(needs))]
+    made = [scripts.question(f"c{n}") if kind == "question" else scripts.criterion(f"c{n}") for n in range(len(needs))]
     return [each.model_copy(update={"needs_source": need}) for each, need in zip(made, needs, strict=True)]
 
 
@@ -76,9 +70,9 @@ def test_a_call_shows_the_source_if_and_only_if_a_criterion_in_it_needs_it(name:
 
 
 def test_the_whole_always_has_the_source() -> None:
-    alone = part_of("hypoeval", *needing("hypothesis", False))
-    assert shows_source(judge_prompt(TEXT, [alone, DIRECT], assignment()))
-    assert not shows_source(judge_prompt(TEXT, [alone], assignment()))
+    alone = scripts.part_of("hypoeval", *needing("hypothesis", False))
+    assert shows_source(judge_prompt(TEXT, [alone, scripts.DIRECT], scripts.assignment()))
+    assert not shows_source(judge_prompt(TEXT, [alone], scripts.assignment()))
 
 
 @pytest.mark.parametrize(
@@ -87,9 +81,9 @@ def test_the_whole_always_has_the_source() -> None:
 async def test_a_proposed_hypothesis_needs_the_source_unless_the_reply_says_otherwise(
     said: dict[str, bool], needs: bool
 ) -> None:
-    reply = {"reasoning": "", "hypotheses": [{**hypothesis("a"), **said}]}
-    generator = scripted(propose=lambda _: reply)
-    (proposed,), _ = await propose(1, ProposalContext(), assignment(), generator)
+    reply = {"reasoning": "", "hypotheses": [{**scripts.hypothesis("a"), **said}]}
+    generator = scripts.scripted(propose=lambda _: reply)
+    (proposed,), _ = await propose(1, ProposalContext(), scripts.assignment(), generator)
     assert proposed.needs_source == said.get("needs_source", True)
     assert "`needs_source`" in render(generator.prompts[0])[-1]["content"]
 
@@ -100,17 +94,17 @@ async def proposed_questions(needs: bool, **chosen: Any) -> dict[str, bool]:
     def new(prompt: Prompt[Any]) -> dict[str, Any]:
         own = {"seed": prompt.fields["questions"][0]["id"]} if "questions" in prompt.fields else {}
         numbers = range(prompt.fields.get("count") or prompt.fields["most"])
-        texts = [stated(f"Wording {prompt.name} {number}?") for number in numbers]
+        texts = [scripts.stated(f"Wording {prompt.name} {number}?") for number in numbers]
         return {"reasoning": "", "questions": [{**each, **own, "needs_source": needs} for each in texts]}
 
     def verdict(prompt: Prompt[Any]) -> dict[str, Any]:
-        return {name: {**found, "needs_source": needs} for name, found in verdicts(prompt).items()}
+        return {name: {**found, "needs_source": needs} for name, found in scripts.verdicts(prompt).items()}
 
-    given, settings = checklist((1,)), CheckEvalSettings(diversified=1, elaborated_most=1, **chosen)
-    generator = scripted(diversify=new, elaborate=new, filter=verdict)
-    pool, failures = await augment(given, assignment(), generator, settings)
+    given, settings = scripts.checklist((1,)), CheckEvalSettings(diversified=1, elaborated_most=1, **chosen)
+    generator = scripts.scripted(diversify=new, elaborate=new, filter=verdict)
+    pool, failures = await augment(given, scripts.assignment(), generator, settings)
     assert not failures
-    kept = (await filter_questions(pool, given, assignment(), generator, settings)).kept
+    kept = (await filter_questions(pool, given, scripts.assignment(), generator, settings)).kept
     return {each.id: each.needs_source for each in kept}
 
 
@@ -125,7 +119,7 @@ async def test_a_seed_that_no_filter_has_read_needs_the_source() -> None:
 
 
 def test_a_rubric_states_what_needs_no_source_and_has_another_digest() -> None:
-    plain, alone = (part_of("hypoeval", *needing("hypothesis", need)) for need in (True, False))
+    plain, alone = (scripts.part_of("hypoeval", *needing("hypothesis", need)) for need in (True, False))
     assert "needs_source" not in plain.model_dump_json()
     assert '"needs_source":false' in alone.model_dump_json()
     assert Part.model_validate_json(alone.model_dump_json()) == alone
@@ -134,4 +128,4 @@ def test_a_rubric_states_what_needs_no_source_and_has_another_digest() -> None:
 def test_other_wordings_by_a_person_need_the_source() -> None:
     first, second = needing("hypothesis", False, False)
     assert reworded(first, "hypoeval", "It follows the source.", "a01").needs_source
-    assert merged([first, second], "It follows the source.", assignment().scale, "a02").needs_source
+    assert merged([first, second], "It follows the source.", scripts.assignment().scale, "a02").needs_source

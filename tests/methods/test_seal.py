@@ -10,20 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scripted_judge import (
-    ASPECT,
-    Says,
-    Scripted,
-    assignment,
-    checklist,
-    drawn_verdict,
-    examples,
-    of_kind,
-    part_of,
-    scripted,
-    sentences,
-    text,
-)
+import scripted_judge as scripts
+from scripted_judge import text
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import FakeJudge
@@ -56,20 +44,20 @@ def pack(kind: str = "sentence", sizes: Sequence[int] = (1, 2), **fields: Any) -
     beside = ("source", "reference") if kind == "triple" else fields.pop("beside", ())
     units = {"kind": kind, "beside": beside, "weights": fields.pop("weights", "equal")}
     changes = {name: {"support": material} for name, material in fields.pop("support", {}).items()}
-    return checklist(sizes, units=units, changes=changes)
+    return scripts.checklist(sizes, units=units, changes=changes)
 
 
 def exam(given: Checklist = pack(), **settings: Any) -> VerificationPlan:  # noqa: B008
     """Return what is asked of every text by a pack."""
     questions, dimensions = pack_questions(given)
     assert given.units
-    return VerificationPlan(questions, dimensions, given.units, assignment(), SealSettings(**settings))
+    return VerificationPlan(questions, dimensions, given.units, scripts.assignment(), SealSettings(**settings))
 
 
 def pack_part(given: Checklist, **settings: Any) -> Part:
     """Return a pack as the part of a rubric."""
     asked = exam(given, **settings)
-    part = part_of("seal", *asked.questions, dimensions=dict(asked.dimensions), **settings)
+    part = scripts.part_of("seal", *asked.questions, dimensions=dict(asked.dimensions), **settings)
     return part.model_copy(update={"units": asked.units})
 
 
@@ -102,20 +90,22 @@ def test_the_judge_weighs_where_the_setting_says_so_or_else_the_pack(weights: An
 async def test_a_text_of_fewer_sentences_than_the_threshold_is_judged_whole(
     kind: Any, count: int, least: int, whole: bool
 ):
-    found, units = await decompose(sentences(count), exam(pack(kind), whole_below_sentences=least), scripted())
+    found, units = await decompose(
+        scripts.sentences(count), exam(pack(kind), whole_below_sentences=least), scripts.scripted()
+    )
     assert (found == "whole") is whole
     if whole:
-        assert units == (Unit("u1", sentences(count)),)
+        assert units == (Unit("u1", scripts.sentences(count)),)
 
 
 async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them():
-    judge = scripted(per_sentence=1)
-    found = (await extract_facts({"source": sentences(45)}, assignment().words, judge))["source"]
+    judge = scripts.scripted(per_sentence=1)
+    found = (await extract_facts({"source": scripts.sentences(45)}, scripts.assignment().words, judge))["source"]
     ids = [[each["id"] for each in prompt.fields["sentences"]] for prompt in judge.prompts]
     assert [len(each) for each in ids] == [15, 15, 15]
     assert [number for each in ids for number in each] == list(range(1, 46))
     assert judge.prompts[0].fields["before"] == ""
-    assert judge.prompts[1].fields["before"] == " ".join(split_sentences(sentences(15))[12:])
+    assert judge.prompts[1].fields["before"] == " ".join(split_sentences(scripts.sentences(15))[12:])
     assert found == [[f"Fact 0 of source {number}."] for number in range(1, 46)]
 
 
@@ -144,7 +134,7 @@ REPLIES = {
 @pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
 async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry_are_lost(reply: Any, expected: Any):
     judge = FakeJudge(lambda _: reply)
-    found = (await extract_facts({"output": sentences(2)}, assignment().words, judge))["output"]
+    found = (await extract_facts({"output": scripts.sentences(2)}, scripts.assignment().words, judge))["output"]
     assert [(place, fact) for place, facts in enumerate(found) if isinstance(facts, list) for fact in facts] == expected
     lost = {place: why for place, why in enumerate(found) if isinstance(why, str)}
     assert set(lost) == {0, 1} - {place for place, _ in expected}
@@ -154,20 +144,20 @@ async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry
 @pytest.mark.parametrize(("per_sentence", "whole"), [(1, True), (2, False)])
 async def test_a_text_of_fewer_facts_than_the_threshold_is_judged_whole(per_sentence: int, whole: bool):
     def judge() -> FakeJudge:
-        return scripted(per_sentence=per_sentence)
+        return scripts.scripted(per_sentence=per_sentence)
 
-    kind, _ = await decompose(sentences(3), exam(pack("fact")), judge())
+    kind, _ = await decompose(scripts.sentences(3), exam(pack("fact")), judge())
     assert (kind == "whole") is whole
-    other, _ = await decompose(sentences(3), exam(pack("fact"), whole_below_facts=3 if whole else 7), judge())
+    other, _ = await decompose(scripts.sentences(3), exam(pack("fact"), whole_below_facts=3 if whole else 7), judge())
     assert other != kind
 
 
-TEXTS = examples(24)
+TEXTS = scripts.examples(24)
 PACK = pack("sentence pair", beside=("source", "reference"))
 
 
 def training_input(texts: Any = TEXTS, given: Any = PACK) -> TrainingInput:
-    return TrainingInput(tuple(texts), assignment(), checklist=given)
+    return TrainingInput(tuple(texts), scripts.assignment(), checklist=given)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 24])
@@ -201,7 +191,7 @@ async def test_only_new_ones_are_taken_and_no_more_than_asked_for(sides: Any, ke
     questions, _, failure = await propose(training_input(), SealSettings(proposed=2), judge)
     assert [question.trait for question in questions] == (kept or [])
     assert (failure is None) == bool(kept)
-    assert len(of_kind(judge, "propose")) == (1 if kept else SAMPLES)
+    assert len(scripts.of_kind(judge, "propose")) == (1 if kept else SAMPLES)
 
 
 FACTS = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})
@@ -228,7 +218,7 @@ def templates(judge: FakeJudge) -> list[str]:
     ],
 )
 async def test_every_question_is_put_to_every_unit(kind: str, asked: list[str]):
-    judge = scripted()
+    judge = scripts.scripted()
     found = await judge_text(text(3, source="A source."), exam(pack(kind, beside=("source",))), judge)
     assert templates(judge) == asked
     units = {"sentence": 3, "sentence pair": 2, "fact": 6}.get(kind, 1)
@@ -253,20 +243,20 @@ async def test_every_question_is_put_to_every_unit(kind: str, asked: list[str]):
 async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
     kind: str, chosen: Any, count: int, template: str
 ):
-    given, judge = pack(kind, sizes=(2,)), scripted(says=lambda *_: True, per_sentence=1)
+    given, judge = pack(kind, sizes=(2,)), scripts.scripted(says=lambda *_: True, per_sentence=1)
     found = await judge_text(text(count), exam(given, **chosen), judge)
     whole = count == 2 or "decompose" in chosen
     assert set(templates(judge)) - {"facts"} == {template}
-    assert of_kind(judge, template)[0].fields["kind"] == ("whole" if whole else kind)
+    assert scripts.of_kind(judge, template)[0].fields["kind"] == ("whole" if whole else kind)
     assert [unit.sentences == () for unit in found.units] == [whole] * len(found.units)
     assert set(values(found).values()) == {1.0}
     assert found.rated == (template == "rate")
 
 
 async def test_facts_are_held_against_facts_under_ids_of_their_own():
-    judge = scripted(per_sentence=2)
+    judge = scripts.scripted(per_sentence=2)
     await judge_text(text(3, source="One. Two is so.", reference="Ref is so."), exam(MIXED), judge)
-    (verify,), (support,) = of_kind(judge, "verify"), of_kind(judge, "support")
+    (verify,), (support,) = scripts.of_kind(judge, "verify"), scripts.of_kind(judge, "support")
     assert [fact["id"] for fact in verify.fields["facts"]] == ["c1", "c2", "c3", "c4", "r1", "r2"]
     assert [(fact["id"], fact["of"]) for fact in support.fields["facts"]] == [(f"c{n}", "source") for n in range(1, 5)]
     for prompt in (verify, support):
@@ -275,34 +265,34 @@ async def test_facts_are_held_against_facts_under_ids_of_their_own():
 
 
 async def test_without_a_source_a_claim_that_needs_one_has_no_verdict():
-    judge = scripted()
+    judge = scripts.scripted()
     found = await judge_text(text(3), exam(FACTS), judge)
     assert judge.prompts == []
     assert {verdict.reason for verdict in found.verdicts.values()} == {
         "no fact can be named: the summary comes without a source text"
     }
-    judge = scripted()
+    judge = scripts.scripted()
     found = await judge_text(text(3, reference="Ref."), exam(MIXED), judge)
     assert {pair: value is None for pair, value in values(found).items()} == {
         (f"u{n}", q): q == "a1" for n in range(1, 7) for q in ("a1", "b1")
     }
-    assert of_kind(judge, "support") == []
+    assert scripts.of_kind(judge, "support") == []
 
 
 async def test_a_source_without_any_facts_leaves_its_claims_without_a_verdict_and_is_shown_as_it_is_to_others():
-    usual = Scripted()
-    judge = scripted(facts=lambda p: "no" if p.fields["sentences"][0]["what"] == "source" else usual(p))
+    usual = scripts.Scripted()
+    judge = scripts.scripted(facts=lambda p: "no" if p.fields["sentences"][0]["what"] == "source" else usual(p))
     found = await judge_text(text(3, source="A source.", reference="Ref is so."), exam(MIXED), judge)
     assert {value is None for (_, question), value in values(found).items() if question == "a1"} == {True}
     assert "could not all be had: unusable reply" in found.verdicts["u1", "a1"].reason
-    (verify,) = of_kind(judge, "verify")
+    (verify,) = scripts.of_kind(judge, "verify")
     assert verify.fields["source"] == "A source."
     assert {fact["of"] for fact in verify.fields["facts"]} == {"reference"}
 
 
 @pytest.mark.parametrize(("most", "first", "calls"), [(40, 10, 4), (1, 0, 121)])
 async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, first: int, calls: int):
-    judge = scripted(weights={"a1": 2})
+    judge = scripts.scripted(weights={"a1": 2})
     found = await judge_text(text(40), exam(pack(weights="judge"), most_per_call=most), judge)
     fields = judge.prompts[0].fields
     assert ([q["id"] for q in fields["questions"]], len(fields["units"])) == (["a1", "b1", "b2"], first)
@@ -314,7 +304,7 @@ async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, 
 @pytest.mark.parametrize("output", ["", "  \n ", "... ?"])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_nothing_is_asked_about_an_empty_text(kind: str, output: str):
-    judge = scripted()
+    judge = scripts.scripted()
     found = await judge_text(text(output), exam(pack(kind)), judge)
     assert (judge.prompts, found.units, found.fault) == ([], (), "there is no sentence in the summary")
 
@@ -368,7 +358,7 @@ WEIGHED = pack("response", sizes=(3,), weights="judge")
 
 async def weighed(weights: Any, **settings: Any) -> tuple[Any, ...]:
     """Return the score with these weights in the reply, of answers yes, no, no, and the ratings."""
-    judge = scripted(says=lambda question, *_: question == "a1")
+    judge = scripts.scripted(says=lambda question, *_: question == "a1")
 
     def script(prompt):
         said = judge._script(prompt)
@@ -440,7 +430,7 @@ def naming(*facts: Any) -> Any:
     ids=str,
 )
 async def test_a_claim_holds_only_if_a_fact_that_is_named_exists(named: Any, value: Any, support: Any):
-    judge = scripted(per_sentence=2, support=lambda _: naming(named, *[["c1"]] * 5))
+    judge = scripts.scripted(per_sentence=2, support=lambda _: naming(named, *[["c1"]] * 5))
     found = await judge_text(text(3, source="A source."), exam(FACTS), judge)
     verdict = found.verdicts["u1", "a1"]
     assert (verdict.value, verdict.support) == (value, support)
@@ -467,7 +457,7 @@ def test_a_unit_is_missing_where_verdicts_of_half_its_weight_are(row, weights, e
 
 
 QUESTIONS = exam(pack(sizes=(1, 1))).questions
-ONE_TO_FIVE = assignment().scale
+ONE_TO_FIVE = scripts.assignment().scale
 
 
 def found(*rows: tuple[float | None, float | None], **fields: Any) -> TextVerdicts:
@@ -519,14 +509,15 @@ def test_an_unscored_text_says_why_in_a_rating_without_a_score(rows: Any, why: s
 
 
 TEXTS_LEARN = tuple(
-    replace(text, output=f"{sentences(3)} {text.output}", reference="Ref is so.") for text in examples(24, groups=8)
+    replace(text, output=f"{scripts.sentences(3)} {text.output}", reference="Ref is so.")
+    for text in scripts.examples(24, groups=8)
 )
-LABELS = {text.output: text.scores[ASPECT] for text in TEXTS_LEARN}
+LABELS = {text.output: text.scores[scripts.ASPECT] for text in TEXTS_LEARN}
 
 
 async def run(
     texts: Any = TEXTS_LEARN,
-    says: Says = drawn_verdict,
+    says: scripts.Says = scripts.drawn_verdict,
     *,
     given: Checklist | None = pack(),  # noqa: B008
     judge: FakeJudge | None = None,
@@ -535,8 +526,8 @@ async def run(
     **chosen: Any,
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with two proposals, unless chosen otherwise, and return the result with the two judges."""
-    judge, generator = judge or scripted(says=says), generator or scripted()
-    training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
+    judge, generator = judge or scripts.scripted(says=says), generator or scripts.scripted()
+    training_input = TrainingInput(tuple(texts), scripts.assignment(), checklist=given)
     settings = SealSettings(**{"proposed": 2, **chosen})
     return (
         await learn(training_input, settings, judge=judge, generator=generator, seed=1, on_progress=on_progress),
@@ -553,7 +544,7 @@ def misleading(question: str, unit: str, output: str) -> bool:
     """Answer a1 with the labels, b1 against them, b2 always alike, p1 with them, and p2 by lot."""
     high = LABELS[output] >= 3
     told = {"a1": high, "b1": not high, "b2": True, "p1": LABELS[output] >= 4}
-    return told.get(question, drawn_verdict(question, unit, output, seed=4))
+    return told.get(question, scripts.drawn_verdict(question, unit, output, seed=4))
 
 
 async def test_what_the_labels_speak_against_leaves_and_proposals_stay_only_where_they_track_them():
@@ -593,13 +584,13 @@ BARE = [
 
 @pytest.mark.parametrize(("asked", "template", "more"), BARE)
 async def test_no_reason_is_asked_for_and_the_score_is_that_of_verdicts_with_reasons(asked, template: str, more: dict):
-    example, judge = text(4, source="A source. It says so."), scripted()
-    value, ratings = await SEAL.score(example, pack_part(asked, **paper(**more)), assignment(), judge)
+    example, judge = text(4, source="A source. It says so."), scripts.scripted()
+    value, ratings = await SEAL.score(example, pack_part(asked, **paper(**more)), scripts.assignment(), judge)
     explained, _ = await SEAL.score(
-        example, pack_part(asked, **paper(answers="with reasons", **more)), assignment(), scripted()
+        example, pack_part(asked, **paper(answers="with reasons", **more)), scripts.assignment(), scripts.scripted()
     )
     assert value == explained is not None
-    prompts = of_kind(judge, template)
+    prompts = scripts.of_kind(judge, template)
     assert prompts
     assert not [prompt for prompt in prompts if "`reason`" in render(prompt)[1]["content"]]
     assert {unit.reason for rating in ratings for unit in rating.units} == {""}
@@ -610,10 +601,10 @@ SPLIT = "One. Two here! Three, at last. And four"
 
 async def test_the_judge_splits_the_text_in_a_call_of_its_own():
     parts = ["One. Two here!", "Three,  at last.", "And four"]
-    judge = scripted(split=lambda _: {"sentences": parts})
+    judge = scripts.scripted(split=lambda _: {"sentences": parts})
     given = pack_part(pack("sentence", sizes=(1,)), **paper())
-    _, (rating,) = await SEAL.score(text(SPLIT), given, assignment(), judge)
-    assert len(of_kind(judge, "split")) == 1
+    _, (rating,) = await SEAL.score(text(SPLIT), given, scripts.assignment(), judge)
+    assert len(scripts.of_kind(judge, "split")) == 1
     assert [unit.unit for unit in rating.units] == ["One. Two here!", "Three, at last.", "And four"]
     assert [unit.sentences for unit in rating.units] == [(0, 1), (2,), (3,)]
     assert split_sentences(SPLIT)[2] == "Three, at last."
@@ -623,8 +614,8 @@ async def test_the_judge_splits_the_text_in_a_call_of_its_own():
     "parts", [["One.", "Two here!"], ["One. Two here! Three at last. And four"], [SPLIT, "More."], []], ids=str
 )
 async def test_a_split_that_is_not_the_text_is_no_split(parts: list[str]):
-    judge = scripted(split=lambda _: {"sentences": parts})
+    judge = scripts.scripted(split=lambda _: {"sentences": parts})
     given = pack_part(pack("sentence", sizes=(1,)), **paper())
-    value, (rating,) = await SEAL.score(text(SPLIT), given, assignment(), judge)
+    value, (rating,) = await SEAL.score(text(SPLIT), given, scripts.assignment(), judge)
     assert value is None
     assert "did not split" in rating.units[0].reason
