@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,20 @@ def test_a_fault_is_one_line_with_place_field_what_came_and_what_was_expected():
     fault = refused({"id": 7, "output": None})
     assert str(fault) == "texts.jsonl:12: field 'output': got null, expected a non-empty text"
     assert fault.id == "7"
+
+
+CHAT = [{"role": "user", "content": "Is it free?"}, {"role": "assistant", "content": "Yes, it is."}]
+
+
+def test_the_last_message_of_a_chat_is_the_output_and_the_earlier_ones_are_the_context():
+    text = taken(output=CHAT)
+    assert (text.output, text.context) == ("Yes, it is.", "user: Is it free?")
+    assert (taken(output=CHAT, context="Terms").context, taken(output=CHAT[1:]).context) == ("Terms", None)
+    mapped = example_of({"turns": CHAT}, "texts.jsonl", 12, mapping=parse_mapping("output=turns"))
+    assert mapped == replace(text, id=mapped.id)
+    assert refused({"output": CHAT[:1]}).got == "messages that end with one of the role 'user'"
+    assert refused({"output": [*CHAT, "More."]}).got == "a list of 3"
+    assert "such as to 'turns'" in str(refused({"name": "case 1", "turns": CHAT}))
 
 
 def test_a_missing_output_names_the_columns_and_how_to_map_one():
