@@ -160,16 +160,11 @@ def test_what_no_held_out_figure_measures_is_said(planted_lab: Lab) -> None:
     assert planted_lab.edit("planted", drop="links", preview=True).notes == ()
 
 
-def test_an_equal_rubric_gets_no_new_version_and_another_name_gets_its_own(planted_lab: Lab) -> None:
-    changes: dict[str, Any] = {"bound": {"links": "free"}, **WHO}
-    assert planted_lab.edit("planted", **changes).saved.ref == "planted@1"
-    saved = planted_lab.edit("planted", drop="links", name="mine", **WHO).saved
-    assert (saved.ref, saved.parent) == ("mine@1", "planted@1")
-
-
-def test_the_name_of_another_rubric_is_refused_and_that_of_a_relative_taken(planted_lab: Lab) -> None:
+def test_an_equal_rubric_gets_no_new_version_and_a_name_only_that_of_a_relative_or_a_new_one(planted_lab: Lab) -> None:
     lab = planted_lab
+    assert lab.edit("planted", bound={"links": "free"}, **WHO).saved.ref == "planted@1"
     other = lab.edit("planted", drop="dates", **WHO, name="shorter").saved
+    assert (other.ref, other.parent) == ("shorter@1", "planted@1")
     assert lab.edit("planted", drop="links", **WHO, name="shorter").saved.ref == "shorter@2"
     assert lab.edit(other, drop="links", **WHO, name="planted").saved.ref == "planted@2"
     with pytest.raises(SettingsError, match=r"remote already names another rubric, whose newest version is remote@1"):

@@ -115,9 +115,7 @@ def test_labels_of_the_texts_themselves_come_before_those_of_learning() -> None:
     assert result.human_mean.value == pytest.approx(2.5, abs=0.05)
     assert (result.to_row()["labels"], result.to_row()["labels_of"]) == (20, "texts")
     assert "by 20 labels of these texts" in str(distribution_view(result))
-
-
-def test_with_a_label_for_each_text_the_mean_is_theirs() -> None:
+    # With a label for each text, the mean is theirs.
     assert labelled_texts(30).human_mean == Interval(2.5, 2.5, 2.5)
 
 
