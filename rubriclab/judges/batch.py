@@ -489,7 +489,7 @@ class BatchScheduler(JudgeWrapper):
         for key, reply in (await self._cached(rest)).items():
             self._settle([rest.pop(key)], reply)
         if len(rest) < MIN_BATCH:
-            self._settle(rest.values(), BatchTooSmall())
+            self._settle(rest.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
             return
         part: WaitingPrompts = {}
         lines = bytearray()

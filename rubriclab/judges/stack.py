@@ -164,8 +164,10 @@ class LocalBudget:
         return None
 
 
-class BatchTooSmall(Exception):
+class BatchTooSmall(JudgeError):
     """Too few prompts wait for a batch to be worth its time."""
+
+    may_be_billed = False
 
 
 class Budgeted(JudgeWrapper):
@@ -207,9 +209,6 @@ class Budgeted(JudgeWrapper):
             cost = _cost(reply, reserved)
         except ReplyAfterCancellation as late:
             cost = _cost(late.reply, reserved)
-            raise
-        except BatchTooSmall:
-            cost = None
             raise
         except JudgeError as error:
             cost = reserved if error.may_be_billed else None
