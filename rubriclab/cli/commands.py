@@ -581,7 +581,7 @@ def _score_row(scoring: Scoring) -> dict[str, Any]:
         "answers": counts.answers,
     }
     if counts.rivals.calls:
-        row["rivals"] = counts.rivals.to_row()
+        row["rivals"] = dataclasses.asdict(counts.rivals)
     return row
 
 

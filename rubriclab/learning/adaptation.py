@@ -86,10 +86,7 @@ async def rate(rubric: Rubric, ref: str, examples: Sequence[Example], judge: Jud
     """
     rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
-        cells = {
-            rating.id: Cell(score=rating.score, reason=rating.reason, applies=rating.applies)
-            for rating in score.criteria
-        }
+        cells = {rating.id: cell_of(rating) for rating in score.criteria}
         rows.append(tuple(cells[criterion.id] for criterion in rubric.criteria))
         scores.append(score.score)
         reason = score.unscored or reason

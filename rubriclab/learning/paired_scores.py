@@ -15,6 +15,7 @@ from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import scoring
 from rubriclab.methods.method import CriterionRating
+from rubriclab.methods.prompting import gather_all
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Rubric, matched_criteria
 from rubriclab.models.text import Example, Scale
@@ -108,14 +109,8 @@ def score_columns(
         return await asyncio.gather(*(scoring.score_text(version.rubric, text, judge, version.ref) for text in group))
 
     async def score(group: Sequence[Example]) -> list[ScoredText]:
-        # If one judge fails, the others are still awaited, as their replies are paid for.
-        scorings = (score_column(version, group, judge) for version, judge in columns)
-        scored = await asyncio.gather(*scorings, return_exceptions=True)
-        for result in scored:
-            if isinstance(result, BaseException):
-                raise result
-        rows = zip(*(result for result in scored if not isinstance(result, BaseException)), strict=True)
-        return list(zip(group, rows, strict=True))
+        scored = await gather_all(score_column(version, group, judge) for version, judge in columns)
+        return list(zip(group, zip(*scored, strict=True), strict=True))
 
     together = any(scoring.rival_limits(version.rubric, None) for version, _ in columns)
     return scoring.stream(texts, score, under_way, key=scoring.row_key if together else None)
@@ -321,13 +316,18 @@ class CriterionScoreChange(FrozenModel):
         return self.adjusted_p is not None and self.adjusted_p < 0.05
 
 
-class TextChange(FrozenModel):
-    """An output whose score fell, and for the criteria that fell most: id, reason before, reason after."""
+class FlippedText(FrozenModel):
+    """A text with its two scores, as one that crossed the threshold."""
 
     id: str
     group: str
     before: float
     after: float
+
+
+class TextChange(FlippedText):
+    """An output whose score fell, and for the criteria that fell most: id, reason before, reason after."""
+
     text_before: str
     text_after: str
     reasons: tuple[tuple[str, str, str], ...]
@@ -341,15 +341,6 @@ class RankAgreement(FrozenModel):
     groups: int
     spearman: Interval
     kendall: Interval
-
-
-class FlippedText(FrozenModel):
-    """A text that crossed the threshold."""
-
-    id: str
-    group: str
-    before: float
-    after: float
 
 
 class FlipSummary(FrozenModel):

@@ -16,7 +16,7 @@ from rubriclab.judges.judge import FAULTY_ROW, RATINGS_MISSING, SCORED, Judge, U
 from rubriclab.judges.stack import count_text
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.prompting import gather_in_order
+from rubriclab.methods.prompting import gather_all, gather_in_order
 from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, shared_input
 from rubriclab.models.aggregation import Ask, CallForm, RivalLimits, combine
 from rubriclab.models.rubric import Part, Rubric
@@ -24,6 +24,10 @@ from rubriclab.models.text import Aspect, Assignment, Example, Scale, task_words
 from rubriclab.prompts.render import inert
 
 CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
+
+
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +256,17 @@ async def ratings_of_texts(
     rated = await gather_in_order(
         judge_group([examples[place] for place in call], parts, assignment, judge) for call in calls
     )
-    by_place = dict[int, tuple[CriterionRating, ...]]()
-    for call, ratings in zip(calls, rated, strict=True):
-        by_place.update(zip(call, ratings, strict=True))
-    return [by_place[place] for place in range(len(examples))]
+    return _text_by_text(calls, rated)
+
+
+def _text_by_text(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]) -> list[T]:
+    """Return the results of calls about the texts at these places, in the order of the texts."""
+    by_place = {
+        place: result
+        for call, some in zip(calls, results, strict=True)
+        for place, result in zip(call, some, strict=True)
+    }
+    return [by_place[place] for place in sorted(by_place)]
 
 
 async def _scores_by_part(
@@ -271,10 +282,6 @@ def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionRating]) -> str:
     if not failed:
         return f"none of the {len(criteria)} criteria can be asked of this text"
     return f"{len(failed)} of {len(criteria)} criteria without a usable rating; the first: {failed[0].reason}"
-
-
-R = TypeVar("R")
-T = TypeVar("T")
 
 
 def score_stream(
@@ -314,7 +321,7 @@ def score_stream(
         return await score_group(rubric, examples, judge, name, limits=limits, counts=counts)
 
     def count_continued() -> None:
-        counts.continued += 1
+        counts.continued_groups += 1
 
     return stream(rows, score, under_way, key=row_key if limits else None, on_continued=count_continued)
 
@@ -323,23 +330,14 @@ def score_stream(
 class RivalCounts:
     """What was rated together in one run: calls, the texts in them, and those that were alone in their call.
 
-    `continued` counts groups whose texts were too far apart and were rated in separate calls; a lower bound if there
-    are very many groups.
+    `continued_groups` counts groups with texts too far apart, which were rated in separate calls; a lower bound if
+    there are very many groups.
     """
 
     calls: int = 0
     texts: int = 0
     without_rivals: int = 0
-    continued: int = 0
-
-    def to_row(self) -> dict[str, int]:
-        """Return the counts as one JSON object."""
-        return {
-            "calls": self.calls,
-            "texts": self.texts,
-            "without_rivals": self.without_rivals,
-            "continued_groups": self.continued,
-        }
+    continued_groups: int = 0
 
 
 def row_key(row: Example | RowError) -> Hashable | None:
@@ -366,15 +364,7 @@ async def score_group(
         return scores
 
     calls = group_calls(examples, rubric.parts, assignment_of(rubric), limits)
-    rated = await asyncio.gather(
-        *(score([examples[place] for place in call]) for call in calls), return_exceptions=True
-    )
-    by_place = dict[int, Score]()
-    for call, scores in zip(calls, rated, strict=True):
-        if isinstance(scores, BaseException):
-            raise scores
-        by_place.update(zip(call, scores, strict=True))
-    return [by_place[place] for place in range(len(examples))]
+    return _text_by_text(calls, await gather_all(score([examples[place] for place in call]) for call in calls))
 
 
 # Rows that are read before a group is processed: rows of a group that are further apart are processed separately.

@@ -43,6 +43,15 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
+async def gather_all(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return the results in order; the first error is raised when all have ended, as their replies are paid for."""
+    results = await asyncio.gather(*requests, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
+
+
 async def gather_in_order(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Return the results of coroutines that run concurrently, in order; the first error is raised, as by `gather`.
 

@@ -119,11 +119,9 @@ def rival_notes(counts: RivalCounts) -> Iterator[str]:
     if counts.without_rivals:
         texts = "of these texts had" if counts.without_rivals < counts.texts else "texts had: give `group` or `source`;"
         yield f"{counts.without_rivals:,} {texts} no rival in their call"
-    if counts.continued:
-        yield (
-            f"{count(counts.continued, 'group')} in several calls, as their texts are more than {WINDOW:,} rows apart; "
-            "sort the rows by group"
-        )
+    if counts.continued_groups:
+        apart = f"{WINDOW:,} rows apart; sort the rows by group"
+        yield f"{count(counts.continued_groups, 'group')} in several calls, as their texts are more than {apart}"
 
 
 # What scores without a learned rubric name as theirs.

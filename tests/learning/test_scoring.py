@@ -411,7 +411,7 @@ async def test_texts_of_a_group_share_a_call_wherever_they_stand_and_scores_keep
     assert [score.id for score in found] == [row.id for row in rows]
     assert [score.score for score in found] == [min(5, scripts.one_to_five(row.output) + 0.0) for row in rows]
     assert len(judge.prompts) == 5
-    assert (counts.calls, counts.texts, counts.without_rivals, counts.continued) == (5, 20, 0, 0)
+    assert (counts.calls, counts.texts, counts.without_rivals, counts.continued_groups) == (5, 20, 0, 0)
 
 
 async def test_a_rubric_learned_with_rivals_scores_so_unless_told_otherwise() -> None:
