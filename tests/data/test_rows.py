@@ -124,7 +124,7 @@ NO_TEXT, NUMBER, RATERS, WORDS = "a non-empty text", "a finite number", "names s
         ({"annotations.coherence.": 4}, "annotations.coherence", "a rater without a name", RATERS),
         (rated({"anna\ud800": 4}), "annotations.coherence", "bytes that are not UTF-8", "text in UTF-8"),
         *(
-            ({field: "caf\udce9"}, field, r"bytes that are not UTF-8, in 'caf\udce9'", "text in UTF-8")
+            ({field: "caf\udce9"}, field, r"bytes that are not UTF-8, in 'caf\xe9'", "text in UTF-8")
             for field in ("output", "source", "id")
         ),
         (said(4), "reasons.coherence", "4", WORDS),
