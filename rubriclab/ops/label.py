@@ -586,6 +586,11 @@ def select_texts(
 
 def _group_means(points: FloatArray, groups: Sequence[str]) -> tuple[list[str], list[IntArray], FloatArray]:
     """Return the groups in their order, and of each its rows and its mean."""
-    names, of = list(dict.fromkeys(groups)), np.array(groups)
-    rows = [np.flatnonzero(of == name) for name in names]
-    return names, rows, np.array([points[each].mean(axis=0) for each in rows])
+    rows: dict[str, list[int]] = {}
+    for row, group in enumerate(groups):
+        rows.setdefault(group, []).append(row)
+    return (
+        list(rows),
+        list(map(np.array, rows.values())),
+        np.array([points[each].mean(axis=0) for each in rows.values()]),
+    )
