@@ -28,14 +28,11 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
     but `error`, the reason; it fails.
 
     Args:
-        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
+        rubric, store, judge, options: as for `OpenRubric`.
         at_least: the lowest score that passes, on the scale of the rubric; by default the threshold of a rubric for
             verdicts; by any other, nothing passes or fails.
-        store: path or URL of the store; by default the user's own.
-        judge: by default the one that the rubric was learned with.
         row: returns the row of a test case; by default `row_of`.
         flaky: whether a failure is a warning only, as in DeepEval.
-        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
 
     Attributes:
         result: the `Score` of the latest test case.
@@ -44,9 +41,7 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
         reason: the score on the rubric's scale with its interval, and each criterion's contribution and reason.
 
     Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        SettingsError: for an unknown option, or if `at_least` is not on the scale.
+        RubriclabError: as `OpenRubric` does, and if `at_least` is not on the scale.
     """
 
     score: float | None

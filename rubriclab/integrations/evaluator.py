@@ -92,7 +92,6 @@ class Closing:
     """What is closed at the end of a `with` statement."""
 
     def close(self) -> None:
-        """Close the rubric."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -104,6 +103,8 @@ class Closing:
 
 class OpenRubric(Closing):
     """A rubric that stays open until `close`, or for a `with` statement.
+
+    Scoring raises what `TextScorer.score_row` does, and `DataError` if it is not clear what a text and its source are.
 
     Args:
         rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
@@ -145,7 +146,6 @@ class OpenRubric(Closing):
         return self._name
 
     def close(self) -> None:
-        """Close the rubric."""
         self.opened.close()
 
 

@@ -36,22 +36,13 @@ def rubric_scorer(
 ) -> Scorer:
     """Return a rubric as a scorer, with the metrics mean and standard error; it stays open until the process ends.
 
-    The value is the score on the scale of the rubric, the explanation its interval and each criterion's contribution
-    and reason. The metadata are `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each
-    criterion. A text without a score is `Score.unscored`, with the reason `grader_failed` if ratings are missing and
-    `scoring_failed` if the text could not be judged at all: metrics leave it out.
+    The value is the score on the scale of the rubric, the explanation its `rationale`, and the metadata are those of
+    `metadata_of`. A text without a score is `Score.unscored`, with the reason `grader_failed` if ratings are missing
+    and `scoring_failed` if the text could not be judged at all: metrics leave it out.
 
     Args:
-        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
-        store: path or URL of the store; by default the user's own.
-        judge: by default the one that the rubric was learned with.
+        rubric, store, judge, options: as for `OpenRubric`, whose errors are raised.
         row: returns the row of a text, given the state and the target; by default `row_of`.
-        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
-
-    Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        SettingsError: for an unknown option.
     """
     opened = open_scorer(rubric, store, judge, options)
     if opened is not rubric:

@@ -46,10 +46,8 @@ def row_of(
 class LangfuseEvaluator(OpenRubric):
     """An evaluator for `run_experiment`, which returns one `Evaluation` for each item.
 
-    `value` is on the scale of the rubric, `comment` its interval and each criterion's contribution and reason.
-    `metadata` has `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each criterion.
-
-    The arguments are those of `OpenRubric`; `row` is given `input`, `output`, `expected_output` and `metadata` by name.
+    `value` is on the scale of the rubric, `comment` its `rationale`, and `metadata` as of `metadata_of`. The arguments
+    are those of `OpenRubric`; `row` is given `input`, `output`, `expected_output` and `metadata` by name.
     """
 
     _default_row = staticmethod(row_of)
@@ -71,8 +69,6 @@ class LangfuseEvaluator(OpenRubric):
 
         Raises:
             TextUnscored: if the text has no score; Langfuse shows the error at the evaluator.
-            DataError: if it is not clear what the text and its source are.
-            RubriclabError: as `TextScorer.score_row` does.
         """
         row = self._row(input=input, output=output, expected_output=expected_output, metadata=metadata)
         score = await self.opened.score_row_async(row)
@@ -91,12 +87,10 @@ def rows(
     sources: Sequence[str] = PEOPLE,
     row: RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return observations as labelled rows, with scores of people by aspect, their name.
+    """Return observations as `rows_of_texts` does, with scores of people by aspect, their name.
 
     The `id` of a row is that of its observation. A score about a trace is one about its root observation. A person is
-    named by `author_user_id`. Left out are texts and corrections, scores about sessions and experiments, and scores
-    about other observations. So are observations without an output, and those that nobody scored and whose output or
-    source is not clear.
+    named by `author_user_id`. Texts, corrections, and scores about sessions and experiments are left out.
 
     Args:
         observations: as `client.api.observations.get_many(fields="core,basic,io,metadata").data` returns them.
@@ -104,9 +98,6 @@ def rows(
         sources: the sources of scores that count: `ANNOTATION` is people on Langfuse's pages, `API` programs, `EVAL`
             evaluators.
         row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
-
-    Raises:
-        DataError: if it is not clear what a scored text and its source are.
     """
     find, found = row or row_of, list(observations)
     roots = {each.trace_id: each.id for each in found if each.is_root_observation or each.parent_observation_id is None}

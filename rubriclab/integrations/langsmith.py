@@ -28,15 +28,9 @@ PEOPLE = ("app",)
 
 
 def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
-    """Return the row of a run.
+    """Return the row of a run, as `row_of_text` does of the inputs and the run's outputs.
 
-    `output` is the field `output` of its outputs, or the only one. The fields `source`, `context`, `reference`, `id`,
-    `group` and `system` of the inputs are those of the row; without a source or context among them, the only other
-    input is the source. Fields that are still missing are taken from the example's metadata. The reference is the
-    example's output `reference`, or its only one if that is a text. Without an `id`, it is that of the run.
-
-    Raises:
-        DataError: if there are several outputs or inputs, and none has the name of a field.
+    The reference and metadata are the outputs and metadata of the example. Without an `id`, it is that of the run.
     """
     inputs = example.inputs if example and example.inputs else run.inputs
     reference, metadata = (example.outputs, example.metadata) if example else (None, None)
@@ -47,10 +41,9 @@ def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
 class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
     """An evaluator for `evaluate` and `aevaluate`, which returns one `EvaluationResult` for each run.
 
-    `score` is on the scale of the rubric, which `feedback_config` says, `comment` its interval and each criterion's
-    contribution and reason. `metadata`, sent to LangSmith as `extra`, has `rubric`, `judge`, `interval`, and in
-    `criteria` by id what `Score.to_row` has of each criterion. A text without a score has no number but the reason as
-    its comment, and counts as an error.
+    `score` is on the scale of the rubric, which `feedback_config` says, `comment` its `rationale`, and `metadata`, sent
+    to LangSmith as `extra`, as of `metadata_of`. A text without a score has no number but the reason as its comment,
+    and counts as an error.
 
     The arguments are those of `OpenRubric`; `name` is the key of the feedback, and `row` is given the run and the
     example.
@@ -64,12 +57,7 @@ class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
         return [self.name]
 
     def evaluate_run(self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any) -> EvaluationResult:
-        """Return the feedback about a run.
-
-        Raises:
-            DataError: if it is not clear what the text and its source are.
-            RubriclabError: as `TextScorer.score_row` does.
-        """
+        """Return the feedback about a run."""
         return self._result(self.opened.score_row(self._row(run, example)))
 
     async def aevaluate_run(
@@ -97,12 +85,11 @@ def rows(
     sources: Sequence[str] = PEOPLE,
     row: RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return runs as labelled rows, with feedback as scores of people by aspect, its key.
+    """Return runs as `rows_of_texts` does, with feedback as scores of people by aspect, its key.
 
     The `id` of a row is that of its run, and its `group` the example that the run is about, so outputs for the same
     example are in one group. A person is named by `user_name`, or by `user_id` if several have the same name or none.
-    Feedback without a score or a value, a correction for instance, is left out, and so is feedback about other runs. So
-    are runs without an output, and those that nobody scored and whose output or source is not clear.
+    Feedback without a score or a value, a correction for instance, is left out.
 
     Args:
         runs: as `client.runs.query` or `client.list_runs` returns them, with their inputs and outputs.
@@ -110,9 +97,6 @@ def rows(
         sources: the types of feedback that count: `app` is that of people on LangSmith's pages, `api` what programs
             sent, `model` that of evaluators.
         row: returns the row of a run; by default `row_of`.
-
-    Raises:
-        DataError: if it is not clear what a scored text and its source are.
     """
     texts = ((str(run.id), partial(_grouped, row or row_of, run)) for run in runs)
     given = [each for each in sorted(feedback, key=lambda each: each.modified_at) if _counts(each, sources)]

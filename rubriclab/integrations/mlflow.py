@@ -89,18 +89,12 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
     def __call__(
         self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Trace | None = None
     ) -> Feedback:
-        """Return the feedback about one text.
-
-        Raises:
-            DataError: if it is not clear what the text and its source are.
-            RubriclabError: as `TextScorer.score_row` does.
-        """
+        """Return the feedback about one text."""
         row = self._row(inputs=inputs, outputs=outputs, expectations=expectations, trace=trace)
         opened = self._open.opened
         return _feedback(self.name, opened.score_row(row), opened.rubric)
 
     def close(self) -> None:
-        """Close the rubric."""
         self._open.close()
 
 

@@ -44,9 +44,8 @@ def row_of(
 class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
     """An evaluator for `run_experiment`, which returns one evaluation for each run.
 
-    `score` is on the scale of the rubric, `explanation` its interval and each criterion's contribution and reason.
-    `metadata` has `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each criterion. A
-    text without a score has no `score` but the reason as its explanation.
+    `score` is on the scale of the rubric, `explanation` its `rationale`, and `metadata` as of `metadata_of`. A text
+    without a score has no `score` but the reason as its explanation.
 
     The arguments are those of `OpenRubric`; `row` is given `input`, `output`, `expected`, `metadata` and others by
     name.
@@ -59,12 +58,7 @@ class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
         return AnnotatorKind.CODE if self.opened.judge == EMBEDDED else AnnotatorKind.LLM
 
     def evaluate(self, **given: Any) -> dict[str, Any]:
-        """Return the evaluation of one text.
-
-        Raises:
-            DataError: if it is not clear what the text and its source are.
-            RubriclabError: as `TextScorer.score_row` does.
-        """
+        """Return the evaluation of one text."""
         return self._evaluation(self.opened.score_row(self._row(**given)))
 
     async def async_evaluate(self, **given: Any) -> dict[str, Any]:
@@ -84,20 +78,16 @@ def rows(
     kinds: Sequence[str] = PEOPLE,
     row: RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return spans as labelled rows, with annotations of people by aspect, their name.
+    """Return spans as `rows_of_texts` does, with annotations of people by aspect, their name.
 
-    The `id` of a row is that of its span. The score of an annotation counts, or else its label. A person is named by
-    `user_id`. Annotations with an explanation only, and those of other spans, are left out. So are spans without an
-    output, and those that nobody scored and whose output or source is not clear.
+    The `id` of a row is that of its span. The score of an annotation counts, or else its label; one with an explanation
+    only is left out. A person is named by `user_id`.
 
     Args:
         spans: as `client.spans.get_spans` returns them.
         annotations: as `client.spans.get_span_annotations` returns them.
         kinds: the kinds of annotators that count: `HUMAN`, `LLM` and `CODE`.
         row: returns the row of a span, given `input` and `output` by name; by default `row_of`.
-
-    Raises:
-        DataError: if it is not clear what a scored text and its source are.
     """
     find = row or row_of
     texts = (

@@ -53,15 +53,9 @@ class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
 
     @weave.op  # type: ignore[untyped-decorator]
     async def score(self, *, output: Any, **columns: Any) -> dict[str, Any]:
-        """Return the score of one text.
+        """Return the `score` on the scale of the rubric, its `rationale` as `reason`, and what `metadata_of` returns.
 
-        `score` is on the scale of the rubric, `reason` its interval and each criterion's contribution and reason;
-        `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each criterion. A text without
-        a score has the `score` `None`, which Weave's means leave out, and the `reason`.
-
-        Raises:
-            DataError: if it is not clear what the text and its source are.
-            RubriclabError: as `TextScorer.score_row` does.
+        A text without a score has the `score` `None`, which Weave's means leave out, and the `reason`.
         """
         if columns.get("inputs") == {key: value for key, value in columns.items() if key != "inputs"}:
             del columns["inputs"]  # Weave adds all columns under this name
@@ -70,7 +64,6 @@ class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
         return {"score": score.score, "reason": rationale(score, opened.rubric), **metadata_of(score)}
 
     def close(self) -> None:
-        """Close the rubric."""
         self._open.close()
 
 
@@ -82,19 +75,15 @@ def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:
 def rows(
     calls: Iterable[Call], feedback: Iterable[Feedback], *, row: RowFunction | None = None
 ) -> list[dict[str, Any]]:
-    """Return calls as labelled rows, with annotations of people by aspect, the name of the field.
+    """Return calls as `rows_of_texts` does, with annotations of people by aspect, the name of the field.
 
-    The `id` of a row is that of its call. A person is named by `wb_user_id`, or else by `creator`. Reactions, notes,
-    results of scorers, and annotations of other calls are left out. So are calls without an output, and those that
-    nobody scored and whose output or source is not clear.
+    The `id` of a row is that of its call. A person is named by `wb_user_id`, or else by `creator`. Reactions, notes and
+    results of scorers are left out.
 
     Args:
         calls: as `client.get_calls` returns them.
         feedback: as `client.get_feedback` returns it.
         row: returns the row of a call, given its output as `output` and its inputs by name; by default `row_of`.
-
-    Raises:
-        DataError: if it is not clear what a scored text and its source are.
     """
     texts = ((call.id, partial(row or row_of, output=call.output, **_inputs(call))) for call in calls)
     given = sorted(feedback, key=lambda each: each.created_at)

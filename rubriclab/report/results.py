@@ -145,7 +145,8 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
     return view(
         "check",
         found=result,
-        pairs=_facts_of_source(result),
+        reasons=", ".join(f"{each.reasons:,} for {each.aspect}" for each in result.aspects if each.reasons),
+        missing=", ".join(f"{field} in {count(number, 'text')}" for field, number in result.missing.items()),
         distribution=lambda aspect: wording.excerpt(
             ", ".join(f"{format_score(value)}: {number}" for value, number in aspect.distribution.items()), 60
         ),
@@ -162,31 +163,6 @@ def check_commands(result: CheckResult) -> Iterator[str]:
         yield f"next: {result.next}"
 
 
-def _facts_of_source(result: CheckResult) -> Iterator[tuple[str, str]]:
-    source = result.source
-    details = [source.tool, source.format, source.encoding_name]
-    details += [f"cells separated by {source.delimiter_name}" if source.delimiter else None]
-    details += ["decimal comma" if source.decimal == "comma" else None]
-    details += [f"scores such as {source.unsure}" if source.unsure else None]
-    details += [f"sheet {source.sheet!r} of {len(source.sheets)}" if source.sheet else None]
-    details += [f"{source.merged:,} merged cells filled" if source.merged else None]
-    yield "format", ", ".join(filter(None, details))
-    if source.hidden:
-        yield "hidden", "; ".join(each.removeprefix("hidden ") for each in source.hidden)
-    if source.details:
-        yield "answers", "; ".join(source.details)
-    yield "rows", f"{result.rows:,}: {count(result.texts, 'usable text')} in {count(result.groups, 'group')}"
-    if reasons := [f"{each.reasons:,} for {each.aspect}" for each in result.aspects if each.reasons]:
-        yield "reasons", ", ".join(reasons)
-    if result.comparisons:
-        yield "comparisons", f"{result.comparisons:,}"
-    left_out = {"faulty row": result.skipped, "faulty score": result.skipped_scores}
-    if any(left_out.values()):
-        yield "left out", ", ".join(count(number, what) for what, number in left_out.items() if number)
-    if result.duplicates:
-        yield "duplicates", f"{count(result.duplicates, 'row')} with the text of another row"
-    if result.missing:
-        yield "missing", ", ".join(f"{field} in {count(number, 'text')}" for field, number in result.missing.items())
 
 
 # Judges beside each other.
