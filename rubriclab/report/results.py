@@ -163,8 +163,6 @@ def check_commands(result: CheckResult) -> Iterator[str]:
         yield f"next: {result.next}"
 
 
-
-
 # Judges beside each other.
 
 # The tables of criteria: their kind, title and remark, and the figures that they show.
