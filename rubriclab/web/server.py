@@ -200,13 +200,13 @@ async def serve(
     `app` makes the application from the function that stops the server.
     """
 
-    def stop() -> None:
-        server.stop()
-
     def opened() -> None:
         # Some browsers block until they are closed.
         if browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    def stop() -> None:
+        server.stop()
 
     server = Server(app(stop), bound, opened)
     await server.run()
@@ -379,9 +379,13 @@ class Guard:
         scope.setdefault("state", {})["visitor"] = None
         if access.links and (refused := self._identify(scope, headers)):
             return refused
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if scope["method"] in READING:
-            return None if _may_read(headers) else _refusal(403, "Requests of other sites are refused.")
-        if not _from_own_page(headers, scope):
+            # A link from elsewhere may lead here, nothing else.
+            followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+            allowed = followed or site in (None, "none", "same-origin")
+            return None if allowed else _refusal(403, "Requests of other sites are refused.")
+        if not (is_own_origin(origin, headers, scope) if origin is not None else site == "same-origin"):
             return _refusal(403, "Requests of other sites are refused.")
         given = headers.get(TOKEN_HEADER, "")
         right = hmac.compare_digest(given.encode("utf-8", "surrogateescape"), access.token.encode())
@@ -404,20 +408,6 @@ class Guard:
 
 def _refusal(status: int, words: str) -> Response:
     return PlainTextResponse(words, status)
-
-
-def _may_read(headers: Headers) -> bool:
-    """Return whether a response may be given to whoever asks: a link from elsewhere may lead here, nothing else."""
-    site = headers.get("sec-fetch-site", "none")
-    followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-    return site in ("none", "same-origin") or followed
-
-
-def _from_own_page(headers: Headers, scope: Scope) -> bool:
-    origin = headers.get("origin")
-    if origin is None:
-        return headers.get("sec-fetch-site") == "same-origin"
-    return is_own_origin(origin, headers, scope)
 
 
 def is_own_origin(origin: str, headers: Headers, scope: Scope) -> bool:

@@ -59,6 +59,20 @@ def finish(process: subprocess.Popen[str]) -> Done:
     return Done(process.returncode, out, err)
 
 
+def run_code(commands: Commands, code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Return how Python code ended, in the folder of commands and with its store."""
+    store = {"RAY_USAGE_STATS_ENABLED": "0", "RUBRICLAB_STORE": str(commands.folder / "store.db")}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=commands.folder,
+        env={**commands.environment, **store, **environment},
+        timeout=LONGEST,
+        check=False,
+    )
+
+
 def workers_of(folder: Path) -> Iterator[int]:
     """Yield the processes of Ray that score for a command run in `folder`, by its home folder."""
     for process in Path("/proc").glob("[0-9]*"):
@@ -263,19 +277,7 @@ for criterion in own[0].criteria:
     assert rows[0][f"{criterion.id}.reason"] == criterion.reason
 print("the same")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=planted.folder,
-        env={
-            **planted.environment,
-            "RAY_USAGE_STATS_ENABLED": "0",
-            "RUBRICLAB_STORE": str(planted.folder / "store.db"),
-        },
-        timeout=LONGEST,
-        check=False,
-    )
+    done = run_code(planted, code)
     assert done.stdout.endswith("the same\n"), done.stderr[-3000:]
 
 
@@ -300,17 +302,7 @@ def score(cap):
 score(10)
 score(25)
 """
-    environment = JUDGE_AT | {"OPENAI_API_BASE": server.url, "RAY_USAGE_STATS_ENABLED": "0"}
-    store = {"RUBRICLAB_STORE": str(planted.folder / "store.db")}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=planted.folder,
-        env={**planted.environment, **environment, **store},
-        timeout=LONGEST,
-        check=False,
-    )
+    done = run_code(planted, code, **JUDGE_AT, OPENAI_API_BASE=server.url)
     assert done.stdout == "reached\n" * 2, done.stderr[-3000:]
     assert 10 < server.requests.total() <= 25
 
@@ -324,14 +316,6 @@ def test_the_example_of_the_documentation_works(planted: Commands, schema: str, 
     example = example_files(CHECKOUT / "docs" / "cluster.md")["score.py"]
     own = example.replace("s3://bucket/", f"{planted.folder}/").replace("postgresql://user@host/rubrics", schema)
     own = own.replace("news-coherence@production", "planted@production").replace("size=4", "size=1")
-    done = subprocess.run(
-        [sys.executable, "-c", own],
-        capture_output=True,
-        text=True,
-        cwd=planted.folder,
-        env={**planted.environment, "RAY_USAGE_STATS_ENABLED": "0"},
-        timeout=LONGEST,
-        check=False,
-    )
+    done = run_code(planted, own)
     assert done.returncode == 0, done.stderr[-3000:]
     assert list((planted.folder / "scores").glob("*.parquet"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 from xml.etree.ElementTree import fromstring
@@ -206,25 +206,23 @@ def test_only_what_saw_labels_has_learned_from_them() -> None:
     assert "that plain@1 has learned from" not in said
 
 
+def rated(texts: Sequence[Example], values: Mapping[str, Sequence[float | None]]) -> list[JudgedText]:
+    """Return texts with ratings by each criterion, by its id."""
+    ref = version().ref
+    rows = [
+        tuple(CriterionRating(name, value, "") for name, value in zip(values, row, strict=True))
+        for row in zip(*values.values(), strict=True)
+    ]
+    scores = [Score(text.id, "coherence", 3.0, row, None, ref, "fake") for text, row in zip(texts, rows, strict=True)]
+    return judged_texts(texts, scores, ref, "coherence")
+
+
 @pytest.mark.parametrize("level", ["group", "dataset", "system"])
 def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
     texts, news = examples(), version()
     rng = np.random.default_rng(0)
-    values = {"h01": rng.normal(size=24), "h03": rng.normal(size=24)}
-    scores = [
-        Score(
-            text.id,
-            "coherence",
-            3.0,
-            tuple(CriterionRating(name, float(value[number]), "") for name, value in values.items()),
-            None,
-            news.ref,
-            "fake",
-        )
-        for number, text in enumerate(texts)
-    ]
-    judged = judged_texts(texts, scores, news.ref, "coherence")
-    found = criterion_agreements(news.rubric, judged, level, "skip")
+    values = {"h01": rng.normal(size=24).tolist(), "h03": rng.normal(size=24).tolist()}
+    found = criterion_agreements(news.rubric, rated(texts, values), level, "skip")
     assert [(one.id, one.criterion and one.criterion.trait, one.unscored) for one in found] == [
         ("h01", "linked sentences", 0),
         ("h03", "a clear end", 0),
@@ -241,20 +239,8 @@ def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
 
 
 def test_missing_ratings_are_counted_and_scores_by_all_criteria_at_once_keep_their_id() -> None:
-    texts, news = examples(), version()
-    scores = [
-        Score(
-            text.id,
-            "coherence",
-            3.0,
-            (CriterionRating("h01", None if number < 2 else 1.0, ""), CriterionRating("overall", float(number), "")),
-            None,
-            news.ref,
-            "fake",
-        )
-        for number, text in enumerate(texts)
-    ]
-    found = criterion_agreements(news.rubric, judged_texts(texts, scores, news.ref, "coherence"), "dataset", "skip")
+    values = {"h01": [None, None, *[1.0] * 22], "overall": [*map(float, range(24))]}
+    found = criterion_agreements(version().rubric, rated(examples(), values), "dataset", "skip")
     assert [(one.id, one.unscored) for one in found] == [("h01", 2), ("overall", 0)]
     assert found[0].agreement.value is None
 
