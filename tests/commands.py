@@ -1,9 +1,8 @@
-"""The `rubriclab` command in processes of its own, for tests of the command line and of whole flows.
+"""The `rubriclab` command, for tests of the command line and of whole flows.
 
-`Commands.script` starts the installed script, as a user does. Calling `Commands` does the same in a tenth of the time:
-its processes are forked from one that has imported everything already (litellm alone takes seconds). They too have
-their streams, environment, folder, signals and exit code of their own; what they cannot show is what an import costs or
-breaks.
+Calling `Commands` runs it in this process, with streams, environment and folder of its own. `Commands.start` forks a
+process from one that has imported everything already (litellm alone takes seconds), for what is killed or runs beside
+the test. `Commands.script` starts the installed script, as a user does: it shows what an import costs or breaks.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 # Whatever runs longer hangs.
 PATIENCE = 120
 NUMBERS = count()
-STREAMS = ("stdin", "stdout", "stderr")
 # The digits of the port are followed by something, so that none is still to come.
 ADDRESS = re.compile(r"http://[0-9.]+:\d+(?=\W)")
 
@@ -119,8 +117,35 @@ class Commands:
         }
 
     def __call__(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
-        """Return how `rubriclab ARGUMENTS` ended, in a forked process."""
-        return self.start(*arguments, stdin=stdin, **environment).wait()
+        """Return how `rubriclab ARGUMENTS` ended, in this process unless there is something to do `before`."""
+        if self.before or arguments[0] == "experiment":
+            return self.start(*arguments, stdin=stdin, **environment).wait()
+        import pytest
+
+        from rubriclab.cli.main import run, stop_logging
+
+        streams = {name: io.BytesIO(stdin if name == "stdin" else b"") for name in ("stdin", "stdout", "stderr")}
+        texts = {name: io.TextIOWrapper(stream) for name, stream in streams.items()}
+        with pytest.MonkeyPatch.context() as patch:
+            for name in os.environ:
+                patch.delenv(name)
+            for name, value in self._complete(environment).items():
+                patch.setenv(name, value)
+            for name, text in texts.items():
+                patch.setattr(sys, name, text)
+            patch.chdir(self.folder)
+            code = run([str(argument) for argument in arguments])
+            stop_logging()
+        for text in texts.values():
+            text.flush()
+        return Done(code, streams["stdout"].getvalue().decode(), streams["stderr"].getvalue().decode())
+
+    def _complete(self, environment: dict[str, str]) -> dict[str, Any]:
+        environment = {**self.environment, **environment}
+        if any(name.endswith("_API_BASE") for name in environment):
+            # Not asked whether it heeds schemas, so that a test counts its own requests only.
+            environment = {"RUBRICLAB_STRUCTURED": "text", **environment}
+        return environment
 
     def start(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Started:
         """Return `rubriclab ARGUMENTS` under way in a forked process."""
@@ -128,13 +153,9 @@ class Commands:
         streams = [self.folder / f".{number}.{name}" for name in ("in", "out", "err")]
         for stream, content in zip(streams, (stdin, b"", b""), strict=True):
             stream.write_bytes(content)
-        environment = {**self.environment, **environment}
-        if any(name.endswith("_API_BASE") for name in environment):
-            # Not asked whether it heeds schemas, so that a test counts its own requests only.
-            environment = {"RUBRICLAB_STRUCTURED": "text", **environment}
         given = (
             [str(argument) for argument in arguments],
-            environment,
+            self._complete(environment),
             self.folder,
             streams,
             self.before,
@@ -159,35 +180,6 @@ class Commands:
             check=False,
         )
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
-class Calls(Commands):
-    """Runs `rubriclab` in this process, in a tenth of the time: for tests that need no process of their own."""
-
-    def __call__(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
-        """Return how `rubriclab ARGUMENTS` ended."""
-        import pytest
-
-        from rubriclab.cli.main import run, stop_logging
-
-        if arguments[0] == "experiment":
-            return super().__call__(*arguments, stdin=stdin, **environment)
-        environment = {**self.environment, **environment}
-        streams = {name: io.TextIOWrapper(io.BytesIO(stdin if name == "stdin" else b"")) for name in STREAMS}
-        with pytest.MonkeyPatch.context() as patch:
-            for name in os.environ:
-                patch.delenv(name)
-            for name, value in environment.items():
-                patch.setenv(name, value)
-            for name, stream in streams.items():
-                patch.setattr(sys, name, stream)
-            patch.chdir(self.folder)
-            code = run([str(argument) for argument in arguments])
-            stop_logging()
-        for stream in streams.values():
-            stream.flush()
-        out, err = (streams[name].buffer.getvalue().decode() for name in STREAMS[1:])  # type: ignore[attr-defined]
-        return Done(code, out, err)
 
 
 @cache

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 import scripted_model
-from commands import HELDOUT, LABELLED, Calls, Commands
+from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
 
 LEARN = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5", "--method", "hypoeval")
@@ -16,7 +15,7 @@ LEARN = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5", "--meth
 @pytest.fixture(scope="session")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     """A store with news@1, news@2 (from more texts) and relevance@1, to be read only."""
-    commands = Calls(tmp_path_factory.mktemp("learned"), RUBRICLAB_STORE="store.db")
+    commands = Commands(tmp_path_factory.mktemp("learned"), RUBRICLAB_STORE="store.db")
     for more in (
         ("--aspect", "coherence", "--name", "news"),
         ("--aspect", "coherence", "--name", "news", "--set", "hypoeval.initial_examples=8"),
@@ -24,12 +23,6 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     ):
         assert commands(*LEARN, *more).code == 0
     return commands
-
-
-@pytest.fixture
-def rubriclab(tmp_path: Path) -> Commands:
-    """The command line, run in an empty folder with a store of its own."""
-    return Calls(tmp_path, RUBRICLAB_STORE="store.db")
 
 
 @pytest.fixture(scope="session")
@@ -63,4 +56,4 @@ def offline(own: Commands) -> Commands:
 @pytest.fixture
 def asking(offline: Commands, models: RunningServer) -> Commands:
     """The same beside the server with two models."""
-    return Calls(offline.folder, **offline.environment, OPENAI_API_BASE=models.url, OPENAI_API_KEY="none")
+    return Commands(offline.folder, **offline.environment, OPENAI_API_BASE=models.url, OPENAI_API_KEY="none")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
-from commands import HELDOUT, LABELLED, Calls, Commands
+from commands import HELDOUT, LABELLED, Commands
 
 LEARN = f"learn {LABELLED} --task summarization --aspect coherence"
 ALONE = f"{LEARN} --method hypoeval"
@@ -153,8 +154,8 @@ REFUSALS: list[tuple[str, int, str]] = [
 def test_a_command_that_cannot_work_says_what_to_do_and_writes_nothing(
     learned: Commands, tmp_path: Path, line: str, code: int, words: str
 ) -> None:
-    keys = {"OPENAI_API_KEY": "none"} if "openai/dead" in line else {}
-    commands = Calls(tmp_path, RUBRICLAB_STORE=str(learned.folder / "store.db"), **keys)
+    keys: dict[str, Any] = {"OPENAI_API_KEY": "none"} if "openai/dead" in line else {}
+    commands = Commands(tmp_path, RUBRICLAB_STORE=str(learned.folder / "store.db"), **keys)
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
     done = commands(*shlex.split(line))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import scripted_model
-from commands import LABELLED, Calls, Commands, Done, Started
+from commands import LABELLED, Commands, Done, Started
 from server import Brain, RunningServer, Unavailable
 
 KEY = "sk-nobody-may-ever-see-this"
@@ -42,7 +42,7 @@ def texts(folder: Path, count: int) -> str:
 def commands_at(server: RunningServer, folder: Path) -> Commands:
     """Return the command line with the environment in which `openai/fake` is asked at `server`."""
     address: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY}
-    return Calls(folder, RUBRICLAB_STORE="store.db", RUBRICLAB_JUDGE=MODEL, **address)
+    return Commands(folder, RUBRICLAB_STORE="store.db", RUBRICLAB_JUDGE=MODEL, **address)
 
 
 def learn_little(commands: Commands, *more: object, **environment: Any) -> Done:

@@ -9,7 +9,7 @@ from collections import deque
 import pytest
 import scripted_model
 from commands import HELDOUT, Commands
-from flow_server import MODEL, learn_little
+from flow_server import HYPOEVAL, LITTLE, MODEL, learn_little, texts
 from server import RANDOM_FAULTS, RunningServer
 
 DEAD = ("--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
@@ -83,7 +83,7 @@ def test_a_refusal_while_scoring_ends_it_too_and_no_later_text_is_asked_about(
 
 
 def test_a_dead_server_ends_learning_with_its_address(asking: Commands) -> None:
-    done = learn_little(Commands(asking.folder, **asking.environment), *DEAD)
+    done = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE, "--json", *DEAD).wait()
     assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
     assert "Connect call failed ('127.0.0.1', 9)" in done.error
 
@@ -94,10 +94,10 @@ def test_a_judge_without_one_usable_reply_is_no_result_of_scoring_or_evaluation(
 ) -> None:
     some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:3])
     provider.brain = lambda _messages, _body: "I would rather not."
-    learned = Commands(learned.folder, **learned.environment)
-    scored = learned("score", "-", "--rubric", "news", "--fail-under", 1, "--max-unscored", 1, *more, stdin=some)
+    given = ("-", "--rubric", "news", *more)
+    scored = learned.start("score", *given, "--fail-under", 1, "--max-unscored", 1, stdin=some).wait()
     assert [row["score"] for row in scored.rows] == [None] * 3
-    evaluated = learned("evaluate", "-", "--rubric", "news", "--json", *more, stdin=some)
+    evaluated = learned.start("evaluate", *given, "--json", stdin=some).wait()
     for done in (scored, evaluated):
         assert done.code == 4
         assert done.error.startswith(f"{MODEL} gave no reply that news@1 can use; the latest reason: ")
