@@ -43,10 +43,17 @@ def learn(asking: Commands, judge: str, generator: str, *more: object, **environ
     return asking(*asked, *more, **environment)
 
 
-@pytest.mark.parametrize("way", ["option", "environment", "file", "python"])
-@pytest.mark.parametrize("models", [("openai/x", "hosted_vllm/y"), ("hosted_vllm/x", "openai/y")])
+@pytest.mark.parametrize(
+    ("way", "models"),
+    [
+        ("option", ("openai/x", "hosted_vllm/y")),
+        ("environment", ("hosted_vllm/x", "openai/y")),
+        ("file", ("openai/x", "hosted_vllm/y")),
+        ("python", ("hosted_vllm/x", "openai/y")),
+    ],
+)
 def test_judge_and_generator_have_an_address_each_and_neither_server_gets_the_key_of_the_other(
-    asking: Commands, provider: RunningServer, theirs: RunningServer, models: tuple[str, str], way: str
+    asking: Commands, provider: RunningServer, theirs: RunningServer, way: str, models: tuple[str, str]
 ) -> None:
     judge, generator = models
     asked = (asking, judge, generator)

@@ -182,10 +182,10 @@ def test_no_command_sends_the_key_of_one_provider_to_the_server_of_another(
     rubriclab: Commands, keys: dict[str, str], server: RunningServer, theirs: RunningServer
 ) -> None:
     learn = ("learn", LABELLED, *ASPECT, "--method", "hypoeval", "--name", "news", "--judge", "embedded")
-    assert rubriclab(*learn).code == 0
+    assert rubriclab.start(*learn).wait().code == 0
     user = Commands(rubriclab.folder, **{**rubriclab.environment, **keys})
     for command in COMMANDS:
         server.keys, theirs.keys = set(), set()
-        user(*command, "--api-base", server.url)
+        user.start(*command, "--api-base", server.url).wait()
         assert server.keys <= {OPENAI}
         assert theirs.keys == {ANTHROPIC}, command
