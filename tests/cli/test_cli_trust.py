@@ -91,7 +91,7 @@ def test_no_command_asks_the_judge_of_a_pack_that_is_not_confirmed(
 
 def test_a_judge_that_is_named_is_asked_at_its_own_address(theirs: Commands, server: RunningServer) -> None:
     nowhere = {"OPENAI_API_BASE": "http://127.0.0.1:9/v1", "RUBRICLAB_ATTEMPTS": "1"}
-    done = theirs("score", "-", "--rubric", "theirs", "--judge", THEIRS, stdin=TEXT, **nowhere)
+    done = theirs.start("score", "-", "--rubric", "theirs", "--judge", THEIRS, stdin=TEXT, **nowhere).wait()
     assert "Connect call failed ('127.0.0.1', 9)" in done.err
     assert server.requests.total() == 0
     assert theirs("score", "-", "--rubric", "theirs", "--judge", "embedded", stdin=TEXT).code == 0

@@ -87,10 +87,3 @@ def test_a_dry_run_shows_the_price_of_batches(scoring: Commands) -> None:
     listed = scoring(*SCORE[:-1], "gpt-4o-mini", "--dry-run", *BATCH).out
     assert "Costs are those of batches" in listed
     assert "assumed" not in listed
-
-
-def test_workers_and_batches_exclude_each_other(scoring: Commands, batch_server: BatchServer) -> None:
-    done = scoring(*SCORE, *BATCH, "--workers", 2)
-    assert done.code == 2
-    assert done.error.startswith("--workers 2: --batch works in one process only;")
-    assert not batch_server.steps

@@ -189,13 +189,6 @@ def test_python_has_the_replies_and_the_limit_on_missing_scores(provider: Runnin
     ]
 
 
-@pytest.mark.parametrize("place", ["-", "kept.csv"])
-def test_replies_are_kept_as_json_lines_only(learned: Commands, place: str) -> None:
-    done = learned("score", HELDOUT, "--rubric", "news", "--keep-replies", place)
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith(f"--keep-replies: got {place}; expected a file of JSON Lines.")
-
-
 def test_a_server_that_dies_on_the_way_ends_scoring_instead_of_leaving_every_text_unscored(
     provider: RunningServer, learned: Commands
 ) -> None:
@@ -205,13 +198,3 @@ def test_a_server_that_dies_on_the_way_ends_scoring_instead_of_leaving_every_tex
     assert "20 prompts in a row got no reply from openai/fake" in done.error
     assert "cached answers are not requested again" in done.error
     assert len(done.rows) < 20
-
-
-def test_an_unknown_price_cannot_be_capped(provider: RunningServer, asking: Commands) -> None:
-    done = learn_little(asking, "--max-cost", 1)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert done.error == (
-        f"The price of {MODEL} is unknown, so its cost cannot be capped. Give it with --price IN:OUT, "
-        "in US dollars per million prompt and completion tokens."
-    )
-    assert provider.requests.total() == 0
