@@ -317,19 +317,9 @@ def problems_view(problems: Sequence[Problem]) -> View:
     return view("verify", removed=(), problems=problems)
 
 
-def size_view(size: StoreSize) -> View:
-    """Return one line for each kind of content, one for each model of cached answers, and the total space."""
-    return view("store", place=size.store, size=size)
-
-
-def prune_view(result: PruneResult) -> View:
-    """Return how many cached answers were removed, and how their space is given back."""
-    return view("store", place=result.store, size=None, pruned=result)
-
-
-def vacuum_view(result: VacuumResult) -> View:
-    """Return the space before and after."""
-    return view("store", place=result.store, size=None, pruned=None, vacuumed=result)
+def store_view(result: StoreSize | PruneResult | VacuumResult) -> View:
+    """Return how much space a store takes, by kind of content, or what was removed or given back."""
+    return view("store", kind=type(result).__name__, found=result)
 
 
 # Findings of papers.
