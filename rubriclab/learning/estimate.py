@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
@@ -53,17 +53,11 @@ class CallEstimate:
     completion_tokens: int = 0
 
     def __add__(self, other: CallEstimate) -> CallEstimate:
-        return CallEstimate(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-        )
+        return CallEstimate(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     def __mul__(self, times: float) -> CallEstimate:
         """Return the estimate for so many times as much, rounded."""
-        return CallEstimate(
-            round(self.calls * times), round(self.prompt_tokens * times), round(self.completion_tokens * times)
-        )
+        return CallEstimate(*(round(number * times) for number in astuple(self)))
 
 
 def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
@@ -159,15 +153,12 @@ def estimate_learning(
     return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
 
 
-@dataclass(frozen=True)
-class JudgeEstimate:
+@dataclass(frozen=True, slots=True)
+class JudgeEstimate(CallEstimate):
     """What one judge is asked; `cost_usd` is `None` where its price is not known."""
 
-    judge: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
+    judge: str = ""
+    cost_usd: float | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the estimate as one JSON object."""
@@ -216,9 +207,8 @@ def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions
     assumed: set[str] = set()
     for role, (judge, calls) in roles.items():
         price, is_assumed = _price(judge, options)
-        read, written = calls.prompt_tokens, calls.completion_tokens
-        cost = price.cost(read, written) if price else None
-        estimates[role] = JudgeEstimate(judge, calls.calls, read, written, cost)
+        cost = price.cost(calls.prompt_tokens, calls.completion_tokens) if price else None
+        estimates[role] = JudgeEstimate(**asdict(calls), judge=judge, cost_usd=cost)
         if is_assumed:
             assumed.add(judge)
     batch = options.batch and not all(_is_free(judge) for judge, _ in roles.values())

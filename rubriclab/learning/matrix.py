@@ -15,6 +15,10 @@ from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 SAME = 1e-9
 
 
+# The arrays of a rating matrix whose last axis is the candidates.
+BY_CANDIDATE = ("values", "signed", "unit", "holistic", "prior_direction", "seen")
+
+
 @dataclass(frozen=True, eq=False)
 class RatingMatrix:
     """The candidates' scores of the labelled texts. All but `labels`, `groups` and `scale` are by candidate.
@@ -58,13 +62,8 @@ class RatingMatrix:
         places = list(chosen)
         return replace(
             self,
-            values=self.values[:, places],
+            **{name: getattr(self, name)[..., places] for name in BY_CANDIDATE},
             methods=tuple(self.methods[place] for place in places),
-            signed=self.signed[places],
-            unit=self.unit[places],
-            holistic=self.holistic[places],
-            prior_direction=self.prior_direction[places],
-            seen=self.seen[:, places],
             limits=None if self.limits is None else self.limits[places],
         )
 

@@ -109,19 +109,18 @@ async def learn(
 def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], dict[str, str]]:
     """Return a pack's questions, and the definitions of their sub-dimensions; none without a pack."""
     subs = checklist.sub_dimensions if checklist else ()
+    by_hand = Evidence(origin="written by hand")
     questions = (
-        Criterion(
-            id=seed.id,
-            kind="question",
-            trait=sub.name,
-            statement=seed.text,
-            evidence=Evidence(origin="written by hand"),
-            question=Question(origin="seed", better=seed.better, support=seed.support),
-        )
+        _question(seed.id, sub.name, seed.text, by_hand, origin="seed", better=seed.better, support=seed.support)
         for sub in subs
         for seed in sub.questions
     )
     return tuple(questions), {sub.name: sub.definition for sub in subs}
+
+
+def _question(name: str, trait: str, text: str, evidence: Evidence, **stated: Any) -> Criterion:
+    question = Question(**stated)
+    return Criterion(id=name, kind="question", trait=trait, statement=text, evidence=evidence, question=question)
 
 
 def learning_calls(training_input: TrainingInput, settings: SealSettings) -> LearningCalls:
@@ -214,15 +213,7 @@ async def propose(
         origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
     )
     questions = tuple(
-        Criterion(
-            id=next(free),
-            kind="question",
-            trait=each.name,
-            statement=each.question,
-            evidence=evidence,
-            question=Question(origin="proposed"),
-        )
-        for each in proposals
+        _question(next(free), each.name, each.question, evidence, origin="proposed") for each in proposals
     )
     return questions, {each.name: each.definition for each in proposals}, None
 
