@@ -360,10 +360,6 @@ def _rewriting(asked: Question) -> dict[str, Any]:
     return {"reasoning": "People reward a plain order.", "explanation": f"{explanation} I look at {HINT}. {note}"}
 
 
-def _steps(_asked: Question) -> dict[str, Any]:
-    return {"steps": ["Read the text once.", f"Consider {HINT}.", "Settle on a score."]}
-
-
 def _score(asked: Question) -> dict[str, Any]:
     closeness = BETTER_CLOSENESS if HINT in asked.instructions + asked.earlier else CLOSENESS
     noise = asked.lot(*asked.form, asked.earlier, *asked.texts).random()
@@ -399,17 +395,15 @@ def _new_traits(asked: Question, number: int, about: str) -> list[str]:
 
 def _verdicts(asked: Question) -> dict[str, Any]:
     aspect = re.search(r'judged for "([^"]+)"', asked.instructions)
-    return {name: _verdict(wording, aspect[1] if aspect else "") for name, wording in asked.listed}
-
-
-def _verdict(wording: str, aspect: str) -> dict[str, str]:
     return {
-        "reasoning": "By its wording.",
-        "absent": "no",
-        "broken": "no",
-        "yes_means": "worse" if _FAULT.search(wording) else "better",
-        "about": "something else" if _UNRELATED.search(wording) else aspect,
-        "style": "exaggerated" if _EXAGGERATED in wording else "fine",
+        name: {
+            "reasoning": "By its wording.",
+            **dict.fromkeys(("absent", "broken"), "no"),
+            "yes_means": "worse" if _FAULT.search(wording) else "better",
+            "about": "something else" if _UNRELATED.search(wording) else aspect[1] if aspect else "",
+            "style": "exaggerated" if _EXAGGERATED in wording else "fine",
+        }
+        for name, wording in asked.listed
     }
 
 
@@ -458,14 +452,6 @@ def _facts(asked: Question) -> dict[str, Any]:
         f"sentence {number}": re.split(r"[,;:] | and ", text.rstrip(". "))[:MOST_FACTS]
         for number, text in asked.pieces(_NUMBERED).items()
     }
-
-
-def _unit_verdicts(asked: Question) -> dict[str, Any]:
-    return _of_units(asked, lambda _unit, wording, good: {"answer": _yes_or_no(wording, good)})
-
-
-def _ratings(asked: Question) -> dict[str, Any]:
-    return _of_units(asked, lambda _unit, _wording, good: {"score": asked.on_scale(good)})
 
 
 def _supports(asked: Question) -> dict[str, Any]:
@@ -544,7 +530,7 @@ ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "findings": _findings,
     "explanation": _explanation,
     "rewriting": _rewriting,
-    "steps": _steps,
+    "steps": lambda _: {"steps": ["Read the text once.", f"Consider {HINT}.", "Settle on a score."]},
     "score": _score,
     "finer points": _finer_points,
     "other sides": _other_sides,
@@ -552,9 +538,9 @@ ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "groups": _groups,
     "one call": _one_call,
     "facts": _facts,
-    "unit verdicts": _unit_verdicts,
+    "unit verdicts": lambda asked: _of_units(asked, lambda _, wording, good: {"answer": _yes_or_no(wording, good)}),
     "supports": _supports,
-    "ratings": _ratings,
+    "ratings": lambda asked: _of_units(asked, lambda _unit, _wording, good: {"score": asked.on_scale(good)}),
     "sub_dimensions": _sub_dimensions,
     "sentences": _comparison,
     "marks": _marks,

@@ -70,12 +70,6 @@ async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
     )
 
 
-async def test_a_missing_criterion_is_shown_as_missing_and_the_score_stands_on_the_others():
-    score = await scoring.score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=4), REF)
-    assert (score.score, score.unscored) == (4.5, None)
-    assert score.criteria[1] == CriterionRating("b", None, "the server is busy")
-
-
 async def test_too_little_to_go_by_means_no_score_and_the_reason():
     score = await scoring.score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=None), REF)
     assert score.score is None

@@ -116,6 +116,12 @@ def given_to(name: str, texts=TEXTS) -> TrainingInput:
     return TrainingInput(tuple(labelled), about, findings(), pack)
 
 
+async def learn(name, given_, judge, generator=None, seed=1, **chosen):
+    found = METHODS[name].settings(**chosen)
+    judges = {"judge": judge, "generator": generator or judge}
+    return await METHODS[name].learn(given_, found, **judges, seed=seed, on_progress=ignore_progress)
+
+
 @pytest.mark.parametrize(("name", "preset"), EVERY_PRESET)
 async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_form(name, preset):
     method, judge, given_ = METHODS[name], RecordingJudge(), given_to(name)
@@ -138,18 +144,8 @@ RENAMED = [replace(text, id=f"t{99 - n:02}", group=f"other {digest_text(text.gro
 
 @pytest.mark.parametrize(("name", "other_seed"), [(name, 1 if name == "few_shot" else 2) for name in NAMES])
 async def test_neither_ids_nor_the_order_of_the_texts_nor_the_seed_change_what_is_learned(name, other_seed):
-    method, judge = METHODS[name], EmbeddedJudge()
-    first, again = [
-        await method.learn(
-            given_to(name, texts),
-            method.settings(),
-            judge=judge,
-            generator=judge,
-            seed=seed,
-            on_progress=ignore_progress,
-        )
-        for texts, seed in ((TEXTS, 1), (RENAMED, other_seed))
-    ]
+    first = await learn(name, given_to(name, TEXTS), EmbeddedJudge())
+    again = await learn(name, given_to(name, RENAMED), EmbeddedJudge(), seed=other_seed)
     ids = {new.id: old.id for new, old in zip(RENAMED, TEXTS[::-1], strict=True)}
     assert [each.statement for each in again.part.criteria] == [each.statement for each in first.part.criteria]
     assert tuple(ids[name] for name in again.examples) == first.examples
@@ -164,15 +160,8 @@ PRIOR = [("hypoeval", {"sources": "prior knowledge", "ask": ask}) for ask in ("s
 
 @pytest.mark.parametrize(("name", "chosen"), [*WITHOUT_LABELS, *PRIOR], ids=str)
 async def test_without_labels_criteria_are_made_and_no_text_is_judged(name, chosen):
-    method, judge = METHODS[name], RecordingJudge()
-    learned = await method.learn(
-        given_to(name, ()),
-        method.settings(**chosen),
-        judge=judge,
-        generator=EmbeddedJudge(),
-        seed=1,
-        on_progress=ignore_progress,
-    )
+    judge = RecordingJudge()
+    learned = await learn(name, given_to(name, ()), judge, EmbeddedJudge(), **chosen)
     assert learned.part.criteria
     assert (learned.examples, learned.scores.shape, learned.reselected.shape) == ((), (0,), (0,))
     assert learned.matrix.shape == (0, len(learned.candidates))
@@ -197,16 +186,8 @@ async def test_without_labels_criteria_are_made_and_no_text_is_judged(name, chos
     ],
 )
 async def test_learning_without_a_usable_reply_is_an_error_that_says_what_failed(name, generator, message):
-    method, refusing = METHODS[name], FakeJudge(lambda _: "I would rather not.")
     with pytest.raises(JudgeError, match=message):
-        await method.learn(
-            given_to(name),
-            method.settings(),
-            judge=refusing,
-            generator=generator or refusing,
-            seed=1,
-            on_progress=ignore_progress,
-        )
+        await learn(name, given_to(name), FakeJudge(lambda _: "I would rather not."), generator)
 
 
 async def test_results_are_in_the_order_of_the_requests_and_these_run_concurrently() -> None:
