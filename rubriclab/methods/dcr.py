@@ -13,16 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    WithJsonSchema,
-    model_validator,
-)
+import pydantic
 
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge, ask
@@ -43,10 +34,10 @@ from rubriclab.stats.intervals import DIGITS
 PRESETS: interface.Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
 
-class DCRSettings(BaseModel):
+class DCRSettings(pydantic.BaseModel):
     """Hyperparameters of DCR; part of the digest of a version."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
 
     level: Literal["sentence", "paragraph"] = "sentence"
     """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in
@@ -61,7 +52,7 @@ class DCRSettings(BaseModel):
     as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
     got a different mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
 
-    most_per_call: Whole = Field(default=40, ge=1, le=200)
+    most_per_call: Whole = pydantic.Field(default=40, ge=1, le=200)
     """Most sentences, or reasons, in one call; longer texts need several calls. The paper has all in one."""
 
 
@@ -86,10 +77,10 @@ def _sign(value: Any) -> Sign:
     return sign
 
 
-class Reason(BaseModel):
+class Reason(pydantic.BaseModel):
     """Why a sentence is or is not consistent."""
 
-    reason: Annotated[texts.Words, AfterValidator(_require_words)]
+    reason: Annotated[texts.Words, pydantic.AfterValidator(_require_words)]
 
 
 class SentenceVerdict(Reason):
@@ -98,7 +89,7 @@ class SentenceVerdict(Reason):
     consistent: YesOrNo
 
 
-class _SplitSentence(BaseModel):
+class _SplitSentence(pydantic.BaseModel):
     sentence: texts.Words
 
 
@@ -111,13 +102,13 @@ class SplitVerdict(SentenceVerdict, SplitReason):
     """A sentence of the text, and whether it is consistent, after the reason."""
 
 
-class SplitReasons(BaseModel):
+class SplitReasons(pydantic.BaseModel):
     """The text's sentences with reasons; together they hold its words in their order."""
 
-    sentences: Sequence[SplitReason] = Field(min_length=1)
+    sentences: Sequence[SplitReason] = pydantic.Field(min_length=1)
 
-    @model_validator(mode="after")
-    def _complete(self, info: ValidationInfo) -> Self:
+    @pydantic.model_validator(mode="after")
+    def _complete(self, info: pydantic.ValidationInfo) -> Self:
         if info.context:
             texts.locate_sentences(info.context["output"], [each.sentence for each in self.sentences])
         return self
@@ -126,17 +117,19 @@ class SplitReasons(BaseModel):
 class SplitVerdicts(SplitReasons):
     """The text's sentences with reasons and verdicts; together they hold its words in their order."""
 
-    sentences: Sequence[SplitVerdict] = Field(min_length=1)
+    sentences: Sequence[SplitVerdict] = pydantic.Field(min_length=1)
 
 
-class Mark(BaseModel):
+class Mark(pydantic.BaseModel):
     """What a reason comes to."""
 
     thought: str
-    mark: Annotated[Sign, BeforeValidator(_sign), WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1})]
+    mark: Annotated[
+        Sign, pydantic.BeforeValidator(_sign), pydantic.WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1})
+    ]
 
 
-def of_each(what: str, shown: Sequence[Mapping[str, Any]], form: type[BaseModel]) -> type[KeyedReply]:
+def of_each(what: str, shown: Sequence[Mapping[str, Any]], form: type[pydantic.BaseModel]) -> type[KeyedReply]:
     """Return the reply model with one entry for each sentence or report shown, called as between its markers."""
     numbers = [str(each["id"]) for each in shown]
     return keyed_reply(tuple(ExpectedEntry(f"{what} {each}", form, names=(each,)) for each in numbers), of_text=True)

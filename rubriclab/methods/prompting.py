@@ -17,17 +17,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ValidationError,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WithJsonSchema,
-    WrapValidator,
-    create_model,
-)
+import pydantic
 from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.errors import JudgeError
@@ -79,7 +69,7 @@ async def for_each(
     return await asyncio.gather(*map(counted, items))
 
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound=pydantic.BaseModel)
 
 # Independent samples that are requested at most until one is usable.
 SAMPLES = 3
@@ -152,23 +142,23 @@ def bare_id(value: Any, ids: Sequence[str]) -> Any:
     return bare if bare in ids else bare.lower()
 
 
-def keep_valid(reasons: Collection[str]) -> WrapValidator:
+def keep_valid(reasons: Collection[str]) -> pydantic.WrapValidator:
     """Return the validator of a list that keeps every valid entry in salvage mode; `reasons` may be missing."""
 
-    def validate(items: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    def validate(items: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo) -> Any:
         if not is_salvage(info):
             return handler(items)
         entries = []
         for item in items if isinstance(items, list) else []:
             if isinstance(item, dict):
                 completed = dict.fromkeys(reasons, "") | {name: each for name, each in item.items() if each is not None}
-                with contextlib.suppress(ValidationError):
+                with contextlib.suppress(pydantic.ValidationError):
                     entries += handler([completed])
         if not entries:
             raise ValueError("no entry is usable")
         return entries
 
-    return WrapValidator(validate)
+    return pydantic.WrapValidator(validate)
 
 
 def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str:
@@ -186,7 +176,7 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], what: str) -> tu
     return entries, why_missing(prompt, answer, what) if len(entries) < len(prompt.reply.expected) else ""
 
 
-def at_most(most: int) -> AfterValidator:
+def at_most(most: int) -> pydantic.AfterValidator:
     """Return a validator that refuses longer texts, which could not be stored.
 
     A constraint of the field would enter the JSON schema, and some providers refuse schemas with lengths.
@@ -197,7 +187,7 @@ def at_most(most: int) -> AfterValidator:
             raise ValueError(f"at most {most:,} characters were expected; got {len(text):,}")
         return text
 
-    return AfterValidator(check)
+    return pydantic.AfterValidator(check)
 
 
 def _check_is_number(value: Any) -> Any:
@@ -212,7 +202,7 @@ def _scale(low: float, high: float, whole: bool) -> Scale:
     return Scale(low=low, high=high, whole=whole)
 
 
-def _on_scale(score: float, info: ValidationInfo) -> float:
+def _on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     if info.context:
         scale = _scale(*(info.context["scale"][name] for name in ("low", "high", "whole")))
         if not scale.holds(score):
@@ -229,23 +219,23 @@ Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
 Reason = Annotated[str, at_most(MAX_REASON_LENGTH)]
 
 # pydantic would accept `true` as 1 and "0_4" as 4.
-Number = Annotated[float, BeforeValidator(_check_is_number)]
-Whole = Annotated[int, BeforeValidator(_check_is_number)]
+Number = Annotated[float, pydantic.BeforeValidator(_check_is_number)]
+Whole = Annotated[int, pydantic.BeforeValidator(_check_is_number)]
 
 # A number that the prompt's scale allows.
-OnScale = Annotated[Number, AfterValidator(_on_scale)]
+OnScale = Annotated[Number, pydantic.AfterValidator(_on_scale)]
 
 
-def _or_not_assessed(value: Any, handler: ValidatorFunctionWrapHandler) -> float:
+def _or_not_assessed(value: Any, handler: pydantic.ValidatorFunctionWrapHandler) -> float:
     said = isinstance(value, str) and value.strip(_AROUND_ID).casefold() in CANNOT_ASSESS
     return math.nan if said else float(handler(value))
 
 
-def _number_or_not_assessed(number: dict[str, Any]) -> WithJsonSchema:
-    return WithJsonSchema({"anyOf": [number, {"type": "string", "enum": ["n/a"]}]})
+def _number_or_not_assessed(number: dict[str, Any]) -> pydantic.WithJsonSchema:
+    return pydantic.WithJsonSchema({"anyOf": [number, {"type": "string", "enum": ["n/a"]}]})
 
 
-class Rating(BaseModel):
+class Rating(pydantic.BaseModel):
     """A score with its reason."""
 
     reasoning: str
@@ -256,10 +246,10 @@ class AssessableRating(Rating):
     """A score with its reason, or n/a if the text cannot be assessed."""
 
     # NaN where the judge says n/a.
-    score: Annotated[OnScale, WrapValidator(_or_not_assessed), _number_or_not_assessed({"type": "number"})]
+    score: Annotated[OnScale, pydantic.WrapValidator(_or_not_assessed), _number_or_not_assessed({"type": "number"})]
 
 
-class ScoreEntry(BaseModel):
+class ScoreEntry(pydantic.BaseModel):
     """A score with its reason."""
 
     reason: str
@@ -284,10 +274,10 @@ def bare_score(fields: Mapping[str, Any]) -> Any:
 def _score_entry(low: float, high: float, whole: bool, assessable: bool) -> type[ScoreEntry]:
     low, high = (int(end) if float(end).is_integer() else end for end in (low, high))
     number = {"type": "integer" if whole else "number", "minimum": low, "maximum": high}
-    score: Any = Annotated[OnScale, WithJsonSchema(number)]
+    score: Any = Annotated[OnScale, pydantic.WithJsonSchema(number)]
     if assessable:
-        score = Annotated[OnScale, WrapValidator(_or_not_assessed), _number_or_not_assessed(number)]
-    return create_model("Score", __base__=ScoreEntry, __doc__=None, score=(score, ...))
+        score = Annotated[OnScale, pydantic.WrapValidator(_or_not_assessed), _number_or_not_assessed(number)]
+    return pydantic.create_model("Score", __base__=ScoreEntry, __doc__=None, score=(score, ...))
 
 
 def rating(criterion: str, score: float, reason: str) -> CriterionRating:
@@ -352,7 +342,7 @@ def _numbers(value: Any) -> list[int]:
 
 
 # The numbers of the reasons that a criterion came from. A wrong number makes no reply unusable.
-CitedNumbers = Annotated[list[int], BeforeValidator(_numbers)]
+CitedNumbers = Annotated[list[int], pydantic.BeforeValidator(_numbers)]
 
 # Where no reasons are shown: absent from the schema, and ignored in a reply.
-NothingToCite = Annotated[list[int], BeforeValidator(lambda _: []), SkipJsonSchema()]
+NothingToCite = Annotated[list[int], pydantic.BeforeValidator(lambda _: []), SkipJsonSchema()]

@@ -18,20 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
-    ValidationError,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    create_model,
-    model_validator,
-)
+import pydantic
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound=pydantic.BaseModel)
 
 # A field of the validation context: set if the reply failed twice, so that only its usable entries count.
 SALVAGE = "salvage"
@@ -40,12 +29,12 @@ SALVAGE = "salvage"
 MAX_QUOTED = 4000
 
 
-def is_salvage(info: ValidationInfo) -> bool:
+def is_salvage(info: pydantic.ValidationInfo) -> bool:
     """Return whether only the usable entries of a reply are wanted."""
     return bool(info.context and info.context.get(SALVAGE))
 
 
-class UntoldReply(BaseModel):
+class UntoldReply(pydantic.BaseModel):
     """A reply whose form the prompt does not show."""
 
 
@@ -122,12 +111,12 @@ class ExpectedEntry:
     names: tuple[str, ...] = ()
 
 
-class KeyedReply(BaseModel):
+class KeyedReply(pydantic.BaseModel):
     """One entry for each id, in the order given."""
 
     expected: ClassVar[tuple[ExpectedEntry, ...]] = ()
     of_text: ClassVar[bool] = False
-    _read_by: ReadBy = PrivateAttr(default="id")
+    _read_by: ReadBy = pydantic.PrivateAttr(default="id")
 
     @property
     def entries(self) -> dict[str, Any]:
@@ -143,9 +132,11 @@ class KeyedReply(BaseModel):
         inner = [each.read_by for each in self.entries.values() if isinstance(each, KeyedReply)]
         return max((self._read_by, *inner), key=("id", "name", "order").index)
 
-    @model_validator(mode="wrap")
+    @pydantic.model_validator(mode="wrap")
     @classmethod
-    def _recognise(cls, raw: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+    def _recognise(
+        cls, raw: Any, handler: pydantic.ModelWrapValidatorHandler[Self], info: pydantic.ValidationInfo
+    ) -> Self:
         if isinstance(raw, list):
             raw = {"": raw}
         if not isinstance(raw, dict):
@@ -170,17 +161,17 @@ def keyed_reply(
     """Return the reply model with an entry for each of `expected`, shown after the text if `of_text`."""
     fields: dict[str, Any] = {
         name: (
-            Annotated[each.form, WrapValidator(functools.partial(_usable_entry, form=each.form))],
-            Field(alias=each.id),
+            Annotated[each.form, pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))],
+            pydantic.Field(alias=each.id),
         )
         for name, each in zip(_names(expected), expected, strict=True)
     }
-    model = create_model("Reply", __base__=base, __doc__=None, **fields)
+    model = pydantic.create_model("Reply", __base__=base, __doc__=None, **fields)
     model.expected, model.of_text = expected, of_text
     return model
 
 
-def known_keys(reply: type[BaseModel]) -> Iterator[str]:
+def known_keys(reply: type[pydantic.BaseModel]) -> Iterator[str]:
     """Yield the keys of a reply and of its entries, and the names that are read like ids."""
     for name, field in reply.model_fields.items():
         yield field.alias or name
@@ -201,7 +192,7 @@ def _names(expected: Sequence[ExpectedEntry]) -> list[str]:
 
 
 def _is_model(form: Any) -> bool:
-    return isinstance(form, type) and issubclass(form, BaseModel)
+    return isinstance(form, type) and issubclass(form, pydantic.BaseModel)
 
 
 def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
@@ -238,7 +229,9 @@ class _Values:
     values: tuple[Any, ...]
 
 
-def _usable_entry(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo, *, form: Any) -> Any:
+def _usable_entry(
+    value: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, form: Any
+) -> Any:
     """Return the entry; in salvage mode `None` if it is not valid or another one about the same thing differs."""
     given = value.values if isinstance(value, _Values) else ()
     if not is_salvage(info):
@@ -247,14 +240,14 @@ def _usable_entry(value: Any, handler: ValidatorFunctionWrapHandler, info: Valid
         return handler(_fit(given[0], form))
     try:
         entries = [handler(_complete(_fit(each, form), form)) for each in given]
-    except ValidationError:
+    except pydantic.ValidationError:
         return None
     contents = [_verdict(each) for each in entries]
     return entries[0] if entries and all(content == contents[0] for content in contents) else None
 
 
 def _verdict(entry: Any) -> Any:
-    if not isinstance(entry, BaseModel):
+    if not isinstance(entry, pydantic.BaseModel):
         return entry
     return entry.model_dump(exclude=set(REASONS)) or entry.model_dump()
 

@@ -6,17 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    create_model,
-    field_validator,
-    model_validator,
-)
+import pydantic
 from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.judges.judge import Judge
@@ -46,10 +36,10 @@ Ask = Literal["by sub-dimension", "one by one", "together"]
 AnswerForm = Literal["with reasons", "yes or no"]
 
 
-class CheckEvalSettings(BaseModel):
+class CheckEvalSettings(pydantic.BaseModel):
     """Hyperparameters of CheckEval; part of the digest of a version."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
 
     ask: Ask = "by sub-dimension"
     """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by
@@ -62,15 +52,15 @@ class CheckEvalSettings(BaseModel):
     """The source of sub-dimensions and seed questions: a checklist written by people (paper), or the generator, from
     the aspect's definition alone (HypoEval, section 3)."""
 
-    seeds_per_sub_dimension: prompting.Whole = Field(default=0, ge=0, le=20)
+    seeds_per_sub_dimension: prompting.Whole = pydantic.Field(default=0, ge=0, le=20)
     """Most seeds of each sub-dimension that are used, the first ones; 0 uses all. The paper's lists have 3 to 5 seeds
     in 2 to 5 sub-dimensions. With `procedure=paper`, seeds about a fault come last."""
 
-    diversified: prompting.Whole = Field(default=3, ge=0, le=20)
+    diversified: prompting.Whole = pydantic.Field(default=3, ge=0, le=20)
     """New questions requested per sub-dimension about sides that its seeds do not cover; 0 requests none. The paper's
     lists have 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
 
-    elaborated_most: prompting.Whole = Field(default=10, ge=0, le=30)
+    elaborated_most: prompting.Whole = pydantic.Field(default=10, ge=0, le=30)
     """Most finer questions per seed; 0 requests none."""
 
     procedure: Literal["improved", "paper"] = "improved"
@@ -90,7 +80,7 @@ class CheckEvalSettings(BaseModel):
     """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing
     (the paper's ablation). Without labelled texts only the model does."""
 
-    most: prompting.Whole = Field(default=35, ge=1, le=100)
+    most: prompting.Whole = pydantic.Field(default=35, ge=1, le=100)
     """Most questions that are asked about texts, as evenly from all seeds as possible; the paper's final lists have 20
     to 35."""
 
@@ -106,7 +96,7 @@ def shown_questions(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [question for group in fields.get("sub_dimensions", [fields]) for question in group["questions"]]
 
 
-def _shown_ids(info: ValidationInfo) -> list[str]:
+def _shown_ids(info: pydantic.ValidationInfo) -> list[str]:
     return [question["id"] for question in shown_questions(info.context or {"questions": []})]
 
 
@@ -121,23 +111,25 @@ def _readable(value: Any) -> YesNo:
     return answer
 
 
-def _check_shown(value: str, info: ValidationInfo) -> str:
+def _check_shown(value: str, info: pydantic.ValidationInfo) -> str:
     if info.context and value not in (ids := _shown_ids(info)):
         raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
     return value
 
 
 SeedId = Annotated[
-    str, BeforeValidator(lambda value, info: prompting.bare_id(value, _shown_ids(info))), AfterValidator(_check_shown)
+    str,
+    pydantic.BeforeValidator(lambda value, info: prompting.bare_id(value, _shown_ids(info))),
+    pydantic.AfterValidator(_check_shown),
 ]
-Readable = Annotated[YesNo, BeforeValidator(_readable)]
+Readable = Annotated[YesNo, pydantic.BeforeValidator(_readable)]
 
 # What is not requested: absent from the schema, and ignored in a reply.
-NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
-Needed = Annotated[bool, BeforeValidator(lambda _: True), SkipJsonSchema()]
+NotAsked = Annotated[YesNo | None, pydantic.BeforeValidator(lambda _: None), SkipJsonSchema()]
+Needed = Annotated[bool, pydantic.BeforeValidator(lambda _: True), SkipJsonSchema()]
 
 
-class AnswerEntry(BaseModel):
+class AnswerEntry(pydantic.BaseModel):
     """An answer with its reason."""
 
     reason: str
@@ -151,7 +143,7 @@ def of_questions(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
     )
 
 
-class FinerQuestion(BaseModel):
+class FinerQuestion(pydantic.BaseModel):
     """A new question, with the answers where the thing asked about is absent and where the text is broken.
 
     `needs_source` says whether the answer depends on the text's source or context.
@@ -170,14 +162,14 @@ class NewQuestion(FinerQuestion):
     seed: SeedId
 
 
-class Elaboration(BaseModel):
+class Elaboration(pydantic.BaseModel):
     """Finer questions made from one seed, each self-contained."""
 
     reasoning: str
     questions: Sequence[FinerQuestion]
 
-    @model_validator(mode="after")
-    def _usable(self, info: ValidationInfo) -> Self:
+    @pydantic.model_validator(mode="after")
+    def _usable(self, info: pydantic.ValidationInfo) -> Self:
         fewest = 1 if is_salvage(info) or not info.context else info.context.get("fewest", 1)
         if len(self.questions) < fewest:
             raise ValueError(f"expected at least {fewest} of them, got {len(self.questions)}")
@@ -195,20 +187,20 @@ class Diversification(Elaboration):
     questions: Sequence[NewQuestion]
 
 
-class QuestionVerdict(BaseModel):
+class QuestionVerdict(pydantic.BaseModel):
     """A verdict that also says what the question presupposes."""
 
     reasoning: prompting.Reason
     absent: Readable
     broken: Readable
     needs_source: bool = True
-    yes_means: Annotated[Literal["better", "worse", "neither"], BeforeValidator(_plain)]
+    yes_means: Annotated[Literal["better", "worse", "neither"], pydantic.BeforeValidator(_plain)]
     about: str
-    style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], BeforeValidator(_plain)]
+    style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], pydantic.BeforeValidator(_plain)]
 
-    @field_validator("about")
+    @pydantic.field_validator("about")
     @classmethod
-    def _an_aspect(cls, value: str, info: ValidationInfo) -> str:
+    def _an_aspect(cls, value: str, info: pydantic.ValidationInfo) -> str:
         if not info.context:
             return value
         known = [info.context["aspect"]["name"], *(other["name"] for other in info.context["others"]), ELSEWHERE]
@@ -218,21 +210,21 @@ class QuestionVerdict(BaseModel):
         return str(named[0])
 
 
-class SeedSubDimension(BaseModel):
+class SeedSubDimension(pydantic.BaseModel):
     """One component of an aspect with its questions, as a generator writes them."""
 
     name: prompting.NewName
     definition: prompting.Wording
-    questions: list[prompting.Wording] = Field(min_length=1)
+    questions: list[prompting.Wording] = pydantic.Field(min_length=1)
 
 
-class WrittenSeeds(BaseModel):
+class WrittenSeeds(pydantic.BaseModel):
     """An aspect taken apart into sub-dimensions with seed questions, after the reasoning that led to them."""
 
     reasoning: str
-    sub_dimensions: list[SeedSubDimension] = Field(min_length=1)
+    sub_dimensions: list[SeedSubDimension] = pydantic.Field(min_length=1)
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _names_differ(self) -> Self:
         names = [sub.name.casefold() for sub in self.sub_dimensions]
         if len(set(names)) < len(names):
@@ -246,38 +238,38 @@ class WrittenSeeds(BaseModel):
 _UNSTATED: Any = {"absent": (NotAsked, None), "broken": (NotAsked, None), "needs_source": (Needed, True)}
 _CITED: Any = {"reasons": (prompting.CitedNumbers, [])}
 
-_PlainQuestion = create_model(
+_PlainQuestion = pydantic.create_model(
     "PlainQuestion",
     __base__=FinerQuestion,
     __doc__="A new question, of which nothing is stated but its wording.",
     **_UNSTATED,
 )
-_PlainNewQuestion = create_model(
+_PlainNewQuestion = pydantic.create_model(
     "PlainNewQuestion",
     __base__=NewQuestion,
     __doc__="A new question about another side of a sub-dimension, and the seed that it is closest to.",
     **_UNSTATED,
 )
-_CitingQuestion = create_model(
+_CitingQuestion = pydantic.create_model(
     "CitingQuestion",
     __base__=NewQuestion,
     __doc__="A new question with the answers where what it asks about is absent or the text is broken, and cited "
     "reasons.",
     **_CITED,
 )
-PlainElaboration = create_model(
+PlainElaboration = pydantic.create_model(
     "PlainElaboration",
     __base__=Elaboration,
     __doc__="Finer questions made from one seed.",
     questions=Sequence[_PlainQuestion],
 )
-PlainDiversification = create_model(
+PlainDiversification = pydantic.create_model(
     "PlainDiversification",
     __base__=Diversification,
     __doc__="Questions about other sides of a sub-dimension.",
     questions=Sequence[_PlainNewQuestion],
 )
-CitingDiversification = create_model(
+CitingDiversification = pydantic.create_model(
     "CitingDiversification",
     __base__=Diversification,
     __doc__="Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons.",
@@ -285,15 +277,15 @@ CitingDiversification = create_model(
 )
 
 
-class Removal(BaseModel):
+class Removal(pydantic.BaseModel):
     """A question that is removed from the checklist, and why."""
 
     id: SeedId
     reason: prompting.Reason
-    fault: Annotated[Literal["alignment", "dimension", "redundancy", "style"], BeforeValidator(_plain)]
+    fault: Annotated[Literal["alignment", "dimension", "redundancy", "style"], pydantic.BeforeValidator(_plain)]
 
 
-class Removals(BaseModel):
+class Removals(pydantic.BaseModel):
     """The questions to remove."""
 
     removed: Annotated[list[Removal], prompting.keep_valid(("reason",))]
