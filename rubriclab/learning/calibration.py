@@ -115,7 +115,11 @@ def mean_rating_map(
 def calibrate(
     kind: Kind, raw: FloatArray, labels: FloatArray, judged: Calibration | None, parameters: int = WEIGHT_PARAMETERS
 ) -> Calibration:
-    """Return the map of this kind: for `none`, `judged` from `mean_rating_map`, else a ValueError is raised."""
+    """Return the map of this kind.
+
+    Args:
+        judged: the map for `none`, from `mean_rating_map`; a ValueError is raised if it is needed and missing.
+    """
     if kind == "none":
         if judged is None:
             raise ValueError("expected no negative weights, as ratings have no mean by these; calibrate the rubric")

@@ -297,7 +297,7 @@ def fit_folds(
 
 
 def divisions(groups: Sequence[str], settings: JointSettings) -> IntArray:
-    """Return each text's fold in each repetition, shape (repetitions, texts); one if every group is a fold."""
+    """Return each text's fold in each repetition, shape (repetitions, texts); one row if every group is a fold."""
     count = len(set(units(groups).tolist()))
     repeats = 1 if count <= settings.folds else settings.repeats
     return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])

@@ -507,9 +507,10 @@ def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.Joi
     if not together:
         return calls
     entries = calls.unrated or len(candidate_search.joining_methods(plans))
-    each_text = math.ceil(entries / candidate_search.MAX_ENTRIES) + any(
-        plan.method.name == version.DIRECT for plan in plans
-    )
+    # Criteria that are proposed from wrong ratings are rated after the others.
+    extended = any(plan.method.extend and plan.method.rated_later(plan.settings) for plan in plans)
+    rounds = max(1 + extended, math.ceil(entries / candidate_search.MAX_ENTRIES))
+    each_text = rounds + any(plan.method.name == version.DIRECT for plan in plans)
     return replace(calls, judge=calls.judge + len(plans[0].training_input.examples) * each_text)
 
 

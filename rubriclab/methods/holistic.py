@@ -332,7 +332,7 @@ def whole_aspect(
     evidence: Evidence | None = None,
     demonstrations: tuple[Demonstration, ...] = (),
 ) -> Criterion:
-    """Return the one criterion of a baseline."""
+    """Return the criterion by which the aspect is scored as a whole."""
     return Criterion(
         id="score",
         kind="score",

@@ -319,7 +319,7 @@ def _unvarying(answers: AnswerMatrix) -> dict[int, str]:
 def _by_correlation(
     questions: Sequence[Criterion], answers: AnswerMatrix, r: Sequence[float]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the columns of proposed questions whose correlation is not significantly above zero, and all below it.
+    """Return the columns of proposed questions by correlation: not significantly above zero, and significantly below.
 
     Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
     """
