@@ -110,33 +110,3 @@ def test_the_help_of_methods_names_those_that_are_built_in() -> None:
     assert all(name in text for name in METHOD_NAMES)
     assert "four of them together" in " ".join(text.split())
     assert len(DEFAULT_METHODS) == 4
-
-
-def test_an_unknown_command_is_refused_in_one_line(rubriclab: Commands) -> None:
-    done = rubriclab("lern")
-    assert (done.code, done.out) == (2, "")
-    assert "No such command 'lern'" in done.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "usage"),
-    [
-        (("learn", "--config", "x.toml"), "rubriclab --config FILE learn ..."),
-        (("score", "-v"), "rubriclab -v score ..."),
-        (("store", "size", "--log-file", "x.log"), "rubriclab --log-file FILE store size ..."),
-    ],
-)
-def test_an_option_of_the_program_after_a_command_is_refused_with_its_place(
-    rubriclab: Commands, arguments: tuple[str, ...], usage: str
-) -> None:
-    done = rubriclab(*arguments)
-    assert done.code == 2
-    assert (
-        f"{arguments[-1] if arguments[-1] == '-v' else arguments[-2]} belongs before the command: {usage}" in done.err
-    )
-
-
-def test_an_unknown_option_is_refused_with_a_suggestion(rubriclab: Commands) -> None:
-    done = rubriclab("list", "--stor", "x.db")
-    assert (done.code, done.out) == (2, "")
-    assert "--store" in done.err

@@ -47,6 +47,13 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("import checklist.json", 2, "checklist.json: format: expected 'rubriclab-pack/1'"),
     ("lern", 2, "No such command 'lern'"),
     ("list --stor x.db", 2, "--store"),
+    ("learn --config x.toml", 2, "--config belongs before the command: rubriclab --config FILE learn ..."),
+    ("score -v", 2, "-v belongs before the command: rubriclab -v score ..."),
+    (
+        "store size --log-file x.log",
+        2,
+        "--log-file belongs before the command: rubriclab --log-file FILE store size ...",
+    ),
     ("demo few.jsonl", 2, "few.jsonl is a file, and a folder is needed for the ratings."),
     ("store prune", 2, "Nothing says which cached answers to remove; give --older-than 90d"),
     ("store prune --older-than soon", 2, "expected hours, days or weeks, such as 12h, 90d or 8w; got 'soon'"),
