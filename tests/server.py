@@ -122,7 +122,7 @@ class RunningServer(SocketServer):
             # Not of the probe of what the server can do.
             if not isinstance(error, Unavailable) and "Name a tree" not in str(body["messages"]):
                 self.defects.append(error)
-            return failure(503, "the brain failed")
+            return failure(503 if isinstance(error, Unavailable) else 500, "the brain failed")
         reply = _completion(body, text, fault, self._log_probabilities(text, body))
         if fault == "cut_body":
             return response(reply[: len(reply) // 2].encode())

@@ -140,10 +140,10 @@ def _select_sound(
     ids = {example.id for example in sound_examples}
     sound = [(line, pair) for line, pair in comparisons if line not in faulty and {pair.better, pair.worse} <= ids]
     count = len(faulty) + rows.skipped
-    first = f"; the first fault: {faults[0]}" if faults else ""
     left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped}
-    notes = tuple(f"{what}: {number}{first}" for what, number in left_out.items() if number)
-    return sound_examples, sound, given_scale, notes
+    notes = [f"{what}: {number}" for what, number in left_out.items() if number]
+    first = [f"the first fault: {faults[0]}"] if faults else []
+    return sound_examples, sound, given_scale, (*notes, *first)
 
 
 def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspect: str) -> Scale:
