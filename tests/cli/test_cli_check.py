@@ -223,7 +223,7 @@ def test_one_faulty_score_of_three_raters_is_left_out_alone_and_the_figures_are_
     rows_read = read(here.folder / "a.csv", mapping=mapping, skip_faulty=True)
     training = training_examples(rows_read, "quality", "1:5", skip_faulty=True)
     assert {"faulty rows are left out: 1", "faulty scores of other rows are left out: 2"} <= set(training.notes)
-    assert training.notes[-1].startswith("the first fault: ")
+    assert any(note.startswith("the first fault: ") for note in training.notes)
     assert [len(each.annotations["quality"]) for each in training.examples[2:6]] == [3, 2, 2, 3]
 
 
