@@ -58,7 +58,6 @@ SMALL = {
 
 
 def assignment(scale: Scale = ONE_TO_FIVE) -> Assignment:
-    """Return the coherence of summaries, judged on `scale`."""
     return Assignment(task_words("summarization"), find_aspect("summarization", ASPECT), scale)
 
 
@@ -85,12 +84,10 @@ def graded(count: int, groups: int = 6, scale: Scale | None = None) -> tuple[Exa
 
 
 def rivals(count: int, group: str = "g0", start: int = 0) -> list[Example]:
-    """Return texts of one group."""
     return [example(start + number, 3, group, source=f"The source of {group}.") for number in range(count)]
 
 
 def sentences(count: int, name: str = "Sentence") -> str:
-    """Return a text of so many sentences."""
     return " ".join(f"{name} number {number} says so." for number in range(1, count + 1))
 
 
@@ -108,7 +105,6 @@ def findings(count: int = 2) -> tuple[Finding, ...]:
 
 
 def training_input(texts: Sequence[Example], **fields: Any) -> TrainingInput:
-    """Return these labelled texts with findings, to learn from."""
     return TrainingInput(tuple(texts), **{"assignment": assignment(), "findings": findings(), **fields})
 
 
@@ -166,7 +162,6 @@ def checklist(sizes: Sequence[int] = (1, 2), **fields: Any) -> Checklist:
 
 
 def seeds(given: Checklist) -> tuple[Criterion, ...]:
-    """Return the checklist's own questions."""
     return tuple(
         make_question(each.id, each.text, sub, better=each.better)
         for sub in given.sub_dimensions
@@ -197,7 +192,6 @@ def criterion(
 
 
 def whole(statement: str = "What is said of it.", **fields: Any) -> Criterion:
-    """Return a criterion of the whole aspect."""
     own = {"id": "score", "kind": "score", "trait": ASPECT, "evidence": Evidence(origin="definition")}
     return Criterion(**{**own, "statement": statement, **fields})
 
@@ -221,7 +215,6 @@ IDS = ("h1", "h2", "q1", "q2", "q3", "e1", "direct", "geval")
 
 
 def rubric_of(*parts: Part, **fields: Any) -> Rubric:
-    """Return a rubric of these parts."""
     given = assignment()
     return Rubric(task="summarization", aspect=given.aspect, scale=given.scale, parts=parts, **fields)
 
@@ -297,12 +290,10 @@ def drawn_verdict(question: str, unit: str, output: str, seed: int = 0) -> bool:
 
 
 def rating(score: Any, reasoning: str = "Because.") -> dict[str, Any]:
-    """Return a reply with one score."""
     return {"reasoning": reasoning, "score": score}
 
 
 def proposal(*names: str, anchors: Sequence[float] = ANCHORS) -> dict[str, Any]:
-    """Return a reply with a hypothesis for each name."""
     return {"reasoning": "Compared.", "hypotheses": [hypothesis(name, anchors) for name in names]}
 
 
@@ -376,12 +367,10 @@ def mended(prompt: Prompt[Any], most: int = 99, good: str = "right") -> dict[str
 
 
 def scored(score: Any = 4, **fields: Any) -> dict[str, Any]:
-    """Return a score with its reason."""
     return {"reason": "It shows.", "score": score, **fields}
 
 
 def answered(answer: Any = "yes", **fields: Any) -> dict[str, Any]:
-    """Return an answer with its reason."""
     return {"reason": "It was looked up.", "answer": answer, **fields}
 
 
@@ -571,7 +560,6 @@ class RecordingJudge(EmbeddedJudge):
         self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the offline judge's reply."""
         self.prompts.append(prompt)
         return await super().reply(prompt)
 

@@ -36,7 +36,6 @@ REF = "news-coherence@2"
 
 
 def rubric(*parts: tuple[str, ...]) -> Rubric:
-    """Return a rubric with one part for each tuple of criteria."""
     settings = HypoEvalSettings().model_dump(mode="json")
     made = tuple(
         Part(method="hypoeval", settings=settings, criteria=tuple(criterion(name) for name in names)) for names in parts
@@ -139,7 +138,6 @@ async def test_measures_are_counted_here_and_never_asked_about(ask):
 
 
 def rated(score: float) -> dict[str, object]:
-    """Return one entry of a reply about several criteria."""
     return {"reason": f"Worth {score}.", "score": score}
 
 

@@ -163,7 +163,6 @@ def listed(key: str = "id", names: Mapping[str, str] | None = None, **changed: A
 
 
 def renamed(**names: str) -> str:
-    """Return the reply with other keys."""
     return json.dumps({names.get(name, name): entry for name, entry in VERDICTS.items()})
 
 
@@ -278,12 +277,10 @@ TEXTS = rivals(4)
 
 
 async def rated(judge: Any, texts: Sequence[Example] = TEXTS) -> list[dict[str, CriterionRating]]:
-    """Return each text's ratings by criterion."""
     return [{each.id: each for each in row} for row in await judge_group(texts, PARTS, assignment(), judge)]
 
 
 def calls_of(given: Sequence[Example], parts: Any = PARTS, **limits: int) -> list[list[str]]:
-    """Return the ids of the texts of each call."""
     calls = group_calls(given, parts, assignment(), RivalLimits(**limits))
     return [[given[place].id for place in call] for call in calls]
 

@@ -41,12 +41,10 @@ MOST_WORDS_WITH_A_TEXT = 100
 
 
 def fields_of(prompt: Prompt[Any]) -> tuple[set[str], set[str]]:
-    """Return the names of the fields of the text and of its input."""
     return ({"output", "sentences"}, {"reference"}) if prompt.name == "dcr/evaluate" else (OF_THE_TEXT, OF_THE_INPUT)
 
 
 def reworded(value: Any) -> Any:
-    """Return a field with all its texts replaced."""
     if isinstance(value, str):
         return f"Other words: {value[::-1]}" if value else value
     if isinstance(value, list):
@@ -70,7 +68,6 @@ def whole(prompt: Prompt[Any]) -> str:
 
 
 def common_beginning(one: str, other: str) -> str:
-    """Return the longest beginning that both have."""
     return "".join(a for a, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
