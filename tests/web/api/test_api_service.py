@@ -171,7 +171,8 @@ def test_texts_without_the_source_that_the_rubric_needs_are_refused_and_the_requ
         (shown,) = (note for note in service.notes if note.startswith("score a text: curl "))
         _, url, flag, header, _, body = shlex.split(shown.removeprefix("score a text: "))
         assert (url, flag) == (f"{service.address}/v1/score", "-H")
-        assert client.post("/v1/score", content=body, headers=[tuple(header.split(": "))]).status_code == 200
+        name, value = header.split(": ")
+        assert client.post("/v1/score", content=body, headers={name: value}).status_code == 200
     assert json.loads(body).keys() == {"output", "source"}
     assert found.code == "unusable_texts"
     assert "the field 'source'" in found.detail
