@@ -42,6 +42,6 @@ def command_rows(store: Path, server: RunningServer) -> Callable[[], dict[str, A
         (folder / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
         judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
         commands = Commands(folder, RUBRICLAB_STORE="store.db", **judge)
-        return {row["id"]: row for row in commands("score", "texts.jsonl", "--rubric", "remote@1").rows}
+        return {row["id"]: row for row in commands.start("score", "texts.jsonl", "--rubric", "remote@1").wait().rows}
 
     return scored
