@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from pytest_projects import Project
 from server import RunningServer
 
 from rubriclab.errors import SettingsError
-from rubriclab.integrations.pytest.settings import Marked, Settings, check_one_process, check_settings
+from rubriclab.integrations.pytest.checker import RubricRun
+from rubriclab.integrations.pytest.plugin import Marked, Settings, check_one_process, check_settings
 
 ONE_TEXT = """
 def test_one(rubric):
@@ -81,9 +83,11 @@ def test_messages_name_options_of_pytest(project: Project) -> None:
 def test_options_come_before_marks_before_the_environment(tmp_path: Path) -> None:
     folder, root = tmp_path / "work", tmp_path / "project"
     marked = Marked(store="marked.db")
-    settings = Settings({}, {"store": "found.db", "judge": "recorded:replies.jsonl"}, folder, root)
-    assert settings.store(marked.store) == str(root / "marked.db")
-    assert settings.store(None) == str(folder / "found.db")
-    assert settings.judge(None) == f"recorded:{folder / 'replies.jsonl'}"
-    typed = Settings({"store": "given.db"}, settings.environment, folder, root)
-    assert typed.store(marked.store) == str(folder / "given.db")
+    environment = {"store": "found.db", "judge": "recorded:replies.jsonl"}
+    with ExitStack() as closing:
+        run = RubricRun(Settings({}, environment, folder, root), closing)
+        typed = RubricRun(Settings({"store": "given.db"}, environment, folder, root), closing)
+    assert run.store(marked) == str(root / "marked.db")
+    assert run.store(Marked()) == str(folder / "found.db")
+    assert run.judge(Marked()) == f"recorded:{folder / 'replies.jsonl'}"
+    assert typed.store(marked) == str(folder / "given.db")

@@ -13,8 +13,7 @@ from commands import HELDOUT, LABELLED
 from rubriclab import Lab, SettingsError, Version
 from rubriclab.integrations.evaluator import metadata_of, rationale
 from rubriclab.integrations.promptfoo import get_assert
-from rubriclab.integrations.pytest.checker import RubricChecker
-from rubriclab.integrations.pytest.tally import Tallies
+from rubriclab.integrations.pytest.checker import RubricChecker, Tallies
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.report.evaluation import evaluation_view

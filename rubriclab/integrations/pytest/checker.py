@@ -1,43 +1,52 @@
-"""The rubrics that the tests of one process have opened: each once, with one budget and one recording."""
+"""What tests call: rubrics, each opened once in a process, whose assertions fail with reasons; and counts of texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+import orjson
 import pytest
 
 from rubriclab.errors import DataError, RubriclabError, SettingsError
-from rubriclab.integrations.pytest import tally
-from rubriclab.integrations.pytest.settings import (
-    CAPS,
+from rubriclab.integrations.evaluator import criterion_result, scale_of
+from rubriclab.integrations.pytest.plugin import (
     FLAGS,
     JUDGE_OPTIONS,
+    TITLE,
     Marked,
     OnInconclusive,
     Settings,
     on_inconclusive,
 )
-from rubriclab.integrations.pytest.tally import Tallies
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import PREFIX, LocalBudget, read_recording, recorded_name
-from rubriclab.learning.paired_scores import MAX_UNSCORED, LimitOutcome, Outputs, SideSummary
+from rubriclab.learning.paired_scores import MAX_UNSCORED, Outputs, SideSummary
 from rubriclab.learning.scoring import Score
-from rubriclab.models.characters import with_flags
+from rubriclab.methods.method import CriterionRating
+from rubriclab.models.characters import count, one_line, with_flags
 from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import format_score
 from rubriclab.ops.compare import summary
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.score import TextScorer, row_of_fields
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import Workspace, judge_options, version_of
+from rubriclab.report import wording
+from rubriclab.report.render import view
+from rubriclab.store.tables import resolve_store
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# Criteria that are listed for a text, texts that are listed, and characters of a reason and of a text.
+CRITERIA, TEXTS, REASON, TEXT = 3, 3, 200, 300
 
 
 def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
@@ -57,61 +66,7 @@ def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
-class RubricRun:
-    """What the tests of one process share; close it, or use it in a `with` statement.
-
-    Attributes:
-        settings: how texts are scored.
-        notes: what a person should know beside the results, each once.
-
-    Raises:
-        SettingsError: if an option is out of bounds.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.notes: dict[str, None] = {}
-        self._options = judge_options_of(settings, JUDGE_OPTIONS)
-        self._closing = ExitStack()
-        caps = judge_options_of(settings, CAPS)
-        self._budget = LocalBudget(caps.max_calls, caps.max_cost)
-        self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
-
-    def scorer(self, ref: str, marked: Marked) -> TextScorer:
-        """Return the rubric named `ref`, opened the first time.
-
-        Raises:
-            RubriclabError: as `Lab.scorer` does.
-        """
-        store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
-        key = (store, judge, ref)
-        if key not in self._opened:
-            self._opened[key] = self._closing.enter_context(self._open(store, judge, ref))
-        return self._opened[key]
-
-    def close(self) -> None:
-        """Close all rubrics."""
-        self._closing.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def _open(self, store: str | None, judge: str | None, ref: str) -> TextScorer:
-        if replay := self.settings.path("replay"):
-            judge = _replayed(replay, judge, store, ref)
-        record = self.settings.path("record")
-        workspace = Workspace(store, self._options, notify=self._note, record=record, budget=self._budget)
-        workspace.give_address_to(self.settings.judge(None))
-        return TextScorer(workspace, ref, ScoreOptions(judge=judge))
-
-    def _note(self, text: str) -> None:
-        self.notes[with_flags(text, FLAGS)] = None
-
-
-def judge_options_of(settings: Settings, names: Iterable[str]) -> JudgeOptions:
+def judge_options_of(settings: Settings, names: Iterable[str] = JUDGE_OPTIONS) -> JudgeOptions:
     """Return the options of judges that are given to pytest.
 
     Raises:
@@ -124,6 +79,61 @@ def judge_options_of(settings: Settings, names: Iterable[str]) -> JudgeOptions:
         raise SettingsError(with_flags(error.text, {name: settings.source(name) for name in given})) from None
 
 
+class RubricRun:
+    """The rubrics that the tests of one process have opened, with one budget and one recording.
+
+    Attributes:
+        notes: what a person should know beside the results, each once.
+
+    Args:
+        settings: how texts are scored.
+        closing: closes the rubrics.
+
+    Raises:
+        SettingsError: if an option is out of bounds.
+    """
+
+    def __init__(self, settings: Settings, closing: ExitStack) -> None:
+        self.settings = settings
+        self.notes: dict[str, None] = {}
+        self._closing = closing
+        self._options = judge_options_of(settings)
+        self._budget = LocalBudget(self._options.max_calls, self._options.max_cost)
+        self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
+
+    def store(self, marked: Marked) -> str | None:
+        """Return the store of a test; `None` for the user's own."""
+        where = self.settings.value("store", marked.store)
+        return None if where is None else resolve_store(where, self.settings.base("store", marked.store))
+
+    def judge(self, marked: Marked) -> str | None:
+        """Return the judge of a test; `None` for the one that the rubric was learned with."""
+        named = self.settings.value("judge", marked.judge)
+        if named is None or not named.startswith(PREFIX):
+            return named
+        return f"{PREFIX}{self.settings.base('judge', marked.judge) / named.removeprefix(PREFIX)}"
+
+    def scorer(self, ref: str, marked: Marked) -> TextScorer:
+        """Return the rubric named `ref`, opened the first time.
+
+        Raises:
+            RubriclabError: as `Lab.scorer` does.
+        """
+        key = store, judge, _ = self.store(marked), self.judge(marked), ref
+        if key not in self._opened:
+            if replay := self.settings.path("replay"):
+                judge = _replayed(replay, judge, store, ref)
+            record = self.settings.path("record")
+            workspace = Workspace(store, self._options, notify=self._note, record=record, budget=self._budget)
+            workspace.give_address_to(self.judge(Marked()))
+            scorer = TextScorer(workspace, ref, ScoreOptions(judge=judge))
+            self._opened[key] = self._closing.enter_context(scorer)
+        return self._opened[key]
+
+    def _note(self, text: str) -> None:
+        self.notes[with_flags(text, FLAGS)] = None
+
+
 def _replayed(recording: Path, judge: str | None, store: str | None, ref: str) -> str:
     """Return the name of the recorded judge: the one that is named, else the version's, else the only one."""
     recorded = read_recording(recording).judges
@@ -132,6 +142,93 @@ def _replayed(recording: Path, judge: str | None, store: str | None, ref: str) -
             own = version_of(workspace, ref).provenance.judge
         judge = own if own in recorded or len(recorded) != 1 else next(iter(recorded))
     return f"{PREFIX}{recording}#{judge}"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was scored by one rubric and judge.
+
+    Attributes:
+        texts: those of them without a score are `unscored`.
+        total: the sum of the scores.
+        failed: assertions that failed.
+        inconclusive: means that are neither high enough nor too low.
+        cost: in US dollars; `None` if a price is unknown.
+    """
+
+    rubric: str
+    judge: str
+    texts: int = 0
+    unscored: int = 0
+    total: float = 0.0
+    lowest: float | None = None
+    failed: int = 0
+    inconclusive: int = 0
+    calls: int = 0
+    cached: int = 0
+    cost: float | None = 0.0
+
+    @property
+    def mean(self) -> float | None:
+        """The mean score; `None` if no text has one."""
+        scored = self.texts - self.unscored
+        return self.total / scored if scored else None
+
+    def add(self, **counts: Any) -> None:
+        """Add counts by name; a `lowest` score replaces a higher one, and an unknown cost stays unknown."""
+        cost, lowest = counts.pop("cost", 0.0), counts.pop("lowest", None)
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+        self.lowest = min((each for each in (self.lowest, lowest) if each is not None), default=None)
+        for name, number in counts.items():
+            setattr(self, name, getattr(self, name) + number)
+
+
+@dataclass(slots=True)
+class Tallies:
+    """What one or several tests scored.
+
+    Attributes:
+        by_rubric: by rubric and judge.
+        notes: what a person should know beside the results.
+    """
+
+    by_rubric: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def of(self, rubric: str, judge: str) -> Tally:
+        """Return the tally of a rubric and judge."""
+        return self.by_rubric.setdefault((rubric, judge), Tally(rubric, judge))
+
+    def written(self) -> str:
+        """Return it as JSON, for the report of the test."""
+        tallies = [asdict(tally) for tally in self.by_rubric.values()]
+        return orjson.dumps({"rubrics": tallies, "notes": [*self.notes]}).decode()
+
+
+def read_tallies(written: Iterable[str]) -> Tallies:
+    """Return the sum of what tests have written."""
+    found = Tallies()
+    for row in map(orjson.loads, written):
+        for counts in row["rubrics"]:
+            found.of(counts.pop("rubric"), counts.pop("judge")).add(**counts)
+        found.notes |= dict.fromkeys(row["notes"])
+    return found
+
+
+def summary_lines(tallies: Tallies, recorded: Path | None, width: int) -> Iterator[str]:
+    """Yield the lines of the table, of the recording and of the notes, without the title, which pytest sets above."""
+    from rich.console import Console
+
+    table = view(
+        "tally",
+        title=TITLE,
+        tallies=[tally for _, tally in sorted(tallies.by_rubric.items())],
+        recorded=recorded,
+        notes=tallies.notes,
+    )
+    console = Console(file=(lines := io.StringIO()), width=width, color_system=None)
+    console.print(table)
+    yield from (line.rstrip() for line in lines.getvalue().rstrip().splitlines()[1:])
 
 
 class RubricFixture:
@@ -202,10 +299,16 @@ class RubricChecker:
         """
         self.scorer.check_threshold(threshold)
         score = self._score([row_of_fields(output, fields)])[0]
+        scorer = _scorer(score, self.scorer.rubric)
+        text = f"text {one_line(score.id)}: {wording.excerpt(one_line(str(output)), TEXT)}"
         if score.score is None:
-            raise self._failure(tally.unscored(score, self.scorer.rubric, output))
+            raise self._failure(f"{score.rubric}: no score: {_reason(score.unscored or '')} ({scorer})", text)
         if score.score < threshold:
-            raise self._failure(tally.below(score, self.scorer.rubric, threshold, output))
+            interval = f" {wording.score_interval(score.interval)}" if score.interval else ""
+            found = f"{score.rubric}: score {wording.rounded(score.score)}{interval}"
+            costs = _costs(score, self.scorer.rubric)[:CRITERIA]
+            title = "criteria that lower the score most:" if costs else "no criterion lowers the score"
+            raise self._failure(f"{found} is below {format_score(threshold)} ({scorer})", title, *costs, text)
         return score
 
     @without_inner_frames
@@ -254,23 +357,34 @@ class RubricChecker:
         """
         self.scorer.check_threshold(threshold)
         chosen = on_inconclusive(inconclusive) if inconclusive else self._inconclusive
-        scores = self._score(rows)
-        _check_rows(scores)
-        rubric = self.scorer.rubric
+        scores, rubric = self._score(rows), self.scorer.rubric
+        if not len(scores):
+            raise DataError("Expected texts, got no row.", "Give at least one.")
+        if faulty := [str(scored.score.unscored) for scored in scores.scored if scored.example is None]:
+            raise DataError(
+                f"{len(faulty)} of {len(scores)} rows cannot be used; the first: {faulty[0]}", faults=faulty
+            )
         examples = tuple(scored.example for scored in scores.scored if scored.example)
         values = tuple(_as_verdict(score, rubric) for score in scores)
         side = summary(Outputs(self.scorer.name, examples, values), rubric.scores_on)
-        outcome = mean_outcome(side, threshold)
-        if outcome == "within":
+        if (shortfall := _shortfall(side, threshold)) is None:
             return side
-        message = tally.mean_below(side, tuple(scores), rubric, threshold, inconclusive=outcome == "inconclusive")
-        if outcome == "inconclusive":
-            self._tally.inconclusive += 1
+        names = rubric.scores_on.names
+        found = f"share of {names[1]!r}" if names else "mean"
+        texts = f"{count(side.scored, 'text')} in {count(side.groups, 'group')}"
+        lines = (
+            f"{scores[0].rubric}: {found} {wording.estimate(side.mean)} of {texts} ({_scorer(scores[0], rubric)})",
+            shortfall,
+            *(f"{count(number, 'text')} without a score: {_reason(why)}" for why, number in side.unscored.items()),
+            *_lowest(scores, rubric),
+        )
+        if side.mean.high is None or side.mean.high >= threshold:
+            self._tally.add(inconclusive=1)
             if chosen == "pass":
                 return side
             if chosen == "skip":
-                pytest.skip(message)
-        raise self._failure(message)
+                pytest.skip("\n".join(lines))
+        raise self._failure(*lines)
 
     def _score(self, rows: Data) -> Scores:
         """Return the scores of texts, and count them and the calls."""
@@ -278,13 +392,18 @@ class RubricChecker:
         try:
             scores = self.scorer.score_rows([rows] if isinstance(rows, dict) else rows)
         finally:
-            self._tally.add_effort(before, self.scorer.effort)
-        self._tally.add_scores(scores)
+            after = self.scorer.effort
+            known = before.cost_usd is not None and after.cost_usd is not None
+            cost = (after.cost_usd or 0.0) - (before.cost_usd or 0.0) if known else None
+            self._tally.add(calls=after.calls - before.calls, cached=after.cached - before.cached, cost=cost)
+        found = [score.score for score in scores if score.score is not None]
+        lowest = min(found, default=None)
+        self._tally.add(texts=len(scores), unscored=len(scores) - len(found), total=sum(found), lowest=lowest)
         return scores
 
-    def _failure(self, message: str) -> AssertionError:
-        self._tally.failed += 1
-        return AssertionError(message)
+    def _failure(self, *lines: str) -> AssertionError:
+        self._tally.add(failed=1)
+        return AssertionError("\n".join(lines))
 
 
 def _as_verdict(score: Score, rubric: Rubric) -> Score:
@@ -293,18 +412,49 @@ def _as_verdict(score: Score, rubric: Rubric) -> Score:
     return score if names is None or score.verdict is None else replace(score, score=float(score.verdict == names[1]))
 
 
-def _check_rows(scores: Scores) -> None:
-    if not len(scores):
-        raise DataError("Expected texts, got no row.", "Give at least one.")
-    if faulty := [str(scored.score.unscored) for scored in scores.scored if scored.example is None]:
-        raise DataError(f"{len(faulty)} of {len(scores)} rows cannot be used; the first: {faulty[0]}", faults=faulty)
-
-
-def mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:
-    """Return whether a mean is at least `threshold`: decided by its whole interval, as comparisons are."""
+def _shortfall(side: SideSummary, threshold: float) -> str | None:
+    """Return why a mean is not at least `threshold`, or is inconclusive, by its whole interval."""
     low, high = side.mean.low, side.mean.high
     if low is None or high is None:
-        return "inconclusive"
+        return "inconclusive: with so few groups there is no interval; give texts of more groups"
     if high < threshold:
-        return "beyond"
-    return "within" if low >= threshold and side.scored >= (1 - MAX_UNSCORED) * side.texts else "inconclusive"
+        return f"the whole interval is below {format_score(threshold)}"
+    if low < threshold:
+        return f"inconclusive: the interval includes {format_score(threshold)}; more texts are needed"
+    if side.scored < (1 - MAX_UNSCORED) * side.texts:
+        return "inconclusive: more than a tenth of the texts have no score: the others may not represent them"
+    return None
+
+
+def _scorer(score: Score, rubric: Rubric) -> str:
+    return f"scale {scale_of(rubric)}; judge {one_line(recorded_name(score.judge))}"
+
+
+def _reason(text: str) -> str:
+    return wording.excerpt(one_line(text), REASON)
+
+
+def _lowest(scores: Iterable[Score], rubric: Rubric) -> Iterator[str]:
+    """Yield the texts with the lowest scores, each with the criterion that lowers it most."""
+    scored = sorted((score for score in scores if score.score is not None), key=lambda score: score.score or 0.0)
+    for score in scored[:TEXTS]:
+        yield f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}"
+        yield from _costs(score, rubric)[:1]
+
+
+def _costs(score: Score, rubric: Rubric) -> Sequence[str]:
+    """Return the criteria that lower a score, the most first: by contributions, or else by low ratings."""
+    if any(part.contribution is not None for part in score.criteria):
+        found = [(part.contribution or 0.0, part) for part in score.criteria if (part.contribution or 0.0) < 0]
+    else:
+        shares = [(_share(part, rubric), part) for part in score.criteria if part.score is not None]
+        found = [(share, part) for share, part in shares if share < 1]
+    ranked = [part for _, part in sorted(found, key=lambda pair: pair[0])]
+    return [f"  {criterion_result(part, rubric, REASON)}: {_reason(part.reason)}" for part in ranked]
+
+
+def _share(part: CriterionRating, rubric: Rubric) -> float:
+    """Return where a rating lies between the lowest, 0, and the highest, 1."""
+    criterion = next(each for each in rubric.criteria if each.id == part.id)
+    rating = part.score or 0.0
+    return rating if criterion.kind == "question" else (rating - rubric.scale.low) / rubric.scale.width

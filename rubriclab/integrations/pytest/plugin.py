@@ -1,35 +1,185 @@
-"""The hooks and fixtures of the pytest plugin.
+"""The options, hooks and fixture of the pytest plugin.
 
-This module is imported whenever pytest starts, so it imports the settings and nothing else of rubriclab.
+This module is imported whenever pytest starts, so it imports nothing else of rubriclab.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pytest
-
-from rubriclab.integrations.pytest.settings import (
-    MARK_HELP,
-    add_options,
-    check_one_process,
-    check_settings,
-    marked_on,
-    settings_of,
-)
 
 if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricFixture, RubricRun
 
-
-# What the attempts of one test scored together, if another plugin repeats it.
+# The options by name, as in `--rubric-NAME`: what their value is called, and their help.
+OPTIONS = {
+    "store": ("PATH|URL", "The store of the rubrics and of cached answers."),
+    "judge": ("JUDGE", "The judge of all rubrics; default: the one that each rubric was learned with."),
+    "record": ("FILE", "Record every request digest and reply in this file."),
+    "replay": ("FILE", "Take the replies from this recording; no judge is called."),
+    "max_calls": ("N", "The most calls of the whole run."),
+    "max_cost": ("USD", "The most that the whole run may cost, in US dollars."),
+    "price": ("IN:OUT", "US dollars per million prompt and completion tokens, if the price is unknown."),
+    "api_base": ("URL", "The address of your own server, without user name or password."),
+    "concurrency": ("N", "The number of concurrent requests of one process; default: 8."),
+    "inconclusive": ("fail|skip|pass", "What an inconclusive mean does to a test; default: fail."),
+}
+FLAGS = {name: f"--rubric-{name.replace('_', '-')}" for name in OPTIONS}
+# Those that an environment variable gives too.
+VARIABLES = {name: f"RUBRICLAB_{name.upper()}" for name in OPTIONS if name != "record"}
+CAPS = ("max_calls", "max_cost")
+JUDGE_OPTIONS = (*CAPS, "price", "api_base", "concurrency")
+OnInconclusive = Literal["fail", "skip", "pass"]
+MARK_HELP = "rubric(ref=None, *, store=None, judge=None): the rubric, the store and the judge of a test"
+TITLE = "Texts scored by rubrics"
+# The property of a test's report that says what the test scored, and the same while another plugin repeats the test.
+PROPERTY = "rubriclab-scores"
 TALLIES = pytest.StashKey[Any]()
 
 
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What the marks of a test say; the nearest mark comes first."""
+
+    ref: str | None = None
+    store: str | None = None
+    judge: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the tests of a run score texts.
+
+    Attributes:
+        given: the values of options on the command line, as texts.
+        environment: those of environment variables.
+        folder: the working folder, to which these are relative; tests may change it.
+        root: the folder of pytest's configuration, to which paths in marks are relative.
+    """
+
+    given: Mapping[str, str]
+    environment: Mapping[str, str]
+    folder: Path
+    root: Path
+
+    def value(self, name: str, marked: str | None = None) -> str | None:
+        """Return an option: from the command line, else the mark, else the environment."""
+        return self.given.get(name) or marked or self.environment.get(name)
+
+    def source(self, name: str) -> str:
+        """Return the flag or environment variable by which an option is given."""
+        return VARIABLES[name] if name in self.environment and name not in self.given else FLAGS[name]
+
+    def base(self, name: str, marked: str | None) -> Path:
+        """Return the folder to which an option is relative that is a path."""
+        return self.folder if marked is None or name in self.given else self.root
+
+    def path(self, name: str) -> Path | None:
+        """Return the absolute path of an option that no mark gives."""
+        value = self.value(name)
+        return None if value is None else self.folder / value
+
+    @property
+    def inconclusive(self) -> OnInconclusive:
+        """What an inconclusive mean does to a test.
+
+        Raises:
+            pytest.UsageError: for an unknown value.
+        """
+        return on_inconclusive(self.value("inconclusive") or "fail", self.source("inconclusive"))
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """Return the settings of a run."""
+    return Settings(
+        given={name: value for name in OPTIONS if (value := config.getoption(f"rubric_{name}"))},
+        environment={name: value for name, variable in VARIABLES.items() if (value := os.environ.get(variable))},
+        folder=config.invocation_params.dir,
+        root=config.inipath.parent if config.inipath else config.rootpath,
+    )
+
+
+def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
+    """Return the value that is given by `source` as one of `OnInconclusive`.
+
+    Raises:
+        pytest.UsageError: if it is none.
+    """
+    known: tuple[OnInconclusive, ...] = get_args(OnInconclusive)
+    for each in known:
+        if value == each:
+            return each
+    raise pytest.UsageError(f"{source}: expected {', '.join(known)}; got {value!r}.")
+
+
+def check_settings(settings: Settings) -> None:
+    """Check what can be checked before a test scores a text.
+
+    Options in the environment are checked by the first test that needs them, so that other runs import nothing for it.
+
+    Raises:
+        pytest.UsageError: if an option that is given cannot be used, or two exclude each other.
+    """
+    _ = settings.inconclusive
+    record = settings.path("record")
+    if record and settings.path("replay"):
+        sources = f"{settings.source('record')} and {settings.source('replay')}"
+        raise pytest.UsageError(f"{sources} exclude each other: name one of them.")
+    if record and not record.parent.is_dir():
+        raise pytest.UsageError(f"{FLAGS['record']} {record}: there is no folder {record.parent}; create it first.")
+    if given := settings.given.keys() & set(JUDGE_OPTIONS):
+        from rubriclab.errors import SettingsError
+        from rubriclab.integrations.pytest.checker import judge_options_of
+
+        try:
+            judge_options_of(settings, sorted(given))
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+def check_one_process(settings: Settings) -> None:
+    """Check that no option is given that holds in a single process only.
+
+    Raises:
+        SettingsError: if one is.
+    """
+    from rubriclab.errors import SettingsError
+
+    if given := [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]:
+        raise SettingsError(
+            f"{given[0]} holds in one process, and pytest-xdist runs the tests in several;", "run pytest with -n 0."
+        )
+
+
+def marked_on(item: pytest.Item) -> Marked:
+    """Return what the marks of a test say.
+
+    Raises:
+        pytest.UsageError: for a mark with unknown arguments, or with a name that is not a text.
+    """
+    found: dict[str, Any] = {}
+    known = set(Marked.__slots__)
+    for mark in item.iter_markers("rubric"):
+        if len(mark.args) > 1 or not mark.kwargs.keys() <= known or (mark.args and "ref" in mark.kwargs):
+            raise pytest.UsageError(f"{item.nodeid}: expected {MARK_HELP.partition(':')[0]}; got {mark}.")
+        named = {"ref": mark.args[0]} if mark.args else {}
+        found = {**named, **mark.kwargs, **found}
+    for name, given in found.items():
+        if not isinstance(given, str | None):
+            raise pytest.UsageError(f"{item.nodeid}: rubric({name}=...): expected a text, got {given!r}.")
+    return Marked(**found)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
-    add_options(parser)
+    group = parser.getgroup("rubriclab", "texts scored by rubrics")
+    for name, (metavar, words) in OPTIONS.items():
+        group.addoption(FLAGS[name], dest=f"rubric_{name}", metavar=metavar, help=words)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,21 +192,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
-    """What all tests of this process share."""
+    """The rubrics that the tests of this process have opened."""
     from rubriclab.integrations.pytest.checker import RubricRun, without_inner_frames
 
     settings = settings_of(pytestconfig)
     if hasattr(pytestconfig, "workerinput"):
         check_one_process(settings)
-    with without_inner_frames(RubricRun)(settings) as run:
-        yield run
+    with ExitStack() as closing:
+        yield without_inner_frames(RubricRun)(settings, closing)
 
 
 @pytest.fixture
 def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[RubricFixture]:
     """A function that opens a rubric by name, to score texts and assert that they score high enough."""
-    from rubriclab.integrations.pytest.checker import RubricFixture
-    from rubriclab.integrations.pytest.tally import PROPERTY, Tallies
+    from rubriclab.integrations.pytest.checker import RubricFixture, Tallies
 
     test = request.node
     tallies = test.stash.setdefault(TALLIES, Tallies())
@@ -71,24 +220,21 @@ class RunSummary:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._properties: dict[tuple[str, str], list[tuple[str, Any]]] = {}
+        self._written: dict[tuple[str, str], str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a test has scored: its last report has the sum of all its attempts."""
-        if report.when == "teardown":
-            self._properties[report.nodeid, getattr(report, "worker_id", "")] = report.user_properties
+        if report.when == "teardown" and (written := dict(report.user_properties).get(PROPERTY)):
+            self._written[report.nodeid, getattr(report, "worker_id", "")] = str(written)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the table, if texts were scored."""
-        properties = [each for found in self._properties.values() for each in found]
-        if not properties:
+        if not self._written:
             return
-        from rubriclab.integrations.pytest.tally import TITLE, read_tally, summary_lines, summary_view
+        from rubriclab.integrations.pytest.checker import read_tallies, summary_lines
 
-        tallies, record = read_tally(properties), settings_of(self._config).path("record")
-        if not tallies.tallies:
-            return
-        view = summary_view(tallies, str(record) if record else None)
-        terminalreporter.section(TITLE)
-        for line in summary_lines(view, terminalreporter._tw.fullwidth):
-            terminalreporter.write_line(line)
+        if (tallies := read_tallies(self._written.values())).by_rubric:
+            terminalreporter.section(TITLE)
+            record, width = settings_of(self._config).path("record"), terminalreporter._tw.fullwidth
+            for line in summary_lines(tallies, record, width):
+                terminalreporter.write_line(line)
