@@ -24,7 +24,7 @@ from rubriclab import Example, JudgeOptions, Part, Prompt, Reply, Usage
 from rubriclab.judges.judge import JudgeWrapper
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.fitting import JointSettings, fit
-from rubriclab.learning.matrix import candidate_table
+from rubriclab.learning.matrix import rating_matrix
 from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.holistic import whole_aspect
 from rubriclab.models.aggregation import Ask
@@ -88,8 +88,7 @@ def run(case: Case) -> list[StoredRow]:
     values, price = asyncio.run(rated(case, calls, [*labelled, *test]))
     columns = [Candidate(method=part.method, criterion=part.criteria[0], kept=True) for part in apart]
     labels = np.array([text.scores[aspect] for text in (*labelled, *test)])
-    names = [(text.id, text.group) for text in (*labelled, *test)]
-    matrix = candidate_table(columns, values, labels, texts=names, scale=assignment.scale)
+    matrix = rating_matrix(columns, values, [*labelled, *test], labels, assignment)
     known, fresh = (matrix.rows(rows) for rows in np.split(np.arange(len(values)), [len(labelled)]))
     scores = {case.asked: fit(known, JointSettings()).scores(fresh.values, assignment.scale)}
     if case.asked == DIRECT:

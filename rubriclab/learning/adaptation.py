@@ -19,24 +19,15 @@ import numpy as np
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rating_map
 from rubriclab.learning.candidates import cell_of
-from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, round_significant
-from rubriclab.learning.matrix import RatingMatrix, candidate_table, centers_and_spreads
+from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, fixed_terms, round_significant
+from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
 from rubriclab.learning.scoring import assignment_of, ratings_of_texts, row_key, score_stream, stream
 from rubriclab.learning.train import Trained
 from rubriclab.learning.verdicts import threshold_of
 from rubriclab.methods.method import Progress, ignore_progress
-from rubriclab.models.aggregation import (
-    Aggregation,
-    Calibration,
-    Term,
-    bounds_of,
-    combine,
-    raw_value,
-    threshold_by_hand,
-)
+from rubriclab.models.aggregation import Aggregation, Calibration, bounds_of, combine, raw_value, threshold_by_hand
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import Example, Scale, group_keys
-from rubriclab.models.text_features import usual_directions
+from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Action, Candidate, Cell
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, float_table, floats
 from rubriclab.stats.intervals import DIGITS, grouped_folds, predict_folds
@@ -145,15 +136,9 @@ class LabelledTarget:
         """The rating matrix by the rubric's criteria, with labels mapped to the scale that criteria are rated on."""
         rubric, rated = self.rubric, self.rated
         labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in rated.examples]
-        return candidate_table(
-            rated.candidates,
-            rated.values,
-            np.array(labels, dtype=float),
-            texts=list(zip((text.id for text in rated.examples), group_keys(rated.examples), strict=True)),
-            scale=rubric.scale,
-            prior_direction=usual_directions(rubric.aspect.name, rubric.aspect.definition, rubric.task),
-            bounds=bounds_of(rubric.aggregation),
-        )
+        assignment, bounds = assignment_of(rubric), bounds_of(rubric.aggregation)
+        given = rated.candidates, rated.values, rated.examples, floats(labels)
+        return rating_matrix(*given, assignment, bounds=bounds)
 
     @property
     def fold(self) -> IntArray:
@@ -253,11 +238,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     calibration = mean_rating_map(weights, centers, spreads, table.unit, table.scale)
     if calibration is None:
         raise ValueError("expected criteria with positive weights, got none")
-    columns = zip(criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
-    terms = tuple(
-        Term(criterion=criterion.id, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
-        for criterion, weight, center, spread in columns
-    )
+    terms = fixed_terms([criterion.id for criterion in criteria], weights, centers, spreads)
     return Aggregation(ask="by method", terms=terms, calibration=calibration)
 
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.errors import DataError
-from rubriclab.learning.fitting import round_significant
+from rubriclab.learning.fitting import fixed_terms, round_significant
 from rubriclab.learning.matrix import centers_and_spreads, standardise
 from rubriclab.methods.holistic import BaselineSettings, TextFeatureSettings, feature_criterion, whole_aspect
-from rubriclab.models.aggregation import Aggregation, Calibration, Term
+from rubriclab.models.aggregation import Aggregation, Calibration
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT, Features, prior_directions
@@ -40,8 +40,7 @@ def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
 
     Only features defined for every text are considered. `None` if none of them varies with the scores.
     """
-    values = feature_values(examples, FEATURE_NAMES)
-    labels = np.array([example.scores[aspect] for example in examples], dtype=float)
+    labels, values = [example.scores[aspect] for example in examples], feature_values(examples, FEATURE_NAMES)
     correlations = [
         (r, name)
         for name, column in zip(FEATURE_NAMES, values.T, strict=True)
@@ -140,12 +139,9 @@ def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> 
         y=(middle - reach, middle + reach),
     )
     kept = np.flatnonzero(weights)
-    columns = (weights[kept].tolist(), centers[kept].tolist(), spreads[kept].tolist())
-    terms = tuple(
-        Term(criterion=FEATURE_NAMES[place], weight=w, center=center, spread=spread, low=w, high=w, selected=1.0)
-        for place, w, center, spread in zip(kept, *columns, strict=True)
-    )
-    criteria = tuple(feature_criterion(FEATURE_NAMES[place]) for place in kept)
-    part = Part(method="text_features", settings=TextFeatureSettings().model_dump(mode="json"), criteria=criteria)
+    names = [FEATURE_NAMES[place] for place in kept]
+    terms = fixed_terms(names, weights[kept], centers[kept], spreads[kept])
+    criteria, settings = tuple(map(feature_criterion, names)), TextFeatureSettings().model_dump(mode="json")
+    part = Part(method="text_features", settings=settings, criteria=criteria)
     aggregation = Aggregation(terms=terms, calibration=line)
     return Rubric(task=assignment.words.task, aspect=aspect, scale=scale, parts=(part,), aggregation=aggregation)

@@ -29,7 +29,7 @@ from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import estimated_tokens
 from rubriclab.learning.estimate import calls_per_text
-from rubriclab.learning.matrix import RatingMatrix, candidate_table
+from rubriclab.learning.matrix import RatingMatrix, rating_matrix
 from rubriclab.learning.scoring import ratings_of_texts
 from rubriclab.methods import method as interface
 from rubriclab.methods.prompting import chunks
@@ -37,16 +37,14 @@ from rubriclab.methods.questions import question_of
 from rubriclab.methods.single_call import can_join, divide_criteria, group_calls, joins, judge_prompt, ratings_in
 from rubriclab.models.aggregation import Ask, Bounds, CallForm, RivalLimits
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
-from rubriclab.models.text import Assignment, Example, content_order, group_keys
-from rubriclab.models.text_features import prior_directions
+from rubriclab.models.text import Assignment, Example, content_order
 from rubriclab.models.version import DIRECT, Candidate, Cell
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply
-from rubriclab.stats.correlation import FloatArray, float_table, label_correlations
+from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import rounded
 
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
-
 UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
 
 
@@ -101,17 +99,9 @@ class Candidates:
 
     def table(self, assignment: Assignment, ask: Ask) -> RatingMatrix:
         """Return the rating matrix of the candidates for this way of asking."""
-        aspect = assignment.aspect
-        directions = prior_directions(aspect.name, aspect.definition, assignment.words.task)
-        return candidate_table(
-            self.candidates,
-            float_table(([cell.score for cell in row] for row in self.rated(ask)), len(self.candidates)),
-            np.array([example.scores[aspect.name] for example in self.examples], dtype=float),
-            texts=list(zip((example.id for example in self.examples), group_keys(self.examples), strict=True)),
-            scale=assignment.scale,
-            prior_direction=directions,
-            bounds=self.bounds,
-        )
+        values = float_table(([cell.score for cell in row] for row in self.rated(ask)), len(self.candidates))
+        labels = floats(example.scores[assignment.aspect.name] for example in self.examples)
+        return rating_matrix(self.candidates, values, self.examples, labels, assignment, bounds=self.bounds)
 
     def calls(self, kept: Collection[str], assignment: Assignment, ask: Ask) -> float:
         """Return the number of calls per text that rating by the candidates with these ids takes."""
@@ -207,13 +197,9 @@ async def find_candidates(
         DataError: if there are no labelled texts.
         SettingsError: if a method would have its criteria judged by one score together.
         JudgeError: if a method other than a score of the whole could learn nothing.
-        ValueError: if plans share a method, or are about different texts.
     """
-    methods = [plan.method.name for plan in plans]
-    ids = [{example.id for example in plan.training_input.examples} for plan in plans]
-    if not plans or len(set(methods)) < len(methods) or any(each != ids[0] for each in ids):
-        raise ValueError(f"expected plans of different methods about the same texts, got {methods}")
-    if not ids[0]:
+    texts = plans[0].training_input.in_order
+    if not texts:
         raise DataError("Criteria of several methods are selected and weighted by labelled texts; got none.")
     for plan in plans:
         if getattr(plan.settings, "ask", None) == "concatenated":
@@ -221,7 +207,6 @@ async def find_candidates(
                 f"{plan.method.name}.ask is 'concatenated': one score by all criteria leaves nothing to weigh.",
                 f"Set {plan.method.name}.ask to 'together' or 'separately'.",
             )
-    texts = plans[0].training_input.in_order
     plans = plans_to_run(plans, rated_later=rated_later)
     stated = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in plans]
     sizes = [each.judge + each.generator + 1 for each in stated]
@@ -285,18 +270,6 @@ def plans_to_run(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
         else plan
         for plan in plans
     ]
-
-
-def learning_calls(plans: Sequence[Plan], *, rated_later: bool = False) -> interface.LearningCalls:
-    """Return about how many calls `find_candidates` takes."""
-    asked = plans_to_run(plans, rated_later=rated_later)
-    calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in asked]
-    return interface.LearningCalls(
-        sum(each.judge for each in calls),
-        sum(each.generator for each in calls),
-        max((each.shown for each in calls), default=0),
-        sum(each.unrated for each in calls),
-    )
 
 
 def cell_of(rated: interface.CriterionRating) -> Cell:

@@ -29,7 +29,7 @@ from rubriclab.judges.stack import PREFIX
 from rubriclab.learning import scoring
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
 from rubriclab.methods.method import LearningCalls
-from rubriclab.methods.single_call import group_calls, judge_group
+from rubriclab.methods.single_call import group_calls, judge_group, shared_input
 from rubriclab.models.aggregation import Ask, CallForm, RivalLimits
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
@@ -72,33 +72,28 @@ def estimate_scoring(
     """Return an estimate for scoring `rows` by `rubric`; faulty rows take no call; arguments and errors as for
     `score_stream`.
     """
-    units = _calls_about(rubric, rows, rivals)
-    sample = list(islice(units, SAMPLE))
+    limits, assignment = scoring.rival_limits(rubric, rivals), scoring.assignment_of(rubric)
+    examples = (row for row in rows if isinstance(row, Example))
+    calls: Iterator[Sequence[Example]] = ([text] for text in examples)
+    if limits:
+        calls = (
+            [group[place] for place in places]
+            for group in scoring.groups_of(examples, shared_input)
+            for places in group_calls(group, rubric.parts, assignment, limits)
+        )
+    sample = list(islice(calls, SAMPLE))
     if not sample:
         return CallEstimate()
-    number = len(sample) + sum(1 for _ in units)
+    number = len(sample) + sum(1 for _ in calls)
 
     async def score(judge: Judge) -> None:
         for texts in sample:
-            if scoring.rival_limits(rubric, rivals):
-                await judge_group(texts, rubric.parts, scoring.assignment_of(rubric), judge)
+            if limits:
+                await judge_group(texts, rubric.parts, assignment, judge)
             else:
                 await scoring.score_text(scoring.without_rivals(rubric), texts[0], judge, "")
 
     return estimate_prompts(_prompts_of(score)) * (number / len(sample))
-
-
-def _calls_about(
-    rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None
-) -> Iterator[Sequence[Example]]:
-    limits = scoring.rival_limits(rubric, rivals)
-    if limits is None:
-        yield from ([row] for row in rows if isinstance(row, Example))
-        return
-    for group in scoring.groups_of(rows, scoring.row_key):
-        examples = [row for row in group if isinstance(row, Example)]
-        for places in group_calls(examples, rubric.parts, scoring.assignment_of(rubric), limits):
-            yield [examples[place] for place in places]
 
 
 def calls_per_text(

@@ -32,7 +32,7 @@ from rubriclab.learning import weighting
 from rubriclab.learning.calibration import calibrate, linear_map, logistic, mean_rating_map
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, standardise
 from rubriclab.methods.prompting import Whole
-from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLimits
+from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLimits, Term
 from rubriclab.models.text import Scale
 from rubriclab.stats.agreement import Level, agreement_value
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
@@ -198,16 +198,11 @@ class SelectedRubric:
     held_out: HeldOut
 
 
-def candidate_pool(table: RatingMatrix, most: int, ask: Ask) -> CandidatePool:
-    """Return what a rubric is selected from: the `most` best criteria, all scores of the whole, and text features."""
-    always = tuple(np.flatnonzero(table.holistic | table.signed).tolist())
-    others = tuple(place for place in range(len(table.methods)) if place not in always)
-    return CandidatePool(others, always, most, reasons=ask == "in one call")
-
-
 def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> SelectedRubric:
-    """Return the rubric selected and fitted by all labels, with held-out scores, in any order of the texts."""
-    pool = candidate_pool(table, settings.criteria, ask)
+    """Return the rubric of the best criteria, all scores of the whole and text features, with held-out scores."""
+    always = table.holistic | table.signed
+    others, whole = (tuple(np.flatnonzero(each).tolist()) for each in (~always, always))
+    pool = CandidatePool(others, whole, settings.criteria, reasons=ask == "in one call")
     return SelectedRubric(fit(table, settings, pool), cross_validate(table, settings, pool))
 
 
@@ -333,7 +328,9 @@ def _fit_rows(
     columns = np.array(usable, dtype=int)
     lowest, highest = table.weight_limits[columns].T
     if table.limits is not None:
-        shares = weighting.snap_to_limits(shares, lowest, highest)
+        clipped = np.clip(shares, lowest, highest)
+        # Outside of their limits by a rounding error.
+        shares = np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
     kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.reasons)
     chosen, shares = columns[kept].tolist(), shares[kept]
     spreads = matrix.spreads[columns]
@@ -439,6 +436,17 @@ def _calibration(
             "choose another calibration, or leave the text features out.",
         )
     return calibrate(settings.calibration, raw[there], table.labels[there], judged)
+
+
+def fixed_terms(
+    names: Sequence[str], weights: FloatArray, centers: FloatArray, spreads: FloatArray
+) -> tuple[Term, ...]:
+    """Return terms whose weights were not fitted to labels, so that their intervals are points."""
+    rows = zip(names, *(column.tolist() for column in (weights, centers, spreads)), strict=True)
+    return tuple(
+        Term(criterion=name, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
+        for name, weight, center, spread in rows
+    )
 
 
 def round_significant(values: FloatArray) -> FloatArray:

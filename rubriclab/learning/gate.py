@@ -51,7 +51,7 @@ from rubriclab.stats.agreement import (
     used_texts,
 )
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, estimate, predict_folds, rounded
+from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, estimate, predict_folds, renumber, rounded
 from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 GateLevel = Literal["group", "dataset"]
@@ -200,21 +200,18 @@ class EvaluatorComparison:
             brier=brier,
         )
 
-    def less_error(self, rubric: Evaluator, other: Evaluator) -> Interval | None:
-        """Return the other's mean absolute error, or Brier score, minus the rubric's on the texts that both scored."""
-        if rubric.points is None or other.points is None or np.isnan(rubric.points + other.points).all():
-            return None
-        labels, groups = self.table.labels, self.table.groups
-        if self.of_verdicts:
-            return verdict_statistic("Brier score", [other.points, rubric.points], labels, groups)
-        return less_error(rubric.points, other.points, labels, groups)
-
     def verdict(self, rubric: Evaluator, other: Evaluator) -> version.GateVerdict:
-        """Return whether a rubric agrees better than another evaluator."""
-        both = [rubric.scores, other.scores]
-        difference, gain, texts = self.difference(*both), self.less_error(rubric, other), self._texts(both)
+        """Return whether a rubric agrees better than another evaluator, on the texts that both scored."""
+        table, both, gain = self.table, [rubric.scores, other.scores], None
+        points = [each.points for each in (other, rubric) if each.points is not None]
+        if len(points) == 2 and not np.isnan(sum(points)).all():
+            if self.of_verdicts:
+                gain = verdict_statistic("Brier score", points, table.labels, table.groups)
+            else:
+                gain = less_error(points, table.labels, table.groups)
+        difference, texts = self.difference(*both), self._texts(both)
         outcome = outcome_of(difference, version.MIN_EFFECT)
-        matters = version.MIN_BRIER_EFFECT if self.of_verdicts else version.MIN_ERROR_EFFECT * self.table.scale.width
+        matters = version.MIN_BRIER_EFFECT if self.of_verdicts else version.MIN_ERROR_EFFECT * table.scale.width
         undecided = outcome == "inconclusive"
         return version.GateVerdict(
             against=other.name,
@@ -222,7 +219,7 @@ class EvaluatorComparison:
             difference=difference,
             error_outcome=outcome_of(gain, matters) if gain else None,
             less_error=gain,
-            more_labels=more_labels(difference, len(self.table.labels), texts.clusters) if undecided else None,
+            more_labels=more_labels(difference, len(table.labels), texts.clusters) if undecided else None,
             # If every text is its own group, or all are in one group, texts count instead of groups.
             few_groups=texts.clusters if texts.too_few_groups else None,
         )
@@ -315,12 +312,11 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Ra
 
     The ceiling is for correlations at the gate's level.
     """
-    rated = ratings(examples, aspect)
+    rated, names = ratings(examples, aspect), [example.group for example in examples]
     if rated is None:
         return None
-    groups = np.unique([example.group for example in examples], return_inverse=True)[1]
-    labels = np.array([example.scores[aspect] for example in examples], dtype=float)
-    within = groups if gate_level(labels, [example.group for example in examples]) == "group" else None
+    groups, labels = renumber(np.array(names)), np.array([example.scores[aspect] for example in examples], dtype=float)
+    within = groups if gate_level(labels, names) == "group" else None
     return version.Raters(
         alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
         ceiling=rounded(ceiling(rated.table, within, raters_known=bool(rated.names))),

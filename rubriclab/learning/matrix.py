@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rubriclab.models.text import Scale
+from rubriclab.models.aggregation import Bounds
+from rubriclab.models.text import Assignment, Example, Scale, group_keys
+from rubriclab.models.text_features import prior_directions
 from rubriclab.models.version import Candidate
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 
 # Values of a column that differ by less than this, relative to their size, differ by rounding only.
 SAME = 1e-9
-
-
-# The arrays of a rating matrix whose last axis is the candidates.
-BY_CANDIDATE = ("values", "signed", "unit", "holistic", "prior_direction", "seen")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +57,10 @@ class RatingMatrix:
 
     def columns(self, chosen: Sequence[int]) -> RatingMatrix:
         """Return the table with only these columns, in the order given."""
-        places = list(chosen)
+        places, by_candidate = list(chosen), ("values", "signed", "unit", "holistic", "prior_direction", "seen")
         return replace(
             self,
-            **{name: getattr(self, name)[..., places] for name in BY_CANDIDATE},
+            **{name: getattr(self, name)[..., places] for name in by_candidate},
             methods=tuple(self.methods[place] for place in places),
             limits=None if self.limits is None else self.limits[places],
         )
@@ -73,24 +71,22 @@ class RatingMatrix:
         return free_limits(self.signed) if self.limits is None else self.limits
 
 
-def candidate_table(
+def rating_matrix(
     candidates: Sequence[Candidate],
     values: FloatArray,
+    examples: Sequence[Example],
     labels: FloatArray,
+    assignment: Assignment,
     *,
-    texts: Sequence[tuple[str, str]],
-    scale: Scale,
-    prior_direction: Mapping[str, float] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
 ) -> RatingMatrix:
-    """Return the rating matrix of labelled texts by candidates.
+    """Return the rating matrix of labelled texts by candidates, with the scores `values`, shape (texts, candidates).
 
     Args:
-        texts: id and group of each.
-        prior_direction: by the id of a text feature, its usual direction, from -1 to 1; 0 if not named.
         bounds: by the id of a criterion, the lowest and highest share of the weights that a person allows.
     """
-    directions, bounds = prior_direction or {}, bounds or {}
+    aspect, bounds, groups = assignment.aspect, bounds or {}, group_keys(examples)
+    directions = prior_directions(aspect.name, aspect.definition, assignment.words.task)
     criteria = [candidate.criterion for candidate in candidates]
     signed = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)
     prior = [directions.get(each.id, 0.0) if each.kind == "feature" else 1.0 for each in criteria]
@@ -98,19 +94,20 @@ def candidate_table(
     for place, criterion in enumerate(criteria):
         limits[place] = bounds.get(criterion.id, limits[place])
     # All texts of a group count: a candidate generated from one text of a source was generated from the source as well.
-    group_of, groups = dict(texts), np.array([group for _, group in texts], dtype=object)
-    seen = [np.isin(groups, [group_of[name] for name in candidate.made_from]) for candidate in candidates]
+    group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
+    seen_groups = ({group_of[name] for name in candidate.made_from} for candidate in candidates)
+    seen = [[group in own for group in groups] for own in seen_groups]
     return RatingMatrix(
         values=values,
         labels=labels,
-        groups=tuple(group for _, group in texts),
+        groups=groups,
         methods=tuple(candidate.method for candidate in candidates),
         signed=signed,
         unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
         holistic=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
         prior_direction=np.array(prior, dtype=float),
-        seen=np.array(seen, dtype=bool).reshape(len(candidates), len(texts)).T,
-        scale=scale,
+        seen=np.array(seen, dtype=bool).reshape(len(candidates), len(examples)).T,
+        scale=assignment.scale,
         limits=limits if bounds else None,
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -54,36 +55,23 @@ def pair_outputs(
     Raises:
         DataError: if `rule` is given and pairs nothing.
     """
-    if rule != "group":
-        first, second = _places([each.id for each in before]), _places([each.id for each in after])
-        if pairs := [(places[0], second[name][0]) for name, places in first.items() if _is_single(name, first, second)]:
-            return "id", pairs
-    if rule != "id":
-        first, second = _places([each.group for each in before]), _places([each.group for each in after])
-        if shared := first.keys() & second.keys():
-            if [each.group for each in before] == [each.group for each in after]:
-                return "group", [(place, place) for place, each in enumerate(before) if each.group in shared]
-            if not all(_is_single(name, first, second) for name in shared):
-                return "group", []
-            return "group", [(places[0], second[name][0]) for name, places in first.items() if name in shared]
+    for name in (rule,) if rule else get_args(PairingRule):
+        first, second = ([getattr(each, name) for each in side] for side in (before, after))
+        shared = {each for each in first if not is_derived(each)} & set(second)
+        if name == "group" and shared and first == second:
+            return name, [(place, place) for place, each in enumerate(first) if each in shared]
+        counts, places = (Counter(first), Counter(second)), {each: place for place, each in enumerate(second)}
+        single = {each for each in shared if counts[0][each] == counts[1][each] == 1}
+        if name == "group" and single != shared:
+            return name, []
+        if single:
+            return name, [(place, places[each]) for place, each in enumerate(first) if each in single]
     if rule:
         raise DataError(
             f"`pair_by={rule}`: no {rule} occurs in both sets.",
             f"Name the column with the {rule}s of both sets (`mapping={rule}=COLUMN`), or leave `pair_by` out.",
         )
     return None, []
-
-
-def _places(names: Sequence[str]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        if not is_derived(name):
-            places.setdefault(name, []).append(place)
-    return places
-
-
-def _is_single(name: str, first: Mapping[str, Sequence[int]], second: Mapping[str, Sequence[int]]) -> bool:
-    return len(first.get(name, ())) == len(second.get(name, ())) == 1
 
 
 CriterionState = Literal["kept", "changed", "removed", "added"]
@@ -127,6 +115,14 @@ class CriterionPair(NamedTuple):
     def name(self) -> str:
         """The id, or both ids if they differ."""
         return " -> ".join(dict.fromkeys(criterion.id for criterion in self[:2] if criterion))
+
+    def ratings(
+        self, before: scoring.Score, after: scoring.Score
+    ) -> tuple[CriterionRating | None, CriterionRating | None]:
+        """Return its ratings in two scores."""
+        old = (rating for rating in before.criteria if self.before and rating.id == self.before.id)
+        new = (rating for rating in after.criteria if self.after and rating.id == self.after.id)
+        return next(old, None), next(new, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,9 +168,17 @@ class RubricPair:
 
     def pair(self, group: str, before: scoring.Score, after: scoring.Score) -> PairedScore:
         """Return two scores as a pair."""
-        second = after.score
+        second, changes = after.score, []
         if second is not None and self.rescaled:  # On equal scales the score stays as it is, to the last bit.
             second = round(self.after.scores_on.moved_to(self.scale, second), DIGITS)
+        weighted = self.before.aggregation and self.after.aggregation
+        per_point = self.scale.width / self.after.scores_on.width
+        for each in self.criteria:
+            old, new = each.ratings(before, after)
+            share = _share(each.after, new, self.after) - _share(each.before, old, self.before)
+            # A criterion of one version only changed the score by its whole contribution.
+            points = per_point * _contribution(each.after, new) - _contribution(each.before, old)
+            changes.append((share, points if weighted else math.nan))
         return PairedScore(
             id=before.id if before.id == after.id else f"{before.id} -> {after.id}",
             group=group,
@@ -182,41 +186,17 @@ class RubricPair:
             after=second,
             unscored_before=before.unscored,
             unscored_after=after.unscored,
-            changes=np.array(list(self._changes(before, after)), dtype=float).reshape(-1, 2),
+            changes=np.array(changes, dtype=float).reshape(-1, 2),
         )
-
-    def _ratings(
-        self, before: scoring.Score, after: scoring.Score
-    ) -> Iterator[tuple[CriterionPair, CriterionRating | None, CriterionRating | None]]:
-        old, new = ({rating.id: rating for rating in score.criteria} for score in (before, after))
-        for pair in self.criteria:
-            first = old.get(pair.before.id) if pair.before else None
-            yield pair, first, new.get(pair.after.id) if pair.after else None
-
-    def _changes(self, before: scoring.Score, after: scoring.Score) -> Iterator[tuple[float, float]]:
-        weighted = self.before.aggregation and self.after.aggregation
-        per_point = self.scale.width / self.after.scores_on.width
-        for pair, old, new in self._ratings(before, after):
-            share = _share(pair.after, new, self.after) - _share(pair.before, old, self.before)
-            # A criterion of one version only changed the score by its whole contribution.
-            points = per_point * _contribution(pair.after, new) - _contribution(pair.before, old)
-            yield share, points if weighted else math.nan
 
     def to_row(
         self, pair: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
     ) -> dict[str, Any]:
         """Return a pair as one JSON object with the reasons of both sides."""
-        both = pair.before is not None and pair.after is not None
-        return {
-            "id": pair.id,
-            "group": pair.group,
-            "before": pair.before,
-            "after": pair.after,
-            "difference": round((pair.after or 0.0) - (pair.before or 0.0), DIGITS) if both else None,
-            "flips": pair.crosses(threshold),
-            "unscored_before": pair.unscored_before,
-            "unscored_after": pair.unscored_after,
-            "criteria": [
+        both, criteria = pair.before is not None and pair.after is not None, []
+        for criterion, (share, points) in zip(self.criteria, pair.changes.tolist(), strict=True):
+            old, new = criterion.ratings(before, after)
+            criteria.append(
                 {
                     "criterion": criterion.name,
                     "state": criterion.state,
@@ -227,10 +207,17 @@ class RubricPair:
                     "reason_before": old.reason if old else None,
                     "reason_after": new.reason if new else None,
                 }
-                for (criterion, old, new), (share, points) in zip(
-                    self._ratings(before, after), pair.changes.tolist(), strict=True
-                )
-            ],
+            )
+        return {
+            "id": pair.id,
+            "group": pair.group,
+            "before": pair.before,
+            "after": pair.after,
+            "difference": round((pair.after or 0.0) - (pair.before or 0.0), DIGITS) if both else None,
+            "flips": pair.crosses(threshold),
+            "unscored_before": pair.unscored_before,
+            "unscored_after": pair.unscored_after,
+            "criteria": criteria,
         }
 
 
@@ -249,15 +236,14 @@ def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -
 
 def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
     """Return two rubrics with their criteria paired by meaning; ids do not count, as training assigns them anew."""
-    matches = {match.after.id: match for match in matched_criteria(before.criteria, after.criteria)}
-    pairs = []
-    for criterion in after.criteria:
-        match = matches.get(criterion.id)
-        state: CriterionState = "added" if match is None else "changed" if match.changes else "kept"
-        pairs.append(CriterionPair(match.before if match else None, criterion, state))
-    matched = {match.before.id for match in matches.values()}
-    pairs += [CriterionPair(each, None, "removed") for each in before.criteria if each.id not in matched]
-    return RubricPair(before, after, tuple(pairs))
+    matches = matched_criteria(before.criteria, after.criteria)
+    pairs = {
+        each.after.id: CriterionPair(each.before, each.after, "changed" if each.changes else "kept") for each in matches
+    }
+    matched = {each.before.id for each in matches}
+    new = (pairs.get(each.id, CriterionPair(None, each, "added")) for each in after.criteria)
+    removed = (CriterionPair(each, None, "removed") for each in before.criteria if each.id not in matched)
+    return RubricPair(before, after, (*new, *removed))
 
 
 LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
@@ -358,7 +344,7 @@ class FlipSummary(FrozenModel):
 
 
 class LimitCheck(FrozenModel):
-    """A limit compared with the figure it applies to, which is `None` if undefined; the outcome is then `unknown`.
+    """A limit compared with the figure it applies to, which is `None` if undefined; the outcome is then `inconclusive`.
 
     `allowed` is `None` for a drop of the mean that is only tested against chance.
     """
@@ -426,7 +412,7 @@ class Comparison(FrozenModel):
 
     @property
     def outcome(self) -> LimitOutcome:
-        """`beyond` if any limit is exceeded, else `unknown` if any outcome is, else `within`."""
+        """`beyond` if any limit is exceeded, else `inconclusive` if any outcome is, else `within`."""
         outcomes = {check.outcome for check in self.checks}
         return "beyond" if "beyond" in outcomes else "inconclusive" if "inconclusive" in outcomes else "within"
 
@@ -446,8 +432,8 @@ class AnchorLook(FrozenModel):
         bias, absolute_error: the mean of score less label at this look, and of its absolute value.
         bias_change, error_change: of a look from the mean of the looks before it, the mean over all looks, with the
             interval of a confidence sequence: looking often does not make false alarms more frequent.
-        outcome: `beyond` if an interval excludes 0, or did at an earlier look; `unknown` if too many texts lack a
-            score.
+        outcome: `beyond` if an interval excludes 0, or did at an earlier look; `inconclusive` if too many texts lack
+            a score.
     """
 
     rubric: str
@@ -500,8 +486,8 @@ def drop_check(comparison: Comparison) -> LimitCheck:
     """Return whether the drop of the mean is within `max_drop` (without one: whether there is none beyond chance).
 
     The human difference decides if there is one, else the judge's. `beyond` if the whole interval lies below the limit,
-    `within` if none of it does, else `unknown`. Without a limit an interval that includes 0 is `within`. If more than a
-    tenth of a set has no score, the others may not represent it, and nothing is `within`.
+    `within` if none of it does, else `inconclusive`. Without a limit an interval that includes 0 is `within`. If more
+    than a tenth of a set has no score, the others may not represent it, and nothing is `within`.
     """
     difference, allowed = (comparison.human or comparison).difference, comparison.max_drop
     outcome: LimitOutcome = "inconclusive"

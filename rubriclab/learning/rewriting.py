@@ -110,9 +110,6 @@ _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066
 Origins = Sequence[Collection[int]]
 """For each sentence of a rewritten text, the indices of the sentences that it was before, from 0."""
 
-Slice = tuple[int, int]
-"""Start and end, as in `text[start:end]`."""
-
 
 @dataclass(frozen=True, slots=True)
 class SentenceEdit:
@@ -267,7 +264,7 @@ def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[TextRewri
     return rewrite_prompt(rubric, example, faults, any_sentence=not any(part.units for part in rubric.parts))
 
 
-def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, Slice]]:
+def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, tuple[int, int]]]:
     """Return `text` with some of its sentences replaced, by their numbers from 1, and the slice of each sentence in it.
 
     An empty replacement removes a sentence, with the white space on one side of it: breaks between paragraphs, and the
@@ -278,7 +275,7 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
         return text, {}
     starts = [start for start, _ in spans[1:]] + [len(text)]
     kept: list[str] = []
-    slices: dict[int, Slice] = {}
+    slices: dict[int, tuple[int, int]] = {}
     at = 0
     gap = text[: spans[0][0]]
     for number, ((start, end), following) in enumerate(zip(spans, starts, strict=True), 1):

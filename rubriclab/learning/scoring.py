@@ -8,6 +8,7 @@ import re
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, Generic, Literal, TypeVar
 
 from rubriclab.data.rows import RowError
@@ -98,30 +99,24 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
     """
     aggregation, assignment = rubric.aggregation, assignment_of(rubric)
     if aggregation and aggregation.rivals:
-        (score,) = await score_rivals(rubric, (example,), judge, name)
-    else:
-        with unusable_replies() as replies:
-            if aggregation:
-                form = aggregation.form
-                ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
-                values = None
-            else:
-                parts = await _scores_by_part(rubric.parts, example, assignment, judge)
-                values, ratings = [value for value, _ in parts], tuple(rated for _, own in parts for rated in own)
-        score = _score(rubric, example, ratings, name, judge, replies=replies, values=values)
-    count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
-    return score
+        return (await score_rivals(rubric, (example,), judge, name))[0]
+    values = None
+    with unusable_replies() as replies:
+        if aggregation:
+            form = aggregation.form
+            ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
+        else:
+            values, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
+    return _score(rubric, example, ratings, name, judge, replies=replies, values=values)
 
 
 async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
     """Return the scores of texts of one group from one call about all of them, in the order in which it shows them.
 
     Raises:
-        ValueError: if `why_not_together` gives a reason, or the texts are not of one group.
+        ValueError: if the texts are not of one group.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    if reason := why_not_together(rubric):
-        raise ValueError(reason)
     with unusable_replies() as replies:
         rated = await judge_group(examples, rubric.parts, assignment_of(rubric), judge)
     return [
@@ -151,12 +146,13 @@ def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) 
     """
     if rivals == "apart":
         return None
+    rivals = rivals or (rubric.aggregation.rivals if rubric.aggregation else None)
     if rivals and (reason := why_not_together(rubric)):
         raise SettingsError(
             f"`rivals=together`: this rubric cannot rate several texts in one call: {reason}.",
             "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
         )
-    return rivals or (rubric.aggregation.rivals if rubric.aggregation else None)
+    return rivals
 
 
 def without_rivals(rubric: Rubric) -> Rubric:
@@ -195,6 +191,7 @@ def _score(
         values = [rated.score for rated in ratings] if values is None else values
         known = [each for each in values if each is not None]
         value = sum(known) / len(known) if len(known) == len(values) else None
+    count_text(judge, RATINGS_MISSING if value is None else SCORED)
     # By a rubric without learned weights there are no contributions, and the ratings stay as they are.
     criteria = tuple(
         replace(rated, contribution=contributions[rated.id]) if rated.id in contributions else rated
@@ -226,7 +223,7 @@ async def ratings_of(
     """Return what the criteria of the parts say of a text, part by part, asked about as `ask` says."""
     if ask == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
-    return tuple(rated for _, own in await _scores_by_part(parts, example, assignment, judge) for rated in own)
+    return (await _scores_by_part(parts, example, assignment, judge))[1]
 
 
 async def ratings_of_texts(
@@ -258,18 +255,15 @@ async def ratings_of_texts(
 
 def _text_by_text(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]) -> list[T]:
     """Return the results of calls about the texts at these places, in the order of the texts."""
-    by_place = {
-        place: result
-        for call, some in zip(calls, results, strict=True)
-        for place, result in zip(call, some, strict=True)
-    }
-    return [by_place[place] for place in sorted(by_place)]
+    placed = (pair for call, some in zip(calls, results, strict=True) for pair in zip(call, some, strict=True))
+    return [result for _, result in sorted(placed, key=itemgetter(0))]
 
 
 async def _scores_by_part(
     parts: Sequence[Part], example: Example, assignment: Assignment, judge: Judge
-) -> list[tuple[float | None, tuple[CriterionRating, ...]]]:
-    return await gather_in_order(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
+) -> tuple[list[float | None], tuple[CriterionRating, ...]]:
+    scored = await gather_in_order(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
+    return [value for value, _ in scored], tuple(rated for _, own in scored for rated in own)
 
 
 def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionRating]) -> str:
@@ -355,10 +349,7 @@ async def score_group(
         counts.calls += 1
         counts.texts += len(texts)
         counts.without_rivals += len(texts) == 1
-        scores = await score_rivals(rubric, texts, judge, name)
-        for each in scores:
-            count_text(judge, RATINGS_MISSING if each.score is None else SCORED)
-        return scores
+        return await score_rivals(rubric, texts, judge, name)
 
     calls = group_calls(examples, rubric.parts, assignment_of(rubric), limits)
     return _text_by_text(calls, await gather_all(score([examples[place] for place in call]) for call in calls))

@@ -1,12 +1,6 @@
 """Training: the rubric, its agreement with the labels, its provenance, and for several methods the gate and a record.
 
-`train_method` trains a single method. In `train_joint` several methods propose criteria, the labels select and fit a
-rubric, and the gate tests it:
-
-    methods             -> candidates: criteria by labelled texts, every rating with its reason, no call repeated
-    candidates + labels -> selected criteria, their weights, and the map of the weighted sum onto the raters' scale
-    the same by fold    -> held-out scores, for intervals, and for the gate's comparison with baselines without calls
-    all of it           -> a rubric, its provenance, and a record of the training
+The package's docstring has the way through it.
 """
 
 from __future__ import annotations
@@ -14,19 +8,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
+from rubriclab import stats
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import candidates as candidate_search, fitting
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds, conformal
-from rubriclab.learning.candidates import learning_calls as calls_for_candidates
 from rubriclab.learning.gate import raters, validation
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import (
@@ -44,8 +38,7 @@ from rubriclab.models import text, version
 from rubriclab.models.aggregation import Aggregation, Ask, Conformal, Term, bounds_met
 from rubriclab.models.rubric import Rubric
 from rubriclab.prompts.render import prompts_digest
-from rubriclab.stats import agreement
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, floats
 from rubriclab.stats.intervals import DIGITS, rounded, wilson_interval
 
 
@@ -83,21 +76,18 @@ async def train_method(
     )
     assignment, examples = training_input.assignment, training_input.examples
     rubric = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,))
-    by_id, aspect = {example.id: example for example in examples}, assignment.aspect.name
-    ordered = [by_id[name] for name in learned.examples]
-    labels = np.array([example.scores[aspect] for example in ordered], dtype=float)
-    groups = [example.group for example in ordered]
-    scores = learned.scores, learned.reselected
+    by_id, aspect, agreement = {example.id: example for example in examples}, assignment.aspect.name, None
+    if ordered := [by_id[name] for name in learned.examples]:
+        labels, groups = floats(example.scores[aspect] for example in ordered), [example.group for example in ordered]
+        agreement = training_agreement(
+            learned.scores, learned.reselected, labels, groups, assignment.scale, optimistic=learned.optimistic
+        )
     provenance = version.Provenance(
         **origins(examples, aspect, judge, generator, model_versions()),
         settings={method.name: settings.model_dump(mode="json")},
         prompts=prompts_digest(method.prompts),
         seed=seed,
-        agreement=(
-            training_agreement(*scores, labels, groups, assignment.scale, optimistic=learned.optimistic)
-            if ordered
-            else None
-        ),
+        agreement=agreement,
         baseline=best_feature(ordered, aspect) if ordered else None,
     )
     return Trained(rubric, provenance, learned.notes)
@@ -139,33 +129,29 @@ def training_agreement(
         scores: by the rubric, shape (texts,), NaN where missing.
         reselected: the same, with the criteria for each group selected by the labels of the other groups only.
     """
-    fitted = agreement(scores, labels, groups, level="dataset")
-    left_out = agreement(reselected, labels, groups, level="dataset").spearman.rounded()
-    auroc = None
+    fitted, left_out = (stats.agreement(each, labels, groups, level="dataset") for each in (scores, reselected))
+    auroc, held_out = None, left_out.spearman.rounded()
     if scale.names:
-        auroc, left_out = (verdict_statistic("AUROC", [each], labels, groups) for each in (scores, reselected))
+        auroc, held_out = (verdict_statistic("AUROC", [each], labels, groups) for each in (scores, reselected))
     return version.TrainingAgreement(
         n=fitted.n,
         optimistic=optimistic,
         spearman=fitted.spearman.rounded(),
         pearson=fitted.pearson.rounded(),
         kendall=fitted.kendall.rounded(),
-        reselected=left_out,
+        reselected=held_out,
         auroc=auroc,
     )
-
-
-# The fields that a recorded text has from its example.
-SAME_FIELDS = ("id", "group", "output", "source", "context", "reference", "system")
 
 
 def recorded_texts(
     examples: Sequence[text.Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[version.RecordedText, ...]:
     """Return labelled texts as a training record holds them; held-out scores and intervals are NaN where missing."""
+    same = ("id", "group", "output", "source", "context", "reference", "system")
     return tuple(
         version.RecordedText(
-            **{name: getattr(example, name) for name in SAME_FIELDS},
+            **{name: getattr(example, name) for name in same},
             label=float(example.scores[aspect]),
             raters=text.named_annotations(example, aspect),
             reasons=text.named_reasons(example, aspect),
@@ -300,27 +286,21 @@ class Study:
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
         fit, limits = self.fit, self.candidates.bounds
-        columns = (
-            fit.weights,
-            fit.centers,
-            fit.spreads,
-            fit.low,
-            fit.high,
-            fitting.selection_shares(self.selected, self.table),
-        )
+        kept, shares = [self.ids[place] for place in fit.columns], fitting.selection_shares(self.selected, self.table)
+        columns = (fit.weights, fit.centers, fit.spreads, fit.low, fit.high, shares)
         terms = tuple(
             Term(
-                criterion=self.ids[place],
+                criterion=name,
                 weight=weight,
                 center=center,
                 spread=spread,
                 low=round(low, DIGITS),
                 high=round(high, DIGITS),
                 selected=round(share, DIGITS),
-                bounds=bounds_met(limits.get(self.ids[place]), weight),
+                bounds=bounds_met(limits.get(name), weight),
             )
-            for place, weight, center, spread, low, high, share in zip(
-                fit.columns, *(column.tolist() for column in columns), strict=True
+            for name, (weight, center, spread, low, high, share) in zip(
+                kept, np.column_stack(columns).tolist(), strict=True
             )
         )
         aggregation = Aggregation(
@@ -337,7 +317,6 @@ class Study:
         reasons = (
             self.reasons if self.refit else {self.ids[place]: why.words(self.ids) for place, why in fit.dropped.items()}
         )
-        kept = [term.criterion for term in terms]
         return Rubric(
             task=self.assignment.words.task,
             aspect=self.assignment.aspect,
@@ -389,11 +368,8 @@ class Study:
                 verdicts.append(verdict_agreement(version.DIRECT, direct, verdicts_of(direct, 0.5), labels, groups))
             ratings = [example.annotations.get(assignment.aspect.name, ()) for example in candidates.examples]
             verdicts += filter(None, [raters_verdicts(ratings, groups)])
-        update = {
-            "evaluators": (refitted, *others),
-            "raters": raters(candidates.examples, assignment.aspect.name, assignment.scale),
-            "verdict_agreements": tuple(verdicts),
-        }
+        agreed = raters(candidates.examples, assignment.aspect.name, assignment.scale)
+        update = {"evaluators": (refitted, *others), "raters": agreed, "verdict_agreements": tuple(verdicts)}
         return result.model_copy(update=update)
 
     @cached_property
@@ -412,11 +388,9 @@ class Study:
         held_out, scale = self.selected.held_out.raw, self.assignment.scale
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
         own = self.validation.evaluators[0]
-        if own.auroc:
-            return result.model_copy(update={"reselected": own.auroc})
-        # Over all texts this is the gate's correlation, with the gate's interval.
-        same = {"reselected": own.spearman} if self.validation.level == "dataset" else {}
-        return result.model_copy(update=same)
+        # Over all texts this is the gate's figure, with the gate's interval.
+        same = own.auroc or (own.spearman if self.validation.level == "dataset" else result.reselected)
+        return result.model_copy(update={"reselected": same})
 
     def record(self, rubric: Rubric) -> version.TrainingRecord:
         """Return the texts with their held-out scores, and the ratings by all candidates."""
@@ -503,15 +477,21 @@ async def train_joint(
 def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
     """Return about how many calls a joint training takes."""
     plans, _, together = _runnable_plans(plans, settings)
-    calls = calls_for_candidates(plans, rated_later=together)
-    if not together:
-        return calls
-    entries = calls.unrated or len(candidate_search.joining_methods(plans))
-    # Criteria that are proposed from wrong ratings are rated after the others.
-    extended = any(plan.method.extend and plan.method.rated_later(plan.settings) for plan in plans)
-    rounds = max(1 + extended, math.ceil(entries / candidate_search.MAX_ENTRIES))
-    each_text = rounds + any(plan.method.name == version.DIRECT for plan in plans)
-    return replace(calls, judge=calls.judge + len(plans[0].training_input.examples) * each_text)
+    asked = candidate_search.plans_to_run(plans, rated_later=together)
+    calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in asked]
+    unrated, each_text = sum(each.unrated for each in calls), 0
+    if together:
+        entries = unrated or len(candidate_search.joining_methods(plans))
+        # Criteria that are proposed from wrong ratings are rated after the others.
+        extended = any(plan.method.extend and plan.method.rated_later(plan.settings) for plan in plans)
+        rounds = max(1 + extended, math.ceil(entries / candidate_search.MAX_ENTRIES))
+        each_text = rounds + any(plan.method.name == version.DIRECT for plan in plans)
+    return LearningCalls(
+        judge=sum(each.judge for each in calls) + len(plans[0].training_input.examples) * each_text,
+        generator=sum(each.generator for each in calls),
+        shown=max(each.shown for each in calls),
+        unrated=unrated,
+    )
 
 
 def _runnable_plans(

@@ -147,8 +147,7 @@ def verdict_statistic(
     counted = [_statistic(statistic, values[known], labels[known] > 0.5) for values in scores]
 
     def value(weights: FloatArray) -> FloatArray:
-        first, *second = (each(weights) for each in counted)
-        return first - second[0] if second else first
+        return counted[0](weights) - sum(each(weights) for each in counted[1:])
 
     return _over_groups(value, _known_units(groups, known), 1 - len(scores))
 

@@ -21,7 +21,6 @@ import numpy as np
 from rubriclab.learning.calibration import MIN_SHRINKAGE
 from rubriclab.learning.matrix import SAME, RatingMatrix, centers_and_spreads, standardise
 from rubriclab.stats.correlation import BoolArray, FloatArray
-from rubriclab.stats.intervals import DIGITS
 
 # In units of the labels' standard deviation. Chosen on 220 learning sets of 20 aspects with the offline judge and three
 # recorded ones of a language model; agreement on other groups changes by 0.01 to 0.02
@@ -244,12 +243,6 @@ def constrain_weights(
             break
     weights: FloatArray = sizes * sign
     return weights
-
-
-def snap_to_limits(shares: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return rounded shares that are outside of their limits by a rounding error at the limit, others unchanged."""
-    clipped = np.clip(shares, low, high)
-    return np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
 
 
 def _nearest(point: FloatArray, metric: FloatArray, inside: FloatArray) -> FloatArray:

@@ -426,11 +426,9 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
     )
 
 
-def less_error(scores: FloatArray, others: FloatArray, labels: FloatArray, groups: Sequence[str]) -> Interval | None:
-    """Return the others' mean absolute error minus that of the scores; `None` if no text has both."""
-    if np.isnan(scores + others).all():
-        return None
-    texts = scored_texts([scores, others], labels, groups, None)
+def less_error(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]) -> Interval:
+    """Return the first scores' mean absolute error minus that of the second, on the texts that have both."""
+    texts = scored_texts(scores[::-1], labels, groups, None)
     own, other = np.abs(texts.predicted - texts.human)
     return _mean(other - own, texts)
 

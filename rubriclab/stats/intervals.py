@@ -317,18 +317,6 @@ def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
     return numbers
 
 
-def unit_sums(rows: FloatArray, unit: IntArray) -> FloatArray:
-    """Return the sum of the rows of each unit, shape (units, ...).
-
-    Args:
-        rows: shape (n, ...).
-        unit: of each row, numbered from 0 without gaps, shape (n,).
-    """
-    sizes = np.bincount(unit)
-    starts = np.cumsum(sizes) - sizes
-    return np.asarray(np.add.reduceat(rows[np.argsort(unit, kind="stable")], starts, axis=0))
-
-
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
     """Return each text's fold, from 0, shape (n,): `folds` folds, or one for each group if there are fewer groups.
 

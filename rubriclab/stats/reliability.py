@@ -17,15 +17,14 @@ Fleiss 1979, "Intraclass correlations: uses in assessing rater reliability", ins
 Variances are estimated by Henderson's methods (Searle, Casella & McCulloch 1992, "Variance Components", chapter 5):
 sums of squares are equated to their expectations, which is unbiased for any pattern of missing ratings. The residual
 variance is from the fit of texts and raters (method III), so that it does not depend on which raters rated which group;
-severity is the variance within texts minus the residual; the variance of texts is from their totals (method I). Without
-missing ratings this is the analysis of variance of Shrout & Fleiss. Estimates may be negative, as in theirs.
+severity is the variance within texts minus the residual. Without missing ratings this is the analysis of variance of
+Shrout & Fleiss. Estimates may be negative, as in theirs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -44,7 +43,6 @@ from rubriclab.stats.intervals import (
     quotient,
     renumber,
     student_interval,
-    unit_sums,
     units,
 )
 
@@ -187,55 +185,26 @@ def _column_sums(columns: IntArray, groups: IntArray) -> Statistic:
     return lambda rows: np.asarray(np.add.reduceat(np.take(rows, columns, axis=1), starts, axis=1))
 
 
-@dataclass(frozen=True, eq=False)
-class Variances:
-    """Variance components of ratings, nan if undefined.
+def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, float]:
+    """Return the variance of the raters' severity, 0 if they are not identified, and of the residual; nan if undefined.
 
-    Attributes:
-        text: of the texts' true scores.
-        rater: of severity; 0 if raters are not identified.
-        rest: of the residual.
+    Args:
+        table: shape (raters, texts), nan if missing; every text has a rating.
     """
-
-    text: float
-    rater: float
-    rest: float
-
-
-def variances(ratings: npt.ArrayLike, *, raters_known: bool = True) -> Variances:
-    """Return the variance components of the ratings.
-
-    Raises:
-        ValueError: `ratings` is no matrix.
-    """
-    table = _matrix(ratings)
-    table = table[:, ~np.isnan(table).all(axis=0)]
     present = (~np.isnan(table)).astype(np.float64)
     filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
-    sizes, sums = present.sum(axis=0), filled.sum(axis=0)
-    n, texts = sizes.sum(), table.shape[1]
-    total = (np.square(sums) / sizes).sum()
-    inside = np.square(filled).sum() - total
-    among = total - quotient(np.square(sums.sum()), n)
-    within = quotient(inside, n - texts)
-    rest = _residual_mean_square(filled, present, inside) if raters_known else within
-    rest = np.where(np.isnan(rest), within, rest)
-    severity = within - rest
-    shared = texts - quotient(np.square(present.sum(axis=1)).sum(), n)
-    spread = n - quotient(np.square(sizes).sum(), n)
-    text = quotient(among - severity * shared - rest * (texts - 1), spread)
-    return Variances(float(text), float(severity), float(rest))
-
-
-def _residual_mean_square(filled: FloatArray, present: FloatArray, inside: float) -> FloatArray:
-    """Return the mean square of the residuals of a fit of texts and raters; nan without degrees of freedom."""
     sizes, sums, rated = present.sum(axis=0), filled.sum(axis=0), present.sum(axis=1)
-    normal = np.diag(rated) - (present / sizes) @ present.T
-    values, vectors = np.linalg.eigh(normal)
-    along = np.square((filled - present * (sums / sizes)).sum(axis=1) @ vectors)
-    real = values > 1e-9 * max(rated.max(initial=0), 1)
-    explained = (along[real] / values[real]).sum()
-    return quotient(np.maximum(inside - explained, 0), (sizes - 1).sum() - real.sum())
+    inside = np.square(filled).sum() - (np.square(sums) / sizes).sum()
+    within = rest = quotient(inside, sizes.sum() - table.shape[1])
+    if raters_known:
+        # The mean square of the residuals of a fit of texts and raters, by its normal equations.
+        values, vectors = np.linalg.eigh(np.diag(rated) - (present / sizes) @ present.T)
+        along = np.square((filled - present * (sums / sizes)).sum(axis=1) @ vectors)
+        real = values > 1e-9 * max(rated.max(initial=0), 1)
+        explained = (along[real] / values[real]).sum()
+        fitted = quotient(np.maximum(inside - explained, 0), (sizes - 1).sum() - real.sum())
+        rest = np.where(np.isnan(fitted), within, fitted)
+    return float(within - rest), float(rest)
 
 
 def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, raters_known: bool = True) -> float | None:
@@ -262,19 +231,20 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     rated = ~np.isnan(table).all(axis=0)
     group = renumber(np.zeros(table.shape[1], dtype=np.int64)[rated] if groups is None else np.asarray(groups)[rated])
     table = table[:, rated]
-    components = variances(table, raters_known=raters_known)
-    if not math.isfinite(components.rest):
+    severity, rest = rater_variances(table, raters_known=raters_known)
+    if not math.isfinite(rest):
         return None
     present = ~np.isnan(table)
     shares = present / present.sum(axis=0)
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)
     texts, alone = np.bincount(group), np.bincount(group, np.square(shares).sum(axis=0))
     spread = float(np.square(means - (np.bincount(group, means) / texts)[group]).sum())
-    severity_share = float((alone - np.square(unit_sums(shares.T, group)).sum(axis=1) / texts).sum())
+    by_rater = _column_sums(np.arange(len(group)), group)(shares)
+    severity_share = float((alone - np.square(by_rater).sum(axis=0) / texts).sum())
     rest_share = float((alone * (1 - 1 / texts)).sum())
     if not spread > 0:
         return None
-    noise = max(0.0, components.rater) * severity_share + max(0.0, components.rest) * rest_share
+    noise = max(0.0, severity) * severity_share + max(0.0, rest) * rest_share
     return math.sqrt(max(0.0, 1 - noise / spread))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from commands import HELDOUT
-from gate_tables import follow, measures
+from rating_matrices import follow, measures
 from scipy.stats import pearsonr
 from sklearn.cross_decomposition import PLSRegression
 
@@ -122,29 +122,21 @@ ASSIGNMENT = Assignment(task_words("summarization"), find_aspect("summarization"
 TEXTS = [row for row in read(str(HELDOUT)) if isinstance(row, Example)][:40]
 
 
-async def scores_of(texts: list[Example]) -> list[float]:
-    rubric = text_feature_rubric(ASSIGNMENT, TEXTS)
-    return [(await score_text(rubric, text, EmbeddedJudge(), "unvalidated")).score or np.nan for text in texts]
-
-
-async def test_scores_by_measures_have_the_middle_of_the_scale_as_mean_and_a_quarter_of_it_as_spread() -> None:
-    found = np.array(await scores_of(TEXTS))
+async def test_scores_by_measures_have_the_middle_of_the_scale_as_mean_and_agree_with_labels_that_were_not_read() -> (
+    None
+):
+    rubric = text_feature_rubric(ASSIGNMENT, [replace(text, scores={}) for text in TEXTS])
+    scores = [await score_text(rubric, text, EmbeddedJudge(), "unvalidated") for text in TEXTS]
+    found = np.array([score.score for score in scores])
     assert found.mean() == pytest.approx(3.0, abs=0.1)
     assert found.std() == pytest.approx(SPREAD * 4, abs=0.15)
     assert found.min() >= 1
     assert found.max() <= 5
+    assert spearman(found, np.array([text.scores["coherence"] for text in TEXTS])) > 0.3
 
 
-async def test_scores_by_measures_agree_with_people_though_no_label_was_read() -> None:
-    found = await scores_of([replace(text, scores={}) for text in TEXTS])
-    assert spearman(np.array(found), np.array([text.scores["coherence"] for text in TEXTS])) > 0.3
-
-
-def test_texts_too_few_to_compare_are_refused() -> None:
+def test_texts_that_are_too_few_or_all_the_same_are_refused() -> None:
     with pytest.raises(DataError, match=f"got {MIN_TEXTS - 1} usable, expected at least {MIN_TEXTS}"):
         text_feature_rubric(ASSIGNMENT, TEXTS[: MIN_TEXTS - 1])
-
-
-def test_texts_that_are_all_the_same_are_refused() -> None:
     with pytest.raises(DataError, match="No text feature that is known to matter for 'coherence' varies"):
         text_feature_rubric(ASSIGNMENT, [TEXTS[0]] * MIN_TEXTS)

@@ -6,8 +6,7 @@ import pytest
 from scripted_judge import HYPOTHESES, PARTS, assignment, combined, example, part_of, question, scripted, whole
 
 from rubriclab.data.rows import RowError
-from rubriclab.judges.options import JudgeOptions
-from rubriclab.learning.estimate import SAMPLE, dry_run, estimate_learning, estimate_prompts, estimate_scoring
+from rubriclab.learning.estimate import SAMPLE, estimate_learning, estimate_prompts, estimate_scoring
 from rubriclab.learning.scoring import score_text
 from rubriclab.methods.method import LearningCalls
 from rubriclab.models.aggregation import Ask
@@ -51,11 +50,3 @@ def test_prompts_that_show_several_texts_count_as_so_many() -> None:
     assert (judge.calls, generator.calls) == (10, 2)
     assert generator.prompt_tokens == judge.prompt_tokens
     assert generator.completion_tokens * 5 == judge.completion_tokens
-
-
-def test_a_dry_run_is_called_an_estimate_and_names_the_caps() -> None:
-    calls = estimate_scoring(combined("in one call"), [example(1, 3)])
-    said = " ".join(dry_run({"judge": ("embedded", calls)}, JudgeOptions()).lines())
-    assert "about 1 calls" in said
-    assert "An estimate; no calls were made." in said
-    assert "max" in said

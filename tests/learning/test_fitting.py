@@ -8,15 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from rating_matrices import SCALE, made_up, matrix
 from scipy.stats import t
-from score_tables import SCALE, made_up
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning import fitting
-from rubriclab.learning.fitting import select_rubric as select_rubric_by
+from rubriclab.learning.fitting import select_rubric
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
-from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import pearson
 from rubriclab.stats.intervals import Interval, grouped_folds, jackknife_error
 
@@ -208,25 +207,13 @@ def with_whole(table):
     return replace(table, holistic=np.arange(len(table.methods)) == 0)
 
 
-def select_rubric(table, settings):
-    return select_rubric_by(table, settings, "in one call")
-
-
-def test_a_rubric_has_the_best_criteria_at_most_so_many_and_the_whole():
-    table = with_whole(made_up(1, texts=60, groups=20, informed=5, idle=27))
+def test_a_rubric_has_the_best_criteria_at_most_so_many_and_the_whole_and_text_features():
+    table = with_whole(made_up(1, texts=60, groups=20, informed=5, idle=27, measures=1))
     for most in (1, 3, 8):
-        columns = select_rubric(table, SELECTION.model_copy(update={"criteria": most})).fit.columns
-        assert 0 in columns
-        assert len(columns) <= most + 1
-    three = select_rubric(table, SELECTION.model_copy(update={"criteria": 3})).fit.columns
-    assert set(three) <= {0, 1, 2, 3, 4}
-
-
-def test_measures_of_the_text_are_there_beside_the_criteria():
-    pool = fitting.candidate_pool(with_whole(made_up(2, measures=3)), 4, "in one call")
-    assert pool.always == (0, 8, 9, 10)
-    assert pool.columns == (1, 2, 3, 4, 5, 6, 7)
-    assert pool.most == 4
+        columns = select_rubric(table, SELECTION.model_copy(update={"criteria": most}), "in one call").fit.columns
+        assert {0, 32} <= set(columns)
+        assert len(columns) <= most + 2
+        assert most != 3 or set(columns) <= {0, 1, 2, 3, 4, 32}
 
 
 @pytest.mark.parametrize(("ask", "kept"), [("in one call", True), ("by method", False)])
@@ -234,7 +221,7 @@ def test_criteria_that_weigh_nothing_stay_as_reasons_where_they_need_no_call(ask
     table = with_whole(made_up(5, texts=60, groups=20, informed=1, idle=7))
     against = table.values.copy()
     against[:, [2, 3, 4]] = 6 - table.labels[:, np.newaxis] + np.random.default_rng(1).normal(0, 0.5, (60, 3))
-    found = select_rubric_by(replace(table, values=against), SELECTION, ask).fit
+    found = select_rubric(replace(table, values=against), SELECTION, ask).fit
     weights = dict(zip(found.columns, found.weights, strict=True))
     assert [weights.get(place) for place in (2, 3, 4)] == ([0, 0, 0] if kept else [None, None, None])
 
@@ -248,18 +235,7 @@ def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, colu
     n = groups * size
     quality = draw.normal(size=n)
     values = np.linspace(0, strength, columns) * quality[:, np.newaxis] + draw.normal(size=(n, columns))
-    return RatingMatrix(
-        values=values,
-        labels=quality + 0.5 * draw.normal(size=n),
-        groups=tuple(f"g{place // size:03d}" for place in range(n)),
-        methods=("hypoeval",) * columns,
-        signed=np.zeros(columns, dtype=bool),
-        unit=np.zeros(columns, dtype=bool),
-        holistic=np.zeros(columns, dtype=bool),
-        prior_direction=np.ones(columns),
-        seen=np.zeros((n, columns), dtype=bool),
-        scale=Scale(low=-5, high=5, whole=False),
-    )
+    return matrix(values, quality + 0.5 * draw.normal(size=n), (f"g{place // size:03d}" for place in range(n)))
 
 
 def errors(table: RatingMatrix, **options: str) -> dict[str, float]:
@@ -296,12 +272,6 @@ def test_the_error_is_that_of_drawing_and_learning_again_and_finished_scores_alo
     true = np.std(told, ddof=1)
     assert 0.85 * true < np.sqrt(np.mean(np.square(own))) < 1.3 * true
     assert np.sqrt(np.mean(np.square(finished))) < 0.8 * true
-
-
-def test_the_order_of_texts_changes_nothing():
-    table = made(3)
-    order = np.random.default_rng(0).permutation(30)
-    assert errors(table.rows(order)) == pytest.approx(errors(table), rel=1e-9)
 
 
 def test_among_rivals_and_among_many_groups():

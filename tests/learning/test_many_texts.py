@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rubriclab.methods.hypoeval.learn import Arm
 from rubriclab.methods.method import MAX_FOLDS, cross_validated
 from rubriclab.models.version import Cell, RecordedText, TrainingRecord
 from rubriclab.ops.label import select_texts
@@ -15,10 +14,6 @@ from rubriclab.ops.workspace import finish
 from rubriclab.stats import agreement
 
 RNG = np.random.default_rng(5)
-
-
-def own_groups(n: int) -> list[str]:
-    return [f"g{number}" for number in range(n)]
 
 
 def rival_groups(n: int) -> list[str]:
@@ -36,7 +31,7 @@ def peak(work: Callable[[], object]) -> int:
 
 
 def systems_of_their_own(n: int) -> Callable[[], object]:
-    labels, names = RNG.normal(size=n).round(2), own_groups(n)
+    labels, names = RNG.normal(size=n).round(2), [f"g{number}" for number in range(n)]
     return lambda: agreement(labels, labels, names, names, level="system")
 
 
@@ -63,13 +58,6 @@ def test_groups_are_left_out_a_bounded_number_of_times(groups: int) -> None:
 
     assert cross_validated(names, predict).all()
     assert len(asked) == min(groups, MAX_FOLDS)
-
-
-def test_an_arm_takes_the_same_memory_after_any_number_of_visits() -> None:
-    arm = Arm("h01")
-    for step in range(1000):
-        arm = arm.seen(0.25, step)
-    assert arm == Arm("h01", 1000, 250.0, 999)
 
 
 def test_the_result_of_a_command_is_never_formatted_on_the_way() -> None:

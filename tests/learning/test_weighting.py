@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from constrained_weights import nearest_weights
 from hypothesis import given, settings, strategies as st
-from score_tables import made_up
+from rating_matrices import made_up
 
 from rubriclab.learning.weighting import (
     NOISE,
