@@ -38,6 +38,7 @@ from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import Job, RubricLike, Workspace, finish, ref_of
 from rubriclab.store.diff import VersionDiff, compare
+from rubriclab.store.store import Access, Store, open_store
 
 if TYPE_CHECKING:
     from rubriclab.learning.estimate import DryRun
@@ -183,7 +184,7 @@ class Lab:
         self._settings = settings or {}
         self._record = Path(record) if record else None
         self._progress = progress
-        self._notify = notify
+        self._notify = notify or _notify
         self._judge_options = work.judge_options(options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._open = ExitStack()
@@ -206,17 +207,16 @@ class Lab:
         return Workspace(
             self._store,
             self._judge_options,
-            notify=self._notify or _notify,
+            notify=self._notify,
             progress=_display(self._progress),
             record=self._record,
             settings=self._settings,
             budget=self._budget,
         )
 
-    def _do(self, function: Callable[Concatenate[Workspace, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a function that needs a workspace returns."""
-        with self._workspace() as workspace:
-            return function(workspace, *args, **kwargs)
+    def _opened(self, access: Access = "read") -> Store:
+        """Return the open store, for what asks no judge."""
+        return open_store(self._store, create=False, access=access)
 
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
         """Return an operation's options: those of the call, then those of this object, then the defaults."""
@@ -233,22 +233,26 @@ class Lab:
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of one, the newest first."""
-        if name:
-            return self._do(lambda workspace: workspace.open_store(access="read").log(name))
-        return self._do(managing.list_versions)
+        with self._opened() as store:
+            return store.log(name) if name else managing.list_versions(store, self._notify)
 
     def load(self, ref: str) -> Version:
         """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means."""
-        return self._do(lambda workspace: workspace.open_store(access="read").load(ref))
+        with self._opened() as store:
+            return store.load(ref)
 
     def training_record(self, rubric: str | Version) -> TrainingRecord:
         """Return what each candidate criterion said of each labelled text when a version was learned."""
-        return self._do(managing.training_record, ref_of(rubric))
+        with self._opened() as store:
+            return managing.training_record(store, ref_of(rubric))
 
     @with_options(models.DisagreementsOptions)
     def disagreements(self, /, rubric: str | Version, **options: Any) -> managing.Disagreements:
         """Return the labelled texts whose held-out scores lie furthest from their labels."""
-        return self._do(managing.disagreements, rubric, self._options(models.DisagreementsOptions, options))
+        chosen = self._options(models.DisagreementsOptions, options)
+        with self._opened() as store:
+            version = store.load(ref_of(rubric))
+            return managing.disagreements(version, managing.training_record(store, version.ref), chosen)
 
     def gate(self, rubric: str | Version) -> managing.GateResult:
         """Return whether a version agrees better with people than the same judge asked directly.
@@ -256,13 +260,15 @@ class Lab:
         Raises:
             UserError: if it was made by one method and never compared.
         """
-        return self._do(managing.gate, ref_of(rubric))
+        with self._opened() as store:
+            return managing.gate(store, ref_of(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
         """Return a page on how a version was trained, as one HTML document, and write it to `path` if given."""
         from rubriclab.report.rubrics import report
 
-        page = Document(self._do(report, ref_of(rubric)))
+        with self._opened() as store:
+            page = Document(report(store, ref_of(rubric)))
         if path is not None:
             _write(page, path)
         return page
@@ -273,16 +279,17 @@ class Lab:
         Raises:
             BelowThreshold: for `production`, if the gate did not find the version better, unless forced.
         """
-        return self._do(managing.tag, ref_of(rubric), tag, force=force)
+        with self._opened("write") as store:
+            return managing.tag(store, ref_of(rubric), tag, self._notify, force=force)
 
     def untag(self, name: str, tag: str) -> None:
         """Remove a tag."""
-        self._do(lambda workspace: workspace.open_store().untag(str(name).partition("@")[0], tag))
+        with self._opened("write") as store:
+            store.untag(str(name).partition("@")[0], tag)
 
     def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
         """Return what changed from one version to another."""
-        with self._workspace() as workspace:
-            store = workspace.open_store(access="read")
+        with self._opened() as store:
             return compare(store.load(ref_of(before)), store.load(ref_of(after)))
 
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
@@ -290,7 +297,8 @@ class Lab:
 
         Args:
             anonymous: whether to leave the names of raters and editors out."""
-        pack = Document(self._do(managing.export, ref_of(rubric), anonymous=anonymous))
+        with self._opened() as store:
+            pack = Document(managing.export(store, ref_of(rubric), self._notify, anonymous=anonymous))
         if path is not None:
             _write(pack, path)
         return pack
@@ -301,17 +309,17 @@ class Lab:
         Raises:
             PackError: if the file is no pack, or does not match its digests.
         """
-        return self._do(managing.import_, str(path), name)
+        return managing.import_(self._store, str(path), self._notify, name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Return an imported version, which from now on may choose the judge and its address; or no longer."""
-        with self._workspace() as workspace:
-            store = workspace.open_store()
+        with self._opened("write") as store:
             return (store.revoke if revoke else store.confirm)(ref_of(rubric))
 
     def verify(self, *, repair: bool = False) -> managing.VerifyResult:
         """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""
-        return self._do(managing.verify, repair=repair)
+        with self._opened("write" if repair else "read") as store:
+            return managing.verify(store, repair=repair)
 
     @with_options(models.BatchesOptions)
     async def batches_async(self, /, **options: Any) -> managing.Batches:
@@ -323,12 +331,15 @@ class Lab:
 
     def store_size(self) -> managing.StoreSize:
         """Return the rows and bytes of the store by kind, cached answers by model. Every row is read."""
-        return self._do(managing.store_size)
+        with self._opened() as store:
+            return managing.store_size(store)
 
     @with_options(models.PruneOptions)
     def prune(self, /, **options: Any) -> managing.PruneResult:
         """Remove cached answers, and nothing else; they are asked again, and paid for again, where they are needed."""
-        return self._do(managing.prune, self._options(models.PruneOptions, options))
+        chosen = self._options(models.PruneOptions, options)
+        with self._opened("read" if chosen.dry_run else "write") as store:
+            return managing.prune(store, chosen)
 
     def vacuum(self) -> managing.VacuumResult:
         """Give the space of removed answers back to the file system; other processes wait meanwhile.
@@ -336,7 +347,8 @@ class Lab:
         Raises:
             StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
         """
-        return self._do(managing.vacuum)
+        with self._opened("write") as store:
+            return managing.vacuum(store)
 
     versions_async = asynchronous(versions)
     load_async = asynchronous(load)

@@ -26,7 +26,6 @@ import click
 
 from rubriclab.cli.options import PlaceType, SectionOption
 from rubriclab.errors import NotConfirmed, SettingsError
-from rubriclab.methods.catalogue import has_settings, settings_names
 from rubriclab.models.characters import did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class Config:
     def values(self) -> dict[str, Any]:
         """The tables and options, with dashes in the names of options."""
         loaded = _load(self.file, self.content)
-        return {key if has_settings(key) else key.replace("_", "-"): value for key, value in loaded.items()}
+        return {key if key in method_names() else key.replace("_", "-"): value for key, value in loaded.items()}
 
     @cached_property
     def trusted(self) -> bool:
@@ -75,7 +74,7 @@ class Config:
         if by == "always" or self.named or (by == "confirmed" and self.trusted):
             return
         sets = f"{self.file} in this folder sets {_pair(key, self.values[key], SHOWN)}"
-        self_set = "" if has_settings(key) else f"; or set --{key} yourself"
+        self_set = "" if key in method_names() else f"; or set --{key} yourself"
         if by == "never":
             raise SettingsError(
                 f"{sets}; what a command changes is never taken from a file that was found.",
@@ -90,10 +89,17 @@ class Config:
     def said(self, keys: Collection[str] | None = None) -> str:
         """Return on one line what it sets: the options and tables named by `keys`, cut, or else all of it, uncut."""
         wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
-        pairs = [(key, value) for key, value in wanted.items() if not has_settings(key)]
-        tables = [(name, wanted[name]) for name in settings_names() if isinstance(wanted.get(name), Mapping)]
+        pairs = [(key, value) for key, value in wanted.items() if key not in method_names()]
+        tables = [(name, wanted[name]) for name in method_names() if isinstance(wanted.get(name), Mapping)]
         pairs += [(f"{name}.{key}", value) for name, table in tables for key, value in table.items()]
         return ", ".join(_pair(key, value, SHOWN if keys is not None else None) for key, value in pairs)
+
+
+def method_names() -> tuple[str, ...]:
+    """Return the names of the tables of hyperparameters: methods, and joint training."""
+    from rubriclab.methods.catalogue import settings_names
+
+    return settings_names()
 
 
 def load_config(path: Path | None) -> Config | None:
@@ -125,13 +131,13 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     values, file = config.values, config.file
     options = {name: options_of(params) for name, params in commands.items()}
     known = sorted(set().union(*options.values()))
-    given = {key: value for key, value in values.items() if not has_settings(key)}
+    given = {key: value for key, value in values.items() if key not in method_names()}
     unknown = sorted(set(given) - set(known))
     if unknown:
-        tables = f"tables for {', '.join(settings_names())}"
+        tables = f"tables for {', '.join(method_names())}"
         hint = f"{did_you_mean(unknown[0], known)}Known are: {', '.join(known)}; and {tables}."
         raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
-    settings = [setting for method in settings_names() for setting in _settings(file, method, values.get(method, {}))]
+    settings = [setting for method in method_names() for setting in _settings(file, method, values.get(method, {}))]
     defaults = {}
     for name, own in options.items():
         taken = {key: given[key] for key in own.keys() & given if _is_taken(config, name, key)}
@@ -212,7 +218,7 @@ def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
 
 def _configured(config: Config, settings: list[str]) -> list[str]:
     """Return the hyperparameters in the file, as `--set` takes them."""
-    config.check_may_set(next(name for name in settings_names() if name in config.values))
+    config.check_may_set(next(name for name in method_names() if name in config.values))
     return settings
 
 

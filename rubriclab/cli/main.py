@@ -23,11 +23,10 @@ import click
 
 from rubriclab import __version__
 from rubriclab.cli import commands, store
-from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
+from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, method_names, options_of
 from rubriclab.cli.options import OUTPUT, SectionGroup
 from rubriclab.cli.output import as_typed, note
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.methods.catalogue import settings_names
 from rubriclab.models.characters import one_line, plain
 
 LOGGER = logging.getLogger("rubriclab")
@@ -203,7 +202,7 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
     keys = {key for params in commands for key in options_of(params)}
     if any(param.name == "configured" for params in commands for param in params):
-        keys |= set(settings_names())
+        keys |= set(method_names())
     if not config.named and (said := config.said(keys)):
         note(f"{config.file} in this folder sets {said}")
 

@@ -6,6 +6,7 @@ folder of the file, since the working folder may be somebody else's: types of op
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from abc import abstractmethod
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from rubriclab.base_options import Flag, FromFound, Options
+
+
+# Where the models of commands are; those of operations come last, as they import the most.
+MODELS = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.options")
 
 
 class PlaceType(click.ParamType):  # type: ignore[type-arg]
@@ -127,12 +132,7 @@ class SectionCommand(click.Command):
     def params(self) -> list[click.Parameter]:
         """The declared parameters and the options of the models."""
         if self.models:
-            from rubriclab.cli import models as own
-            from rubriclab.judges import options as of_judges
-            from rubriclab.ops import options as of_operations
-
-            homes = (own, of_operations, of_judges)
-            models = [next(getattr(home, name) for home in homes if hasattr(home, name)) for name in self.models]
+            models = [_model(name) for name in self.models]
             taken = {param.name for param in self._params}
             self._params += [option for option in options_of_models(models) if option.name not in taken]
             self.models = ()
@@ -165,6 +165,12 @@ class SectionCommand(click.Command):
             if shown := [record for record in records if record]:
                 with formatter.section(section or "Options"):
                     formatter.write_dl(shown)
+
+
+def _model(name: str) -> type[Options]:
+    """Return a model of options, importing those of operations only for a command that has one."""
+    found: Iterator[type[Options] | None] = (getattr(importlib.import_module(home), name, None) for home in MODELS)
+    return next(filter(None, found))
 
 
 class SectionGroup(click.Group):

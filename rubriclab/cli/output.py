@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Effort
     from rubriclab.ops.workspace import Job, Workspace
     from rubriclab.report.render import View
+    from rubriclab.store.store import Access, Store
 
 
 # What SQLite keeps beside a database while it is open.
@@ -306,6 +307,12 @@ class Call:
             record=Path(record) if record else None,
             settings=parse_settings(self.values.get("configured") or ()),
         )
+
+    def store(self, access: Access = "write") -> Store:
+        """Return the open store, for a command that asks no judge."""
+        from rubriclab.store.store import open_store
+
+        return open_store(self.values["store"], create=False, access=access)
 
     def run(self, prepare: Callable[..., Job[T]], *arguments: Any) -> T:
         """Return the result of an operation; a dry run ends here."""

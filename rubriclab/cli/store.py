@@ -30,8 +30,8 @@ def size(call: Call) -> None:
     """Show the rows and bytes of the store by kind, cached answers by model."""
     from rubriclab.ops import versions as service
 
-    with call.workspace() as workspace:
-        result = service.store_size(workspace)
+    with call.store("read") as store:
+        result = service.store_size(store)
     call.show_rows(result, result.to_row(), result.to_row()["kinds"])
 
 
@@ -46,8 +46,8 @@ def prune(call: Call) -> None:
     from rubriclab.ops.options import PruneOptions
 
     options = call.options(PruneOptions)
-    with call.workspace() as workspace:
-        result = service.prune(workspace, options)
+    with call.store("read" if options.dry_run else "write") as store:
+        result = service.prune(store, options)
     call.show(result, asdict(result))
 
 
@@ -60,8 +60,8 @@ def vacuum(call: Call) -> None:
     """
     from rubriclab.ops import versions as service
 
-    with call.workspace() as workspace:
-        result = service.vacuum(workspace)
+    with call.store() as store:
+        result = service.vacuum(store)
     call.show(result, asdict(result))
 
 
@@ -104,8 +104,7 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     if what is None:
         _list_trusted(call)
         return
-    with call.workspace() as workspace:
-        store = workspace.open_store()
+    with call.store() as store:
         version = store.revoke(what) if revoke else store.confirm(what)
     call.show(_outcome(version), trust_row(version))
 
@@ -139,8 +138,7 @@ def _outcome(version: Version) -> str:
 
 def _consequence(version: Version) -> str:
     from rubriclab.judges.stack import PREFIX
-    from rubriclab.ops.versions import named_judges
-    from rubriclab.ops.workspace import online_judges
+    from rubriclab.ops.workspace import named_judges, online_judges
 
     judges = online_judges(version)
     if not judges:
@@ -155,8 +153,8 @@ def _list_trusted(call: Call) -> None:
     from rubriclab.report.results import trust_view
 
     versions: tuple[Version, ...] = ()
-    with call.workspace() as workspace, suppress(NoStore):
-        versions = workspace.open_store().imported()
+    with suppress(NoStore), call.store() as store:
+        versions = store.imported()
     files = {
         name: digest == ANY or (Path(name).is_file() and digest_of(Path(name).read_bytes()) == digest)
         for name, digest in confirmed_files().items()
@@ -182,8 +180,8 @@ def list_names(call: Call) -> None:
     from rubriclab.ops.versions import list_versions
     from rubriclab.report.results import names_view
 
-    with call.workspace() as workspace:
-        versions = list_versions(workspace)
+    with call.store("read") as store:
+        versions = list_versions(store, note)
     rows = [_row(version) for version in versions]
     call.show_rows(names_view(versions) if versions else "", {"versions": rows}, rows)
 
@@ -194,8 +192,8 @@ def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
     from rubriclab.report.results import log_view
 
-    with call.workspace() as workspace:
-        versions = workspace.open_store(access="read").log(name)
+    with call.store("read") as store:
+        versions = store.log(name)
     rows = [_row(version) for version in versions]
     call.show_rows(log_view(versions), {"versions": rows}, rows)
 
@@ -225,8 +223,7 @@ def diff(call: Call, before: str, after: str) -> None:
     """Show what changed from version BEFORE to version AFTER."""
     from rubriclab.store.diff import compare
 
-    with call.workspace() as workspace:
-        store = workspace.open_store(access="read")
+    with call.store("read") as store:
         difference = compare(store.load(before), store.load(after))
     call.show(difference, difference.as_json())
 
@@ -242,13 +239,13 @@ def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """
     from rubriclab.ops import versions as service
 
-    with call.workspace() as workspace:
+    with call.store() as store:
         if delete:
             name = ref.partition("@")[0]
-            workspace.open_store().untag(name, tag)
+            store.untag(name, tag)
             click.echo(f"{name} has no tag {tag} any more")
         else:
-            click.echo(f"{service.tag(workspace, ref, tag, force=force).ref} is {tag}")
+            click.echo(f"{service.tag(store, ref, tag, note, force=force).ref} is {tag}")
 
 
 @command("ExportFlags", "StoreOption", name="export")
@@ -257,8 +254,8 @@ def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
     """Write the version REF as a pack: a file to review, keep in git and share."""
     from rubriclab.ops import versions as service
 
-    with call.workspace() as workspace:
-        text = service.export(workspace, ref, anonymous=anonymous)
+    with call.store("read") as store:
+        text = service.export(store, ref, note, anonymous=anonymous)
     if output == "-":
         click.echo(text, nl=False)
     else:
@@ -272,8 +269,7 @@ def import_(call: Call, pack: str, *, name: str | None) -> None:
     from rubriclab.ops import versions as service
 
     notes: list[str] = []
-    with call.workspace(notes.append) as workspace:
-        version = service.import_(workspace, pack, name)
+    version = service.import_(call.values["store"], pack, notes.append, name)
     shown = version.ref if version.new else f"{version.ref} holds it already"
     call.show(shown, {**trust_row(version), "new": version.new, "digest": version.digest})
     for text in notes if not call.as_json else ():
@@ -285,8 +281,8 @@ def verify(call: Call, *, repair: bool) -> None:
     """Recompute every digest in the store; exit code 1 if any does not match."""
     from rubriclab.ops import versions as service
 
-    with call.workspace() as workspace:
-        result = service.verify(workspace, repair=repair)
+    with call.store("write" if repair else "read") as store:
+        result = service.verify(store, repair=repair)
     row = {"store": result.place, "problems": [str(problem) for problem in result.problems]}
     call.show(result, {**row, "removed": list(result.removed)} if repair else row)
     if result.problems:
@@ -314,12 +310,12 @@ def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str |
 
     if output and not matrix:
         raise SettingsError("--output goes with --matrix.", "Give both, or neither.")
-    with call.workspace() as workspace:
-        version = workspace.open_store(access="read").load(rubric)
+    with call.store("read") as store:
+        version = store.load(rubric)
         if output:
             check_rows_place(output)
-        record = service.training_record(workspace, version.ref) if matrix else None
-        pack = service.export(workspace, version.ref) if call.as_json else ""
+        record = service.training_record(store, version.ref) if matrix else None
+        pack = service.export(store, version.ref, note) if call.as_json else ""
     if not record:
         if call.as_json:
             click.echo(pack, nl=False)
@@ -344,9 +340,9 @@ def report(call: Call, rubric: str, *, output: str) -> None:
     """
     from rubriclab.report import rubrics
 
-    with call.workspace() as workspace:
+    with call.store("read") as store:
         check_place(output)
-        page = rubrics.report(workspace, rubric)
+        page = rubrics.report(store, rubric)
     with writing(output) as write:
         write(page.encode())
     if output != "-":
@@ -364,8 +360,9 @@ def disagreements(call: Call, rubric: str) -> None:
     from rubriclab.ops.options import DisagreementsOptions
 
     options = call.options(DisagreementsOptions)
-    with call.workspace() as workspace:
-        result = service.disagreements(workspace, rubric, options)
+    with call.store("read") as store:
+        version = store.load(rubric)
+        result = service.disagreements(version, service.training_record(store, version.ref), options)
     call.show_rows(result, {"rubric": result.version.ref, "texts": result.to_rows()}, result.to_rows())
 
 
@@ -382,8 +379,8 @@ def gate(call: Call, ref: str) -> None:
     """
     from rubriclab.ops import versions as service
 
-    with call.workspace() as workspace:
-        result = service.gate(workspace, ref)
+    with call.store("read") as store:
+        result = service.gate(store, ref)
     fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = result.validation.model_dump(mode="json", include=fields)
     call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, **figures})

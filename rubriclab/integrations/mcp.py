@@ -17,11 +17,11 @@ from rubriclab.judges.judge import Ledger
 from rubriclab.judges.stack import LocalBudget
 from rubriclab.models.characters import plain
 from rubriclab.models.version import Version
-from rubriclab.ops import explain as explaining, score as scoring, versions
+from rubriclab.ops import explain as explaining, score as scoring
 from rubriclab.ops.inputs import FieldMissing, repeated_id
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
-from rubriclab.ops.versions import GivenText, describe_rubric
 from rubriclab.ops.workspace import Workspace, no_progress
+from rubriclab.web.api_models import GivenText, describe_rubric
 
 with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server import MCPServer
@@ -90,7 +90,7 @@ class RubricTools:
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
         with self._workspace() as workspace, _as_tool_errors():
-            return {"rubrics": [_entry(version) for version in versions.list_versions(workspace)]}
+            return {"rubrics": [_entry(version) for version in workspace.open_store(access="read").newest()]}
 
     async def show_rubric(self, rubric: Rubric) -> dict[str, Any]:
         """Show a rubric: what it judges, its scale, judge and verdict, and its criteria with levels and weights."""

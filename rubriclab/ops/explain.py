@@ -103,7 +103,7 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
             "There is no text to explain:",
             "give a file, or the id of a text that the rubric was learned from with `id=ID`.",
         )
-    record = training_record(workspace, version.ref)
+    record = training_record(workspace.store, version.ref)
     rows = {text.id: (text, cells) for text, cells in zip(record.texts, record.cells, strict=True)}
     if options.id not in rows:
         hint = did_you_mean(options.id, rows).strip()

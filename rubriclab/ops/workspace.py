@@ -148,6 +148,12 @@ def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
     return {role: judge for role, judge in judges.items() if judge[0] != EMBEDDED}
 
 
+def named_judges(version: Version) -> str:
+    """Return the judge and the generator that a version names, in full; empty where both are offline."""
+    online = online_judges(version).items()
+    return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in online)
+
+
 def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
     if judge == EMBEDDED:
         notify(

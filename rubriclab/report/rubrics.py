@@ -32,7 +32,6 @@ from rubriclab.models.version import (
     below_zero,
 )
 from rubriclab.ops.versions import Disagreement, missing_record
-from rubriclab.ops.workspace import Workspace
 from rubriclab.report import charts, wording
 from rubriclab.report.render import View, macro, q, view
 from rubriclab.report.wording import estimate, figure
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from rubriclab.models.rubric import Rubric
     from rubriclab.models.version import EditChange, HeldOutBy, Version
     from rubriclab.ops.explain import ScoreExplanation
+    from rubriclab.store.store import Store
 
 
 class Badge(NamedTuple):
@@ -297,13 +297,12 @@ def learned_view(version: Version) -> View:
     return view("learned", version=version, rows=rows, titles=titles)
 
 
-def report(workspace: Workspace, ref: str) -> str:
+def report(store: Store, ref: str) -> str:
     """Return a page on how a version was trained, as one HTML document that needs no network.
 
     Raises:
         NotInStore: if there is no such version.
     """
-    store = workspace.open_store(access="read")
     version = store.load(ref)
     return training_report(version, store.training(version.ref))
 

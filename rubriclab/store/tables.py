@@ -16,7 +16,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import platformdirs
@@ -25,10 +25,12 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from sqlmodel import Field, Session, SQLModel, col, delete
 
 from rubriclab.errors import DamagedAnswer, StoreError, StoreUnavailable
-from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import canonical, digest_text
 from rubriclab.models.characters import one_line
 from rubriclab.models.waits import LONG_WAIT, log_wait
+
+if TYPE_CHECKING:
+    from rubriclab.judges.batch import OpenBatch
 
 _log = logging.getLogger(__name__)
 
@@ -501,6 +503,8 @@ class BatchTable:
 
     def open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
         """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first."""
+        from rubriclab.judges.batch import OpenBatch
+
         batches = METADATA.tables[BatchRow.__tablename__].c
         query = sa.select(batches.content).order_by(batches.created, batches.key)
         rows = fetch_rows(self._engine, query if judge is None else query.where(batches.judge == judge))

@@ -42,7 +42,6 @@ from rubriclab.ops.inputs import repeated_id
 from rubriclab.ops.options import ScoreOptions, ServeOptions
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.versions import describe_rubric
 from rubriclab.ops.workspace import RubricLike, Workspace, no_progress
 from rubriclab.web.api_models import (
     HEALTH,
@@ -58,6 +57,7 @@ from rubriclab.web.api_models import (
     InputText,
     InputTexts,
     Refused,
+    describe_rubric,
     description,
     problem_response,
     refused,

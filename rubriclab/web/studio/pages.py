@@ -30,7 +30,7 @@ from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_versi
 from rubriclab.ops.edits import EditEffect
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, ExplainOptions
-from rubriclab.ops.versions import disagreements, list_versions
+from rubriclab.ops.versions import disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.report import wording
 from rubriclab.report.render import View, typeset
@@ -60,7 +60,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
-        summaries = [summary(version) for version in list_versions(studio.reading)]
+        summaries = [summary(version) for version in studio.reading.store.newest()]
         words = search.lower().split()
         found = [each for each in summaries if all(word in each["words"] for word in words)]
         place = studio.reading.store.place
@@ -83,7 +83,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     def compare(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
         versions = studio.reading.open_store(access="read").log(version.name)
-        others = [each for each in list_versions(studio.reading) if each.name != version.name]
+        others = [each for each in studio.reading.store.newest() if each.name != version.name]
         asked = request.query_params.get("with", "")
         other = studio.version(asked) if asked else _usual(version, versions)
         # A child is what the reader of its parent most likely looks for.
@@ -224,7 +224,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
         asked = request.query_params
         options = DisagreementsOptions(count=asked.get("count", SHOWN), side=asked.get("side", "both"))
         version = studio.version(request.path_params["ref"])
-        found = disagreements(studio.reading, version, options, record=studio.matrix(version).record)
+        found = disagreements(version, studio.matrix(version).record, options)
         axis = score_axis_of(found.version, found.record.texts)
         return studio.page(
             "disagreements.html",
@@ -484,7 +484,7 @@ async def serve_studio(
         settings.open_store(access="either")
         with suppress(StoreError):
             # They stay in memory. What is wrong with one is said by the pages that show it.
-            list_versions(settings)
+            settings.open_store(access="read").newest()
         if rubric:
             settings.open_store(access="read").load(rubric)
         with listen(LOOPBACK, port, preferred=PORT) as bound:

@@ -26,7 +26,7 @@ from rubriclab.methods.method import Progress
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count, plain
 from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version, parse_ref
-from rubriclab.ops import versions as service
+from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, finish, no_progress, spent
 from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE
@@ -73,7 +73,7 @@ class Studio:
     def _matrix(self) -> Callable[[str, str | None], Matrix]:
         @lru_cache(KEPT)
         def read(ref: str, _digest: str | None) -> Matrix:
-            return matrix_of(self.version(ref), service.training_record(self.reading, ref))
+            return matrix_of(self.version(ref), training_record(self.reading.store, ref))
 
         return read
 

@@ -31,10 +31,9 @@ from rubriclab.errors import NotInStore, SettingsError
 from rubriclab.judges.judge import Ledger, Usage
 from rubriclab.judges.metrics import Metrics
 from rubriclab.judges.options import as_price
-from rubriclab.ops.versions import RubricDescription
 from rubriclab.store.tables import AnswerTable
 from rubriclab.web.api import VARIABLE, log_access
-from rubriclab.web.api_models import KINDS, OPEN, PATHS, ScoreResults, description
+from rubriclab.web.api_models import KINDS, OPEN, PATHS, RubricDescription, ScoreResults, description
 
 KEY = "sk-the-operators-own-key-0123456789"
 JSON = {"Content-Type": "application/json"}

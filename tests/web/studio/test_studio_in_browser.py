@@ -53,7 +53,7 @@ def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
     until(browser, lambda: "a01" in one(browser, "#shown").text)
     one(browser, ".save button.main").click()
     until(browser, lambda: "Give your name" in one(browser, "#fault").text)
-    one(browser, "[name=by]").send_keys("anna")
+    one(browser, "[name=author]").send_keys("anna")
     one(browser, "[name=because]").send_keys(HOSTILE)
     one(browser, ".save button.main").click()
     until(browser, lambda: browser.current_url == f"{studio.url}/news@2?saved=yes")
