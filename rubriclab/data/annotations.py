@@ -47,6 +47,23 @@ _COMMENT = 25
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What a rater answered to a question, which becomes an aspect if its answers are scores.
+
+    Attributes:
+        value: a number, a word, a comment or anything else.
+        kind: what the answer is; `None` where the export does not say it.
+        reason: why, if the rater said so.
+    """
+
+    question: str
+    rater: str
+    value: Any
+    kind: Kind | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A text with its other columns and what raters answered, in the line where it begins."""
 
@@ -76,63 +93,86 @@ class Export:
         return (*(f"{what} left out: {count}" for what, count in self.left_out.items() if count), *self.notes)
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionFormat:
+    """How the answers to a question are read.
+
+    `remarks` are texts among words or numbers that are comments, in lower case: long ones that were given once.
+    """
+
+    kind: Kind
+    remarks: frozenset[str] = frozenset()
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether an answer is of this kind: one number or text, and no remark."""
+        return _is_single(value) and not (isinstance(value, str) and value.strip().casefold() in self.remarks)
+
+
 def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = False) -> list[tuple[int, Any]]:
     """Return numbered rows of the tasks, and add notes and choices, by which questions are read as what.
 
     With `words_are_scores`, words to choose without known scores are annotations too, for a reader that knows them.
     """
-    tasks = [task for task in export.tasks if isinstance(task, Task)]
+    answers = [(task, answer) for task in export.tasks if isinstance(task, Task) for answer in task.answers]
     by_question: dict[str, list[Answer]] = {}
-    for answer in (answer for task in tasks for answer in task.answers):
+    for _, answer in answers:
         by_question.setdefault(answer.question, []).append(answer)
-    questions = {name: _question(given, rules) for name, given in by_question.items()}
-    if words_are_scores:
-        questions = {
-            name: replace(each, kind="score") if each.kind == "choice" else each for name, each in questions.items()
-        }
-    left = [(task, answer) for task in tasks for answer in task.answers if not _fields(answer, task, questions)]
-    for name in (name for name, question in questions.items() if question.kind == "choice"):
-        words = (answer.value.strip() for answer in by_question[name] if isinstance(answer.value, str))
-        export.choices[name] = tuple(dict.fromkeys(words))
+    questions = {name: _question(given, rules, words_are_scores) for name, given in by_question.items()}
+    left = [(task, answer) for task, answer in answers if not _fields(answer, task, questions)]
+    for name, given in by_question.items():
+        if questions[name].kind == "choice":
+            words = (answer.value.strip() for answer in given if isinstance(answer.value, str))
+            export.choices[name] = tuple(dict.fromkeys(words))
     export.notes += _notes(left, questions, export.choices)
     return [
         (task.line, task if isinstance(task, RowError) else _row(task, questions, bool(left))) for task in export.tasks
     ]
 
 
-def _notes(
-    left: Sequence[tuple[Task, Answer]], questions: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
-) -> Iterator[str]:
-    read = [(task, each) for task, each in left if questions[each.question].kind in ("score", "comment")]
-    odd = [(task, each) for task, each in read if not questions[each.question].accepts(each.value)]
-    if odd:
-        task, answer = odd[0]
-        shown = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
-        shown = shown if len(shown) <= PREVIEW else f"{shown[:PREVIEW]}…"
-        yield (
-            f"answers left out, since they are not one number or word: {len(odd)}; the first: {shown} to "
-            f"{answer.question!r} in {_place(task)}"
-        )
-    if loose := [pair for pair in read if pair not in odd]:
-        task, answer = loose[0]
-        yield (
-            f"comments left out, since their rater scored nothing in the text: {len(loose)}; the first: that of "
-            f"{answer.rater!r} in {_place(task)}"
-        )
-    kinds = {name: question.kind for name, question in questions.items()}
-    named = {kind: ", ".join(repr(name) for name, each in kinds.items() if each == kind) for kind in kinds.values()}
-    if "comment" in named:
-        yield f"comments {named['comment']} read as reasons"
-    for name, words in choices.items():
-        proposal = propose_level_scores(words) or "`level_scores`"
-        yield f"choices {name!r} not read, since their words have no scores; if these are levels, add {proposal}"
-    if "other" in named:
-        yield f"answers {named['other']} not read, since none of them is one number or word"
+def _question(answers: Sequence[Answer], rules: CellRules, words_are_scores: bool) -> QuestionFormat:
+    """Return how the answers to a question are read.
+
+    Numbers are scores. Texts are words to choose if each of a few is given twice on average, or all are usual ones for
+    levels; among these, long texts that are given once are remarks. Other texts are comments.
+    """
+    # Answers that are not one number or word say nothing about the others.
+    usable = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
+    given = {answer.kind for answer in usable}
+    if not usable or "comment" in given:
+        return QuestionFormat("comment" if usable else "other")
+    words = Counter(answer.value.strip().casefold() for answer in usable if isinstance(answer.value, str))
+    scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
+    usual = scored | set(filter(is_level_word, words))
+    once = {word for word in words.keys() - usual if words[word] == 1 and (len(word) >= _COMMENT or "\n" in word)}
+    remarks = frozenset() if "choice" in given else frozenset(once)
+    levels = words.keys() - remarks
+    has_numbers = "score" in given or words.total() < len(usable)
+    if has_numbers or (levels and levels <= usual and len(remarks) <= len(levels)):
+        return QuestionFormat("score", remarks)
+    few = len(levels) <= min(MAX_LEVEL_WORDS, sum(words[word] for word in levels) / 2)
+    if "choice" not in given and (len(remarks) > len(levels) or not few):
+        return QuestionFormat("comment")
+    are_scores = words_are_scores or scored or len(usual) > len(levels) / 2
+    return QuestionFormat("score" if are_scores else "choice", remarks)
 
 
-def _place(task: Task) -> str:
-    name = task.columns.get("id")
-    return f"row {task.line}" if name is None else f"row {task.line} (id {name!r})"
+def _is_single(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
+    """Return the tables and aspects of an answer: none if it is neither a score nor a reason for one."""
+    question = questions[answer.question]
+    if not question.accepts(answer.value) or question.kind not in ("score", "comment"):
+        return []
+    if question.kind == "score":
+        return [("annotations", answer.question)]
+    # A comment is about the aspect that its question names, else about those that its rater scored.
+    aspects = [name for name, each in questions.items() if each.kind == "score"]
+    named = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
+    scored = {each.question for each in task.answers if each.rater == answer.rater and _is_single(each.value)}
+    about = [max(named, key=len)] if named else [aspect for aspect in aspects if aspect in scored]
+    return [("reasons", aspect) for aspect in about]
 
 
 def _row(task: Task, questions: Mapping[str, QuestionFormat], others: bool) -> dict[str, Any]:
@@ -151,90 +191,42 @@ def _row(task: Task, questions: Mapping[str, QuestionFormat], others: bool) -> d
     return {**columns, **tables}
 
 
-def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
-    """Return the tables and aspects of an answer: none if it is neither a score nor a reason for one."""
-    question = questions[answer.question]
-    if not question.accepts(answer.value) or question.kind not in ("score", "comment"):
-        return []
-    if question.kind == "score":
-        return [("annotations", answer.question)]
-    # A comment is about the aspect that its question names, else about those that its rater scored.
-    aspects = [name for name, each in questions.items() if each.kind == "score"]
-    named = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
-    scored = {each.question for each in task.answers if each.rater == answer.rater and _is_single(each.value)}
-    about = [max(named, key=len)] if named else [aspect for aspect in aspects if aspect in scored]
-    return [("reasons", aspect) for aspect in about]
+def _notes(
+    left: Sequence[tuple[Task, Answer]], questions: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    read = [(task, each) for task, each in left if questions[each.question].kind in ("score", "comment")]
+    odd = [(task, each) for task, each in read if not questions[each.question].accepts(each.value)]
+    if odd:
+        task, answer = odd[0]
+        shown = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
+        shown = shown if len(shown) <= PREVIEW else f"{shown[:PREVIEW]}…"
+        first = f"the first: {shown} to {answer.question!r} in {_place(task)}"
+        yield f"answers left out, since they are not one number or word: {len(odd)}; {first}"
+    if loose := [pair for pair in read if pair not in odd]:
+        task, answer = loose[0]
+        first = f"the first: that of {answer.rater!r} in {_place(task)}"
+        yield f"comments left out, since their rater scored nothing in the text: {len(loose)}; {first}"
+    named = {
+        kind: ", ".join(repr(name) for name, each in questions.items() if each.kind == kind)
+        for kind in ("comment", "other")
+    }
+    if named["comment"]:
+        yield f"comments {named['comment']} read as reasons"
+    for name, words in choices.items():
+        proposal = propose_level_scores(words) or "`level_scores`"
+        yield f"choices {name!r} not read, since their words have no scores; if these are levels, add {proposal}"
+    if named["other"]:
+        yield f"answers {named['other']} not read, since none of them is one number or word"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a rater answered to a question, which becomes an aspect if its answers are scores.
-
-    Attributes:
-        value: a number, a word, a comment or anything else.
-        kind: what the answer is; `None` where the export does not say it.
-        reason: why, if the rater said so.
-    """
-
-    question: str
-    rater: str
-    value: Any
-    kind: Kind | None = None
-    reason: str | None = None
+def _place(task: Task) -> str:
+    name = task.columns.get("id")
+    return f"row {task.line}" if name is None else f"row {task.line} (id {name!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionFormat:
-    """How the answers to a question are read.
+# The tools.
 
-    `remarks` are texts among words or numbers that are comments, in lower case: long ones that were given once.
-    """
-
-    kind: Kind
-    remarks: frozenset[str] = frozenset()
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether an answer is of this kind: one number or text, and no remark."""
-        return _is_single(value) and not (isinstance(value, str) and _word(value) in self.remarks)
-
-
-def _is_single(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
-
-
-def _question(answers: Sequence[Answer], rules: CellRules) -> QuestionFormat:
-    """Return how the answers to a question are read.
-
-    Numbers are scores. Texts are words to choose if each of a few is given twice on average, or all are usual ones for
-    levels; among these, long texts that are given once are remarks. Other texts are comments.
-    """
-    # Answers that are not one number or word say nothing about the others.
-    usable = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
-    given = {answer.kind for answer in usable}
-    if not usable or "comment" in given:
-        return QuestionFormat("comment" if usable else "other")
-    words = Counter(_word(answer.value) for answer in usable if isinstance(answer.value, str))
-    scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
-    usual = {word for word in words if word in scored or is_level_word(word)}
-    long = {word for word in words if len(word) >= _COMMENT or "\n" in word}
-    once = {word for word in long if word not in usual and words[word] == 1}
-    remarks = frozenset() if "choice" in given else frozenset(once)
-    levels = words.keys() - remarks
-    few = len(levels) <= min(MAX_LEVEL_WORDS, sum(words[word] for word in levels) / 2)
-    if "score" in given or words.total() < len(usable) or (levels and levels <= usual and len(remarks) <= len(levels)):
-        return QuestionFormat("score", remarks)
-    if "choice" not in given and (len(remarks) > len(levels) or not few):
-        return QuestionFormat("comment")
-    return QuestionFormat("score" if scored or len(usual) > len(levels) / 2 else "choice", remarks)
-
-
-def _word(text: str) -> str:
-    return text.strip().casefold()
-
-
-Rows = Iterable[tuple[int, Any]]
 ReadTask = Callable[[Export, int, Any], Task]
-_NUMBERS = ("rating", "number")
 # Names by which a value says that it is about a region: a part of a text, an image, audio or video.
 _REGION = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
 _RESPONSES, _RATERS, _STATUS, _SUGGESTION = ".responses", ".responses.users", ".responses.status", ".suggestion"
@@ -269,7 +261,7 @@ def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
     return ("Label Studio JSON export", _label_studio_task) if _is_task(row) else None
 
 
-def read_export(where: str, rows: Rows, name: str, read: ReadTask) -> Export:
+def read_export(where: str, rows: Iterable[tuple[int, Any]], name: str, read: ReadTask) -> Export:
     """Return the tasks in rows, as `find_converter` says how to read them."""
     export = Export(name)
     for line, row in rows:
@@ -291,37 +283,33 @@ def _annotations(task: Mapping[str, Any]) -> Any:
 def _label_studio_task(export: Export, line: int, row: Any) -> Task:
     if not _is_task(row):
         raise FieldError(None, describe(row), "a task like the first one")
-    answers = tuple(_latest_answers(export, _annotations(row)))
-    drafts = row.get("drafts")
-    export.left_out["drafts"] += len(drafts) if isinstance(drafts, list) else 0
-    return Task(line, {**({} if "id" in row["data"] else {"id": row.get("id")}), **row["data"]}, answers)
-
-
-def _latest_answers(export: Export, annotations: list[Any]) -> Iterator[Answer]:
-    expected = "annotations as Label Studio exports"
-    by_rater: dict[str, list[Answer]] = {}
-    if wrong := [each for each in annotations if not isinstance(each, Mapping)]:
-        raise FieldError("annotations", describe(wrong[0]), expected)
+    by_rater: dict[str, tuple[Answer, ...]] = {}
+    annotations = list(map(_checked_mapping, _annotations(row)))
     for annotation in sorted(annotations, key=lambda each: str(each.get("updated_at") or each.get("created_at") or "")):
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             export.left_out["skipped annotations"] += 1
             continue
         by = annotation.get("completed_by")
         name = (by.get("email") or by.get("id")) if isinstance(by, Mapping) else by
-        rater = str(name) if name not in (None, "") else f"annotation-{annotation.get('id')}"
+        rater = f"annotation-{annotation.get('id')}" if name in (None, "") else str(name)
         export.left_out["earlier annotations by the same rater"] += rater in by_rater
-        results = annotation.get("result") or []
-        results = results if isinstance(results, list) else [results]
-        if wrong := [each for each in results if not isinstance(each, Mapping)]:
-            raise FieldError("annotations", f"the result {describe(wrong[0])}", expected)
-        by_rater[rater] = list(_answers_of_results(results, rater))
-    for answers in by_rater.values():
-        yield from answers
+        by_rater[rater] = tuple(_answers(annotation.get("result") or [], rater))
+    drafts = row.get("drafts")
+    export.left_out["drafts"] += len(drafts) if isinstance(drafts, list) else 0
+    columns = {**({} if "id" in row["data"] else {"id": row.get("id")}), **row["data"]}
+    return Task(line, columns, tuple(answer for answers in by_rater.values() for answer in answers))
 
 
-def _answers_of_results(results: list[Mapping[str, Any]], rater: str) -> Iterator[Answer]:
+def _checked_mapping(value: Any, what: str = "") -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise FieldError("annotations", f"{what}{describe(value)}", "annotations as Label Studio exports")
+    return value
+
+
+def _answers(results: Any, rater: str) -> Iterator[Answer]:
     by_question: dict[str, list[Any]] = {}
-    for result in results:
+    for each in results if isinstance(results, list) else [results]:
+        result = _checked_mapping(each, "the result ")
         if isinstance(result.get("from_name"), str):  # relations between regions have no name
             by_question.setdefault(result["from_name"], []).append(result.get("value"))
     for question, values in by_question.items():
@@ -337,14 +325,14 @@ def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
         cell = cell[0]
     if not isinstance(cell, Mapping):
         return cell, None
-    if not _REGION.isdisjoint(cell):
-        return dict(cell), "other"
-    if number := next((name for name in _NUMBERS if name in cell), None):
-        return cell[number], "score"
-    if isinstance(choices := cell.get("choices"), list):
-        return choices[0] if len(choices) == 1 else choices, "choice"
-    if isinstance(text := cell.get("text"), str | list):
-        return "\n".join(map(str, text)) if isinstance(text, list) else text, "comment"
+    if _REGION.isdisjoint(cell):
+        for name in ("rating", "number"):
+            if name in cell:
+                return cell[name], "score"
+        if isinstance(choices := cell.get("choices"), list):
+            return choices[0] if len(choices) == 1 else choices, "choice"
+        if isinstance(text := cell.get("text"), str | list):
+            return "\n".join(map(str, text)) if isinstance(text, list) else text, "comment"
     return dict(cell), "other"
 
 
@@ -352,23 +340,37 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
     if not isinstance(row, Mapping):
         raise FieldError(None, describe(row), "a record like the first")
     questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
-    lists = {name: [row.get(f"{name}{end}") for end in (_RESPONSES, _RATERS, _STATUS)] for name in questions}
-    if text := next((cell for cells in lists.values() for cell in cells if isinstance(cell, str)), None):
+    given = [(question, *response) for question in questions for response in _responses(row, question)]
+    answers: dict[tuple[str, str], Answer] = {}
+    for number, (question, value, rater, status) in enumerate(given, start=1):
+        if status not in (None, "submitted"):
+            export.left_out[f"{status} responses"] += 1
+        elif value != "":
+            answer = Answer(question, str(rater or f"response-{number}"), value)
+            export.left_out["earlier responses by the same rater"] += (question, answer.rater) in answers
+            answers[question, answer.rater] = answer
+    columns = {
+        name: cell
+        for name, cell in row.items()
+        if not str(name).endswith(_COLUMNS) and name not in ("status", "_server_id")
+    }
+    return Task(line, columns, tuple(answers.values()))
+
+
+def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any, Any]]:
+    """Return the responses to a question, each with its rater and status."""
+    cells = [row.get(f"{question}{end}") for end in (_RESPONSES, _RATERS, _STATUS)]
+    if text := next((cell for cell in cells if isinstance(cell, str)), None):
         raise DataError(
             f"In this Argilla data set responses are {describe(text)}, expected lists.",
             "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE).",
         )
-    given = []
-    for name, cells in lists.items():
-        present = [cell for cell in cells if cell is not None]
-        if not all(isinstance(cell, list | tuple) for cell in present) or len(set(map(len, present))) > 1:
-            expected = "lists of one length: the responses, their raters and their status"
-            raise FieldError("responses", describe(row), expected)
-        filled = ([None] * len(present[0]) if cell is None else cell for cell in cells)
-        given += [(name, *each) for each in zip(*filled, strict=True)] if present else []
-    others = {name: cell for name, cell in row.items() if not str(name).endswith(_COLUMNS)}
-    columns = {name: cell for name, cell in others.items() if name not in ("status", "_server_id")}
-    return Task(line, columns, _submitted_answers(export, given))
+    present = [cell for cell in cells if cell is not None]
+    if not all(isinstance(cell, list | tuple) for cell in present) or len(set(map(len, present))) > 1:
+        expected = "lists of one length: the responses, their raters and their status"
+        raise FieldError("responses", describe(row), expected)
+    length = len(present[0]) if present else 0
+    return zip(*([None] * length if cell is None else cell for cell in cells), strict=True)
 
 
 def _is_question(row: Mapping[str, Any], name: Any) -> bool:
@@ -376,6 +378,7 @@ def _is_question(row: Mapping[str, Any], name: Any) -> bool:
 
 
 def _with_columns(row: Any) -> Any:
+    """Return a record of Argilla 1 with the columns of Argilla 2."""
     if not isinstance(row, Mapping):
         return row
     columns = dict(row)
@@ -395,18 +398,7 @@ def _doccano_task(_export: Export, line: int, row: Any) -> Task:
     return Task(line, {**row, "label": None if not labels else labels[0] if len(labels) == 1 else labels})
 
 
-def _submitted_answers(export: Export, given: Iterable[tuple[str, Any, Any, Any]]) -> tuple[Answer, ...]:
-    """Return the answers in submitted responses, of those of one rater to a question the last one."""
-    answers: dict[tuple[str, str], Answer] = {}
-    for number, (question, value, rater, status) in enumerate(given, start=1):
-        if status not in (None, "submitted"):
-            export.left_out[f"{status} responses"] += 1
-        elif value != "":
-            answer = Answer(question, str(rater or f"response-{number}"), value)
-            export.left_out["earlier responses by the same rater"] += (question, answer.rater) in answers
-            answers[question, answer.rater] = answer
-    return tuple(answers.values())
-
+# A row for each rating.
 
 NAME = "table with a row for each rating"
 _TEXT = ("output", "source", "context", "group", "system")
@@ -441,6 +433,8 @@ def join_ratings(
     # Ids that all differ are those of the ratings.
     key = (*_TEXT, "id") if len(set(ids)) < len(ids) else _TEXT
     has_raters = any(fields.is_given("rater") for fields in ratings.values())
+    # Mapped columns have to exist.
+    emptied = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
     texts: dict[tuple[str, ...], dict[str, Any]] = {}
     rows: list[tuple[int, Any]] = []
     for line, row in listed:
@@ -451,8 +445,6 @@ def join_ratings(
             content = tuple(str(fields.value(name)) for name in key)
             if content not in texts:
                 cells = {name: cell for name, cell in row.items() if str(name).partition(".")[0] not in RATING_FIELDS}
-                # Mapped columns have to exist.
-                emptied = [col for name, col in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
                 texts[content] = {**cells, **dict.fromkeys(emptied), "annotations": {}, "reasons": {}}
                 rows.append((line, texts[content]))
             elif ids and "id" not in key:
@@ -488,6 +480,8 @@ def _add(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
             else:
                 said[aspect][rater] = value
 
+
+# Comparisons of texts.
 
 COMPARING = ("preferred", "over", "ranking")
 _RANKED = "a list of at least two ids, best first, with ties in nested lists"
@@ -573,6 +567,42 @@ def _text_id(fields: Fields, field: str, value: Any) -> str:
 LinePair = tuple[int, PairwiseComparison]
 
 
+def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Example], aspect: str) -> list[LinePair]:
+    """Return the comparisons about `aspect`; those without an aspect are about the only one of the file."""
+    only = next(iter(_aspects(comparisons, examples)), aspect)
+    return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only) == aspect]
+
+
+def comparison_faults(
+    where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
+) -> Iterator[RowError]:
+    """Yield at most one fault per row, unless that of a text is faulty: no comparable texts, or no aspect."""
+    groups = {example.id: example.group for example in examples}
+    several = len(_aspects(comparisons, examples)) > 1
+    faulty = set[int]()
+    for line, comparison in comparisons:
+        better, worse = comparison.better, comparison.worse
+        if line in faulty or better in faulty_texts or worse in faulty_texts:
+            continue
+        unknown = next((name for name in (better, worse) if name not in groups), None)
+        if unknown is not None:
+            fault = RowError(where, line, None, f"a comparison with {unknown!r}", "the id of a text in the same rows")
+        elif groups[better] != groups[worse]:
+            got = f"a comparison of {better!r} (group {groups[better]!r}) with {worse!r} (group {groups[worse]!r})"
+            fault = RowError(where, line, None, got, "two texts of one group")
+        elif several and comparison.aspect is None:
+            fault = RowError(where, line, "aspect", "nothing", "the aspect of the comparison, as there are several")
+        else:
+            continue
+        faulty.add(line)
+        yield fault
+
+
+def _aspects(comparisons: Sequence[LinePair], examples: Sequence[Example]) -> set[str]:
+    named = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
+    return named.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
+
+
 def fit_scores(
     examples: Sequence[Example], comparisons: Sequence[PairwiseComparison], aspect: str, scale: Scale
 ) -> tuple[tuple[Example, ...], tuple[str, ...]]:
@@ -585,67 +615,40 @@ def fit_scores(
     `comparisons` are about `aspect`, each between two examples of one group.
     """
     scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
-    estimates = _estimate_scores(examples, scored, comparisons, scale) if comparisons else {}
-    new = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
-    known = scored | new
+    known, notes = dict(scored), list[str]()
+    if comparisons:
+        # Whether the mean and spread of the scores are known better than those of the scale.
+        informative = len(scored) >= MIN_SCORES and len(set(scored.values())) > 1
+        estimates = _estimate_scores(examples, scored, comparisons, None if informative else scale)
+        new = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
+        known |= new
+        center = "the mean of the scores" if informative else "the middle of the scale"
+        notes += (
+            _fit_notes(examples, scored, new, f"{len(comparisons)} comparisons", center)
+            if new
+            else [f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}"]
+        )
     completed = tuple(
         replace(example, scores={**example.scores, aspect: known[example.id]}) if example.id in known else example
         for example in examples
     )
-    return completed, tuple(_fit_notes(completed, scored, new, len(comparisons), aspect))
-
-
-def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Example], aspect: str) -> list[LinePair]:
-    """Return the comparisons about `aspect`; those without an aspect are about the only one of the file."""
-    named = _aspects(comparisons, examples)
-    only = next(iter(named)) if named else aspect
-    return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only) == aspect]
-
-
-def comparison_faults(
-    where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
-) -> Iterator[RowError]:
-    """Yield at most one fault per row, unless that of a text is faulty: no comparable texts, or no aspect."""
-    groups = {example.id: example.group for example in examples}
-    several = len(_aspects(comparisons, examples)) > 1
-    passed, faulty = frozenset(faulty_texts), set[int]()
-    for line, comparison in comparisons:
-        if line in faulty or passed & {comparison.better, comparison.worse}:
-            continue
-        if fault := _fault(comparison, groups, several):
-            faulty.add(line)
-            yield RowError(where, line, *fault)
-
-
-def _fault(
-    comparison: PairwiseComparison, groups: Mapping[str, str], several: bool
-) -> tuple[str | None, str, str] | None:
-    pair = (comparison.better, comparison.worse)
-    if unknown := [name for name in pair if name not in groups]:
-        return None, f"a comparison with {unknown[0]!r}", "the id of a text in the same rows"
-    if groups[pair[0]] != groups[pair[1]]:
-        got = f"a comparison of {pair[0]!r} (group {groups[pair[0]]!r}) with {pair[1]!r} (group {groups[pair[1]]!r})"
-        return None, got, "two texts of one group"
-    if several and comparison.aspect is None:
-        return "aspect", "nothing", "the aspect of the comparison, as there are several"
-    return None
-
-
-def _aspects(comparisons: Sequence[LinePair], examples: Sequence[Example]) -> set[str]:
-    named = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
-    return named.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
+    return completed, tuple(notes)
 
 
 def _estimate_scores(
-    examples: Sequence[Example], scored: Mapping[str, float], comparisons: Sequence[PairwiseComparison], scale: Scale
+    examples: Sequence[Example],
+    scored: Mapping[str, float],
+    comparisons: Sequence[PairwiseComparison],
+    scale: Scale | None,
 ) -> dict[str, float]:
+    """Return the estimates by id, centered and spread as on `scale`, or without one as the scores are."""
     import numpy as np
 
     from rubriclab.stats.pairs import Comparisons, joint_scores
 
-    ids = sorted({example.id: None for example in examples})
-    place = {name: number for number, name in enumerate(ids)}
     group_of = {example.id: example.group for example in examples}
+    ids = sorted(group_of)
+    place = {name: number for number, name in enumerate(ids)}
     ordered = sorted(comparisons, key=lambda comparison: (comparison.better, comparison.worse, comparison.tie))
     pairs = Comparisons(
         np.array([place[comparison.better] for comparison in ordered]),
@@ -654,30 +657,21 @@ def _estimate_scores(
     )
     scores = np.array([scored.get(name, np.nan) for name in ids], dtype=float)
     groups = np.unique([group_of[name] for name in ids], return_inverse=True)[1]
-    center, spread = scale.low + scale.width / 2, scale.width / SPREADS_ON_SCALE
-    if _informative(scored):
+    if scale:
+        center, spread = scale.low + scale.width / 2, scale.width / SPREADS_ON_SCALE
+    else:
         center, spread = float(np.nanmean(scores)), float(np.nanstd(scores))
     latents = joint_scores(scores, groups, pairs, center=center, spread=spread)
     return {name: float(value) for name, value in zip(ids, latents.values, strict=True) if np.isfinite(value)}
 
 
-def _informative(scored: Mapping[str, float]) -> bool:
-    return len(scored) >= MIN_SCORES and len(set(scored.values())) > 1
-
-
 def _fit_notes(
-    examples: Sequence[Example], scored: Mapping[str, float], new: Mapping[str, float], comparisons: int, aspect: str
+    examples: Sequence[Example], scored: Mapping[str, float], new: Mapping[str, float], comparisons: str, center: str
 ) -> Iterator[str]:
-    if comparisons and not new:
-        yield f"{comparisons} comparisons ignored: every text in them has a score for {aspect!r}"
-    if not new:
-        return
     beside = f" beside {len(scored)} scores" if scored else ""
-    yield f"{len(new)} labels are fitted to {comparisons} comparisons{beside}, by a Bradley-Terry model"
+    yield f"{len(new)} labels are fitted to {comparisons}{beside}, by a Bradley-Terry model"
     groups = {example.group for example in examples if example.id in new}
-    alone = groups - {example.group for example in examples if example.id in scored}
-    if alone:
-        center = "the mean of the scores" if _informative(scored) else "the middle of the scale"
+    if alone := groups - {example.group for example in examples if example.id in scored}:
         yield (
             f"{len(alone)} group{'s' if len(alone) > 1 else ''} with comparisons alone: only the order within a group "
             f"is known there, and each group is centered at {center}"
