@@ -293,36 +293,3 @@ def joint_version(**fields: Any) -> Version:
     known = {name: getattr(usual.provenance, name) for name in Provenance.model_fields}
     made = Provenance(**{**known, "validation": fields.get("validation", joint_trust())})
     return replace(usual, rubric=rubric, digest=rubric.digest, provenance=made, provenance_digest=made.digest)
-
-
-def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
-    """Return a version and its record that say `words` wherever people, models or files may put words."""
-    record = joint_record()
-    other = {each.criterion.id: f"{words}{place}" for place, each in enumerate(record.candidates)}
-
-    def said(each: Criterion) -> Criterion:
-        return each.model_copy(update={"id": other[each.id], "trait": words, "statement": words})
-
-    rubric = joint_rubric()
-    parts = tuple(p.model_copy(update={"criteria": tuple(map(said, p.criteria))}) for p in rubric.parts)
-    assert rubric.aggregation
-    terms = tuple(t.model_copy(update={"criterion": other[t.criterion]}) for t in rubric.aggregation.terms)
-    aggregation = rubric.aggregation.model_copy(update={"terms": terms})
-    evil = rubric.model_copy(update={"parts": parts, "aggregation": aggregation})
-    validation = joint_trust()
-    found = validation.model_copy(
-        update={
-            "evaluators": tuple(s.model_copy(update={"name": f"{words}{s.name}"}) for s in validation.evaluators),
-            "verdicts": tuple(v.model_copy(update={"against": words}) for v in validation.verdicts),
-        }
-    )
-    texts = tuple(
-        text.model_copy(
-            update={"id": f"{words}{n}", "output": words, "source": words, "context": words, "raters": {words: 2.0}}
-        )
-        for n, text in enumerate(record.texts)
-    )
-    candidates = tuple(each.model_copy(update={"criterion": said(each.criterion)}) for each in record.candidates)
-    cells = tuple(tuple(replace(cell, reason=words) for cell in row) for row in record.cells)
-    made = joint_version(rubric=evil, validation=found, tags=(words,), judge=words, generator=words)
-    return made, TrainingRecord(texts=texts, candidates=candidates, cells=cells)

@@ -111,20 +111,6 @@ def unlabelled(**fields: Any) -> Version:
     return version(**(own | {"examples": (), "groups": ()} | fields))
 
 
-def hostile_kinds(words: str) -> Version:
-    """Return a version that says `words` wherever a checklist, an explanation or a text to show may have them."""
-    asked = question(words, words, statement=words, origin="diversified", seed=words)
-    left_out = tuple(
-        DroppedCriterion(criterion=one, reason=reason)
-        for one in (asked, overall(words))
-        for reason in (words, f"{words}: {words}")
-    )
-    shows = overall(words, demonstrations=(demonstration(words, output=words, source=words, context=words),))
-    checks = checklist_part(asked, dimensions={words: words}, dropped=left_out)
-    tells = Part(method="few_shot", settings={}, criteria=(shows.model_copy(update={"id": f"{words}2"}),))
-    return version(name=words, parts=(checks, tells))
-
-
 def untouched() -> TrainingAgreement:
     """Return an agreement with labels that had no part in the rubric."""
     found = interval(0.42, 0.21, 0.67)

@@ -17,6 +17,9 @@ ATTRIBUTES = """
 lang charset name content http-equiv id class href aria-label aria-labelledby aria-hidden role dir scope colspan open
 data-title x y x1 x2 y1 y2 cx cy r d dy width height points opacity overflow transform text-anchor viewbox
 """
+# Elements that end a line of words.
+ENDING = "title p blockquote li dt tr h1 h2 h3 h4 h5 h6 caption figcaption summary"
+LINES = set(ENDING.split())
 ALLOWED, ALLOWED_ATTRIBUTES = set(TAGS.split()), set(ATTRIBUTES.split())
 
 HOSTILE = (
@@ -53,12 +56,14 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
+        if tag in LINES:
+            self.words.append("\n")
 
     def handle_data(self, data: str) -> None:
         for tag in self.open:
             self.content.setdefault(tag, []).append(data)
         if "style" not in self.open:
-            self.words.append(data)
+            self.words.append(" ".join(data.split()))
 
     def handle_comment(self, data: str) -> None:
         self.comments.append(data)
@@ -67,6 +72,11 @@ class Page(HTMLParser):
     def reading(self) -> str:
         """The words of the page, wherever its lines end."""
         return " ".join(" ".join(self.words).split())
+
+    @property
+    def lines(self) -> list[str]:
+        """The words of each paragraph, heading, item of a list and row of a table."""
+        return [line for part in " ".join(self.words).split("\n") if (line := " ".join(part.split()))]
 
     def having(self, tag: str) -> list[dict[str, str | None]]:
         """Return the attributes of every element of one kind."""

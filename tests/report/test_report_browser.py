@@ -13,11 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from joint_samples import hostile_joint, joint_record, joint_version
-from report_samples import examples, hostile_evaluation, results_of, scores_of, version
-
-from rubriclab.report.evaluation import evaluation_view
-from rubriclab.report.rubrics import evidence_view, training_report
+from view_samples import PAGES, VIEWS, hostile
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 TRACKER = "tracker.example"
@@ -148,17 +144,14 @@ def framed(*frames: tuple[str, str, int]) -> str:
 
 
 def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: Path, proxy: Proxy) -> None:
-    one, texts = version(), examples()
-    scored = {one.ref: scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4)}
-    evaluation = evaluation_view([one], results_of([one], scored, texts), scored, texts).page()
-    training = training_report(joint_version(), joint_record())
-    hostile = training_report(*hostile_joint(HOSTILE + "W" * 60))
+    evaluation, training = (PAGES[name]().page() for name in ("evaluation", "training"))
+    widest = hostile(PAGES["training"], HOSTILE + "W" * 60).page()
     head = "<!DOCTYPE html><meta name=color-scheme content='light dark'><body style='margin:0;background:canvas'>"
-    notebook = head + evidence_view(joint_version())._repr_html_()
+    notebook = head + VIEWS["training"]()._repr_html_()
     frames = (
         *((page, scheme, PHONE) for page in (evaluation, training, notebook) for scheme in ("light", "dark")),
         (training, "light", DESK),
-        (hostile, "light", PHONE),
+        (widest, "light", PHONE),
     )
     understood, console = browse(framed(*frames), tmp_path, proxy)
     assert console == []
@@ -176,7 +169,7 @@ def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: 
 
 
 def test_hostile_words_do_nothing_in_a_browser(tmp_path: Path, proxy: Proxy) -> None:
-    page = evaluation_view(*hostile_evaluation(HOSTILE)).page()
+    page = hostile(PAGES["evaluation"], HOSTILE).page()
     understood, console = browse(page, tmp_path, proxy)
     assert console == []
     assert not [url for url in proxy.asked if TRACKER in url]

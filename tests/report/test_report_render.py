@@ -6,52 +6,26 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from commands import Commands
-from joint_samples import hostile_joint, joint_record, joint_version
-from kinds_samples import hostile_kinds
+from joint_samples import joint_record, joint_version
 from markupsafe import Markup
 from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
-from report_samples import examples, hostile_evaluation, results_of, scores_of, version
+from report_samples import version
 from syrupy.assertion import SnapshotAssertion
-from view_samples import PAGES, USUAL_VIEWS, hostile_views
+from view_samples import PAGES, VIEWS, hostile, pinned
 
-from rubriclab.models.text import Example
-from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.render import View, badge, head, q, row, typeset
-from rubriclab.report.rubrics import matrix_rows, training_report
+from rubriclab.report.rubrics import matrix_rows
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
 
 # What a page shows in place of the hostile words.
 SHOWN = re.sub("[\u202e\u2066\x1b\x00]", lambda found: ascii(found[0])[1:-1], HOSTILE)
 ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-
-
-def evaluation() -> str:
-    """Return the page on an evaluation."""
-    news, texts = version(), examples()
-    scored = {news.ref: scores_of(news, texts, lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4)}
-    return evaluation_view([news], results_of([news], scored, texts), scored, texts).page()
-
-
-def training() -> str:
-    """Return the page on a training run."""
-    return training_report(joint_version(), joint_record())
-
-
-# Pages in which every word is hostile, made when they are called for.
-HOSTILE_PAGES: dict[str, Callable[[], str]] = {
-    "evaluation": lambda: evaluation_view(*hostile_evaluation(HOSTILE)).page(),
-    "training": lambda: training_report(*hostile_joint(HOSTILE)),
-    "kinds": lambda: training_report(hostile_kinds(HOSTILE), None),
-    **{name: partial(lambda name: hostile_views(HOSTILE)[name].page(), name) for name in hostile_views(HOSTILE)},
-}
 
 
 def check_harmless(page: Page) -> None:
@@ -64,9 +38,9 @@ def check_harmless(page: Page) -> None:
     assert not re.search(r"@import|url\(|https?:", "".join(page.content["style"]))
 
 
-@pytest.mark.parametrize("made", [evaluation, training])
-def test_a_page_needs_no_network_and_can_be_read_without_seeing_it(made: Callable[[], str]) -> None:
-    seen = Page(made())
+@pytest.mark.parametrize("name", ["evaluation", "training"])
+def test_a_page_needs_no_network_and_can_be_read_without_seeing_it(name: str) -> None:
+    seen = Page(PAGES[name]().page())
     check_harmless(seen)
     policy = next(meta["content"] for meta in seen.having("meta") if "http-equiv" in meta)
     assert policy
@@ -87,17 +61,17 @@ def test_a_page_needs_no_network_and_can_be_read_without_seeing_it(made: Callabl
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_words_of_pages_are_as_pinned(name: str, snapshot: SnapshotAssertion) -> None:
-    assert "\n".join(filter(None, (" ".join(each.split()) for each in Page(PAGES[name]()).words))) == snapshot
+    assert pinned(name, lambda sample: Page(sample().page()).lines, PAGES) == snapshot
 
 
 def test_the_same_input_gives_the_same_page() -> None:
-    assert evaluation() == evaluation()
-    assert training() == training()
+    for name in ("evaluation", "training"):
+        assert PAGES[name]().page() == PAGES[name]().page()
 
 
-@pytest.mark.parametrize("name", list(HOSTILE_PAGES))
+@pytest.mark.parametrize("name", [*PAGES, *VIEWS])
 def test_hostile_words_are_shown_and_add_no_element_and_no_attribute(name: str) -> None:
-    page = Page(HOSTILE_PAGES[name]())
+    page = Page(hostile((VIEWS | PAGES)[name], HOSTILE).page())
     check_harmless(page)
     assert len(page.having("style")) == len(page.having("title")) == len(page.having("main")) == 1
     assert " ".join(SHOWN.split()) in page.reading
@@ -105,25 +79,21 @@ def test_hostile_words_are_shown_and_add_no_element_and_no_attribute(name: str) 
 
 
 def test_texts_from_outside_end_their_own_direction() -> None:
-    page = Page(HOSTILE_PAGES["evaluation"]())
+    page = Page(hostile(PAGES["evaluation"], HOSTILE).page())
     assert page.reading.count(" ".join(SHOWN.split())) > 20
     assert len(page.having("bdi")) > 50
     assert {quote.get("dir") for quote in page.having("blockquote")} == {"auto"}
 
 
 def test_half_a_character_in_a_text_does_not_stop_the_file_from_being_written() -> None:
-    rubric, texts = version(), examples()
-    fields = {name: getattr(texts[0], name) for name in Example.__slots__}
-    texts[0] = Example(**{**fields, "id": "0\udc80", "output": "half \ud83d"})
-    scored = {rubric.ref: scores_of(rubric, texts, lambda number, _: 4.0 - number % 4)}
-    page = evaluation_view([rubric], results_of([rubric], scored, texts), scored, texts).page()
+    page = hostile(PAGES["evaluation"], "half \ud83d").page()
     page.encode("utf-8")
     assert "half \\ud83d" in Page(page).reading
 
 
-@pytest.mark.parametrize("name", list(USUAL_VIEWS))
+@pytest.mark.parametrize("name", VIEWS)
 def test_a_notebook_gets_every_view_with_styles_that_reach_nothing_else(name: str) -> None:
-    fragment = Page(USUAL_VIEWS[name]()._repr_html_())
+    fragment = Page(VIEWS[name]()._repr_html_())
     check_harmless(fragment)
     assert fragment.tags[0] == ("div", {"class": "rubriclab fragment"})
     assert not {"html", "head", "body", "title", "script", "h1", "h2"} & {tag for tag, _ in fragment.tags}

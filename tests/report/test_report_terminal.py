@@ -15,7 +15,7 @@ from report_samples import printed
 from rich.cells import cell_len
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
-from view_samples import RARE_VIEWS, USUAL_VIEWS, hostile_views
+from view_samples import VIEWS, hostile, pinned
 
 import rubriclab
 from rubriclab.models.characters import is_blank
@@ -41,21 +41,20 @@ def widest(text: str) -> int:
     return max(map(cell_len, text.split("\n")))
 
 
-@pytest.mark.parametrize("name", [*USUAL_VIEWS, *RARE_VIEWS])
+@pytest.mark.parametrize("name", VIEWS)
 def test_views_are_as_pinned(name: str, snapshot: SnapshotAssertion) -> None:
-    lines = printed((USUAL_VIEWS | RARE_VIEWS)[name]()).splitlines()
-    assert "\n".join(line.rstrip() for line in lines) == snapshot
+    assert pinned(name, lambda sample: str(sample()).splitlines(), VIEWS) == snapshot
 
 
 @pytest.mark.parametrize("width", [30, 80, 200])
 def test_views_fit_the_width(width: int) -> None:
-    for name, view in USUAL_VIEWS.items():
+    for name, view in VIEWS.items():
         assert widest(printed(view(), width)) <= width, name
 
 
-@pytest.mark.parametrize("name", list(hostile_views("x")))
+@pytest.mark.parametrize("name", VIEWS)
 def test_hostile_words_are_shown_and_do_nothing(name: str) -> None:
-    text = printed(hostile_views(HOSTILE)[name], 1000)
+    text = printed(hostile(VIEWS[name], HOSTILE), 1000)
     assert acting(text) == set()
     assert SHOWN in "".join(text.split())
 
@@ -63,8 +62,8 @@ def test_hostile_words_are_shown_and_do_nothing(name: str) -> None:
 @settings(deadline=None, max_examples=6)
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(lambda t: not is_blank(t)))
 def test_no_words_reach_the_terminal_raw_or_leave_its_width(words: str) -> None:
-    for name, view in hostile_views(words).items():
-        text = printed(view)
+    for name, sample in VIEWS.items():
+        text = printed(hostile(sample, words))
         assert acting(text) == set(), name
         text.encode("utf-8")
         assert widest(text) <= 80, name
@@ -77,7 +76,7 @@ def test_half_a_character_is_shown_and_does_not_stop_the_print() -> None:
 
 
 def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
-    for name, made in USUAL_VIEWS.items():
+    for name, made in VIEWS.items():
         view = made()
         assert "\x1b" not in printed(view), name
         console = Console(file=StringIO(), width=80, force_terminal=True, color_system="standard", no_color=False)

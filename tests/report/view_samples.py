@@ -1,26 +1,29 @@
-"""Results to view, all made up: agreement of judges, rewritten texts, and one view of each kind."""
+"""Views of made-up results: at least one of each kind, and each with hostile words in every text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from difflib import unified_diff
 from functools import partial
 from typing import Any
 
 from drift_samples import Values, compared, version as drift_version
-from joint_samples import hostile_joint, joint_record, joint_trust, joint_version
+from joint_samples import joint_record, joint_trust, joint_version
 from kinds_samples import (
+    EXPLANATION,
     answers_of,
     checklist,
     checklist_part,
     demonstration,
     explained,
-    hostile_kinds,
     question,
     shown,
     unlabelled,
 )
-from report_samples import criterion, examples, hostile_evaluation, hostile_version, results_of, scores_of, version
+from pydantic import BaseModel
+from report_samples import criterion, examples, results_of, scores_of, version
 
 from rubriclab.learning.paired_scores import DriftLimits
 from rubriclab.learning.rewriting import SentenceEdit, TextFault
@@ -55,12 +58,13 @@ from rubriclab.report.results import (
     scores_view,
     transfer_view,
 )
-from rubriclab.report.rubrics import evidence_view, matrix_view, rubric_view, training_report, version_view
+from rubriclab.report.rubrics import evidence_view, matrix_view, rubric_view, training_view, version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.store import Problem
 
 Rate = Callable[[int, Example], float | None]
+Sample = partial[View]
 UNDEFINED = Interval(None)
 FIGURES: dict[Kind, tuple[Figure, ...]] = {
     "yes/no": ("alpha_nominal", "fleiss_kappa"),
@@ -171,44 +175,60 @@ def transfer(words: str = "blog.jsonl") -> Transfer:
     )
 
 
-def listed(rubric: str, scores: Sequence[Score]) -> Scores:
-    """Return scores of rows that hold nothing else."""
-    summary = summarize_scores(scores, Scale(low=1, high=5, whole=True))
-    return Scores(tuple(ScoredRow(score, None) for score in scores), rubric, Effort(), summary)
+def _scores() -> Scores:
+    scores = scores_of(version(), examples(), every_score_but_one)
+    rows = tuple(ScoredRow(score, None) for score in scores)
+    return Scores(rows, version().ref, Effort(), summarize_scores(scores, Scale(low=1, high=5, whole=True)))
 
 
-def _scores() -> list[Score]:
-    return scores_of(version(), examples(), lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4)
+def every_score_but_one(number: int, _: Example) -> float | None:
+    """Return the score of a text by its number."""
+    return None if number == 5 else 1.0 + (number * 3) % 4
 
 
-def _results() -> View:
-    news, texts = version(), examples()
-    scored = {news.ref: _scores()}
-    return evaluation_view([news], results_of([news], scored, texts), scored, texts, brief=True)
+def evaluated(
+    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], texts: Sequence[Example], **options: Any
+) -> View:
+    """Return the evaluation that `rubriclab evaluate` makes of these scores."""
+    results = []
+    for aspect in dict.fromkeys(one.rubric.aspect.name for one in versions):
+        own = [one for one in versions if one.rubric.aspect.name == aspect]
+        results += results_of(own, {one.ref: scored[one.ref] for one in own}, texts)
+    return evaluation_view(versions, results, scored, texts, **options)
 
 
-# One view of each kind, made when it is called for.
-USUAL_VIEWS: dict[str, Callable[[], View]] = {
-    "training": lambda: evidence_view(joint_version()),
-    "version": lambda: evidence_view(version()),
-    "combined": lambda: version_view(joint_version()),
-    "checklist": lambda: evidence_view(checklist()),
-    "explanation": lambda: version_view(explained()),
-    "demonstrations": lambda: version_view(shown()),
-    "unlabelled": lambda: version_view(unlabelled()),
-    "rubric": lambda: rubric_view(version().rubric),
-    "results": _results,
-    "scores": lambda: scores_view(listed(version().ref, _scores())),
-    "transfer": lambda: transfer_view(transfer()),
-    "difference": lambda: difference_view(compare(version(), checklist(2))),
-    "matrix": lambda: matrix_view(joint_version(), joint_record()),
-    "interrater": lambda: interrater_view("news@2", interrater()),
-    "revision": lambda: improvement_view(revision(), Effort(calls=7)),
-    "rewriting": lambda: rewrite_view(improvement()),
-    "names": lambda: names_view([version(), version(2, name="stories", agreement=None, tags=())]),
-    "log": lambda: log_view([version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
-    "problems": lambda: problems_view([Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs")]),
-}
+def evaluation(*versions: Version, rate: Rate = every_score_but_one, brief: bool = False, **fields: Any) -> Sample:
+    """Return the evaluation of versions of one aspect; checklists answer, others score by `rate`."""
+    texts = [replace(text, **fields) for text in examples()]
+    scored = {
+        one.ref: answers_of(one, texts) if one.rubric.criteria[0].kind == "question" else scores_of(one, texts, rate)
+        for one in versions
+    }
+    return partial(evaluated, versions, scored, texts, brief=brief)
+
+
+def _combination() -> Sample:
+    """Return the evaluation of a rubric of several methods, of whose criteria it is known what each adds."""
+    one, texts = joint_version(), examples()
+    scores = []
+    for score in scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4):
+        criteria = [replace(each, contribution=-0.4 if each.id == "h01" else 0.25) for each in score.criteria]
+        scores.append(replace(score, interval=(1.0, 2.755), criteria=tuple(criteria)))
+    return partial(evaluated, (one,), {one.ref: scores}, texts)
+
+
+def _two_aspects() -> Sample:
+    texts = [replace(text, scores={**text.scores, "fluency": 9 - text.scores["coherence"]}) for text in examples()]
+    one, two = version(), version(name="plain", aspect=Aspect(name="fluency", definition="How well it reads."))
+    scored = {each.ref: scores_of(each, texts, lambda _, text: text.scores["coherence"]) for each in (one, two)}
+    return partial(evaluated, (one, two), scored, texts, brief=True)
+
+
+def _training(**fields: Any) -> Sample:
+    """Return how a rubric of several methods was learned; `fields` replace those of every text of its record."""
+    record = joint_record()
+    texts = tuple(text.model_copy(update=fields) for text in record.texts)
+    return partial(training_view, joint_version(), record.model_copy(update={"texts": texts}))
 
 
 def _learned_anew() -> Version:
@@ -251,147 +271,149 @@ def _by_units(units: Units) -> Version:
     return version(name="pieces", parts=(part,))
 
 
-def _drift(values: Sequence[Values], others: Sequence[Values] | None = None, **options: Any) -> View:
+def _drift(values: Sequence[Values], others: Sequence[Values] | None = None, **options: Any) -> Sample:
     """Return the comparison of two versions of the criterion `a`."""
     one, other = drift_version({"a": 1}), drift_version({"a": 1}, number=2)
-    return comparison_view(compared(one, other, values, others, **options))
+    return partial(comparison_view, compared(one, other, values, others, **options))
 
 
+def _difference(before: Version, after: Version) -> Sample:
+    return partial(difference_view, compare(before, after))
+
+
+FACTS, SENTENCES = Units(kind="fact", beside=("source",)), Units(kind="sentence", beside=("source", "context"))
 WEIGHED = (question("a", weight=0.5), question("b", weight=2))
 VERDICTS = Scale(low=0, high=1, whole=False, names=("bad", "good"))
-JOINT = joint_trust().evaluators[0]
 LIMITS = DriftLimits(max_shift=0.1, max_flips=0.5, min_rank=0.5)
-# Views of rarer things, which are pinned only.
-RARE_VIEWS: dict[str, Callable[[], View]] = {
-    "nothing measured": lambda: version_view(_bare()),
-    "verdicts": lambda: evidence_view(version(scale=VERDICTS)),
-    "weighed questions": lambda: version_view(checklist(1, *WEIGHED)),
-    "units": lambda: version_view(_by_units(Units(kind="fact", beside=("source",)))),
-    "raters unknown": lambda: evidence_view(joint_version(validation=joint_trust(raters=None))),
-    "not optimistic": lambda: evidence_view(
-        joint_version(validation=joint_trust(training=joint_trust().evaluators[0]))
+# What each view is made by and of.
+VIEWS: dict[str, Sample] = {
+    "training": partial(evidence_view, joint_version()),
+    "version": partial(evidence_view, version()),
+    "combined": partial(version_view, joint_version()),
+    "checklist": partial(evidence_view, checklist()),
+    "explanation": partial(version_view, explained()),
+    "demonstrations": partial(version_view, shown()),
+    "unlabelled": partial(version_view, unlabelled()),
+    "rubric": partial(rubric_view, version().rubric),
+    "results": evaluation(version(), brief=True),
+    "scores": partial(scores_view, _scores()),
+    "transfer": partial(transfer_view, transfer()),
+    "difference": _difference(version(), checklist(2)),
+    "matrix": partial(
+        matrix_view,
+        joint_version(),
+        joint_record().model_copy(update={"texts": joint_record().texts[:6], "cells": joint_record().cells[:6]}),
     ),
-    "other units": lambda: difference_view(
-        compare(
-            _by_units(Units(kind="fact", beside=("source",))),
-            _by_units(Units(kind="sentence", beside=("source", "context"))),
-        )
+    "interrater": partial(interrater_view, "news@2", interrater()),
+    "revision": partial(improvement_view, revision(), Effort(calls=7)),
+    "rewriting": partial(rewrite_view, improvement()),
+    "names": partial(names_view, [version(), version(2, agreement=None, tags=()), explained(), joint_version()]),
+    "log": partial(log_view, [version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
+    "problems": partial(problems_view, [Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs")]),
+    "nothing measured": partial(version_view, _bare()),
+    "verdicts": partial(evidence_view, version(scale=VERDICTS)),
+    "weighed questions": partial(version_view, checklist(1, *WEIGHED)),
+    "units": partial(version_view, _by_units(FACTS)),
+    "raters unknown": partial(evidence_view, joint_version(validation=joint_trust(raters=None))),
+    "not optimistic": partial(
+        evidence_view, joint_version(validation=joint_trust(training=joint_trust().evaluators[0]))
     ),
-    "names of every kind": lambda: names_view([version(), checklist(), explained(), unlabelled(), joint_version()]),
-    "learned anew": lambda: difference_view(compare(version(), _learned_anew())),
-    "edited": lambda: difference_view(compare(joint_version(), _edited())),
-    "texts shown": lambda: difference_view(
-        compare(shown(demonstration("a")), shown(demonstration("a"), demonstration("b")))
+    "other units": _difference(_by_units(FACTS), _by_units(SENTENCES)),
+    "learned anew": _difference(version(), _learned_anew()),
+    "edited": _difference(joint_version(), _edited()),
+    "texts shown": _difference(shown(demonstration("a")), shown(demonstration("a"), demonstration("b"))),
+    "explained anew": _difference(explained(), explained(2, EXPLANATION.replace("I look at:", "I look at this:"))),
+    "then learned from labels": _difference(explained(), explained(2, agreement=version().provenance.agreement)),
+    "then measured": _difference(unlabelled(), explained()),
+    "one kind of criteria": partial(
+        interrater_view, "news@2", interrater(criteria=(agreed("h1", "graded", 0.5),), pooled=())
     ),
-    "then learned from labels": lambda: difference_view(
-        compare(explained(), explained(2, agreement=version().provenance.agreement))
-    ),
-    "then measured": lambda: difference_view(compare(unlabelled(), explained())),
-    "one kind of criteria": lambda: interrater_view(
-        "news@2", interrater(criteria=(agreed("h1", "graded", 0.5),), pooled=())
-    ),
-    "drift": lambda: comparison_view(
+    "drift": partial(
+        comparison_view,
         compared(
             drift_version({"a": 1, "b": 1}),
             drift_version({"b": 1, "c": 3}, number=2),
             [{"a": 5.0, "b": 4.0, "c": 1.0}, {"a": 4.0, "b": 4.0, "c": 4.0}],
-        )
+        ),
     ),
-    "limits": lambda: _drift([{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}], limits=LIMITS),
-    "drift unscored": lambda: _drift([{"a": 4.0}, {"a": 2.0}], [{"a": 4.0}, {"a": None}]),
-    "drift unknown": lambda: _drift([{"a": 4.0}], [{"a": None}], limits=DriftLimits(min_rank=0.5)),
+    "limits": _drift([{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}], limits=LIMITS),
+    "drift unscored": _drift([{"a": 4.0}, {"a": 2.0}], [{"a": 4.0}, {"a": None}]),
+    "drift unknown": _drift([{"a": 4.0}], [{"a": None}], limits=DriftLimits(min_rank=0.5)),
 }
-
-
-def _evaluated(*versions: Version, rate: Rate = lambda number, _: 1.0 + (number * 3) % 4, **fields: Any) -> str:
-    """Return the page on versions of one aspect; checklists answer, others score by `rate`."""
-    texts = [replace(text, **fields) for text in examples()]
-    scored = {
-        one.ref: answers_of(one, texts) if one.rubric.criteria[0].kind == "question" else scores_of(one, texts, rate)
-        for one in versions
-    }
-    return evaluation_view(versions, results_of(versions, scored, texts), scored, texts).page()
-
-
-def _combined() -> str:
-    """Return the page on a rubric of several methods, of whose criteria it is known what each adds."""
-    one, texts = joint_version(), examples()
-    scores = []
-    for score in scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4):
-        criteria = [replace(each, contribution=-0.4 if each.id == "h01" else 0.25) for each in score.criteria]
-        scores.append(replace(score, interval=(1.0, 2.755), criteria=tuple(criteria)))
-    return evaluation_view([one], results_of([one], {one.ref: scores}, texts), {one.ref: scores}, texts).page()
-
-
-def _two_aspects() -> str:
-    texts = [replace(text, scores={**text.scores, "fluency": 9 - text.scores["coherence"]}) for text in examples()]
-    one, two = version(), version(name="plain", aspect=Aspect(name="fluency", definition="How well it reads."))
-    scored = {each.ref: scores_of(each, texts, lambda _, text: text.scores["coherence"]) for each in (one, two)}
-    results = [result for each in (one, two) for result in results_of([each], {each.ref: scored[each.ref]}, texts)]
-    return evaluation_view([one, two], results, scored, texts).page()
-
-
-def _training(**fields: Any) -> str:
-    """Return the page on a rubric of several methods; `fields` replace those of every text of its record."""
-    record = joint_record()
-    texts = tuple(text.model_copy(update=fields) for text in record.texts)
-    return training_report(joint_version(), record.model_copy(update={"texts": texts}))
-
-
-# Pages, which are pinned.
-PAGES: dict[str, Callable[[], str]] = {
-    "training": _training,
-    "training with context": lambda: _training(context="What about it?"),
-    "training without held-out scores": lambda: _training(predicted=None, low=None, high=None),
-    "training without record": lambda: training_report(joint_version(), None),
+PAGES: dict[str, Sample] = {
+    "training": _training(),
+    "training with context": _training(context="What about it?"),
+    "training without held-out scores": _training(predicted=None, low=None, high=None),
+    "training without record": partial(training_view, joint_version(), None),
     **{
-        f"training of {one.ref}": partial(training_report, one, None)
+        f"training of {one.ref}": partial(training_view, one, None)
         for one in (version(), checklist(), explained(), shown(), unlabelled())
     },
-    "evaluation": lambda: _evaluated(version(), version(2), rate=lambda n, _: None if n == 5 else 1.0 + (n * 3) % 4),
-    "evaluation of answers": lambda: _evaluated(checklist()),
-    "evaluation with raters": lambda: _evaluated(version(), annotations={"coherence": (1.0, 2.0)}),
-    "evaluation without scores": lambda: _evaluated(version(agreement=None, baseline=None), rate=lambda *_: None),
-    "evaluation of a combination": _combined,
-    "evaluation of two aspects": _two_aspects,
+    "evaluation": evaluation(version(), version(2)),
+    "evaluation of answers": evaluation(checklist()),
+    "evaluation with raters": evaluation(
+        version(), rate=lambda n, _: 1.0 + (n * 3) % 4, annotations={"coherence": (1.0, 2.0)}
+    ),
+    "evaluation without scores": evaluation(version(agreement=None, baseline=None), rate=lambda *_: None),
+    "evaluation of a combination": _combination(),
+    "evaluation of two aspects": _two_aspects(),
 }
+# Variants of a view or page, of which only the lines are pinned that it does not share with the other.
+VARIANTS = {
+    "combined": "training",
+    "raters unknown": "training",
+    "not optimistic": "training",
+    "verdicts": "version",
+    "weighed questions": "checklist",
+    "units": "checklist",
+    "demonstrations": "explanation",
+    "unlabelled": "nothing measured",
+    "one kind of criteria": "interrater",
+    "limits": "drift",
+    "drift unscored": "drift",
+    "drift unknown": "drift unscored",
+    **{name: "training of news@1" for name in PAGES if name.startswith("training of ")},
+    **{name: name.split()[0] for name in PAGES if name.startswith(("training with", "evaluation "))},
+}
+del VARIANTS["training of news@1"]
 
 
-def hostile_views(words: str) -> dict[str, View]:
-    """Return views of things that say `words` wherever a user, a model or a file may put words."""
-    evil, kinds = hostile_version(words), hostile_kinds(words)
-    versions, results, scored, evaluated = hostile_evaluation(words)
-    joint, record = hostile_joint(words)
-    judges = (JudgeScores(f"{words} 1", 60, 0, 3.1, 0.62), JudgeScores(f"{words} 2", 59, 1, 3.9, 0.41))
-    pairs = (JudgePair(judges[0].judge, judges[1].judge, 59, around(0.7), around(-0.8)),)
-    criteria = (agreed(words, "graded", 0.5, trait=words), agreed("h2", "graded", 0.1))
-    agreement = interrater(aspect=words, judges=judges, pairs=pairs, criteria=criteria)
-    gains = revision(judge=gain(words, 1, 2), criteria=(gain(words, 1, 2), NO_GAIN))
-    return {
-        "version": evidence_view(evil),
-        "kinds": evidence_view(kinds),
-        "rubric": rubric_view(kinds.rubric),
-        "combined": version_view(joint),
-        "training": evidence_view(joint),
-        "matrix": matrix_view(joint_version(), record),
-        "results": evaluation_view(versions, results, scored, evaluated, brief=True),
-        "scores": scores_view(listed(words, scored[versions[0].ref])),
-        "transfer": transfer_view(transfer(words)),
-        "names": names_view([evil, kinds]),
-        "log": log_view([evil, kinds]),
-        "added": difference_view(compare(version(), evil)),
-        "removed": difference_view(compare(kinds, explained())),
-        "changed": difference_view(compare(kinds, hostile_kinds(f"{words}\nand more of it"))),
-        "interrater": interrater_view(words, agreement),
-        "revision": improvement_view(gains, Effort()),
-        "rewriting": rewrite_view(improvement(words, words)),
-        "problems": problems_view([Problem(words, words)]),
-        "drift": comparison_view(
-            compared(
-                drift_version({"a": 1}),
-                drift_version({"b": 1}, number=2, words={"b": words}),
-                [{"a": 4.0, words: 2.0}],
-                judges=(words, words),
-            )
-        ),
-    }
+def pinned(name: str, lines: Callable[[Sample], list[str]], samples: Mapping[str, Sample]) -> str:
+    """Return the lines of a sample; of a variant the new ones, each run below the numbers of lines that it replaces."""
+    if name not in VARIANTS:
+        return "\n".join(lines(samples[name]))
+    changes = unified_diff(lines(samples[VARIANTS[name]]), lines(samples[name]), n=0, lineterm="")
+    # The places of later runs would change with every line before them.
+    runs = (re.sub(r"^@@ -\d+(,\d+)? .*", r"@@ \1", each) for each in list(changes)[2:] if each[0] in "@+")
+    return "\n".join(runs)
+
+
+# Fields that hold names of ours, not texts from outside.
+OURS = """
+kind origin better absent broken level outcome action state limit weights beside outcomes rejected method settings
+feature answers figures measure statistic constant pairing recommended error_outcome names held_out_by
+"""
+CODES = frozenset(OURS.split())
+
+
+def hostile(sample: Sample, words: str) -> View:
+    """Return the view of a sample in which every text that may be from outside begins with these words."""
+    view: View = sample.func(*_spoiled(sample.args, words), **sample.keywords)
+    return view
+
+
+def _spoiled(value: Any, words: str) -> Any:
+    if isinstance(value, str):
+        return f"{words}{value}"
+    if isinstance(value, Mapping):
+        spoiled = {_spoiled(key, words): _spoiled(each, words) for key, each in value.items()}
+        return type(value)(spoiled) if isinstance(value, dict) else spoiled
+    if isinstance(value, list | tuple):
+        return type(value)(_spoiled(each, words) for each in value)
+    if isinstance(value, BaseModel):
+        names = set(type(value).model_fields) - CODES
+        return value.model_copy(update={name: _spoiled(getattr(value, name), words) for name in names})
+    if is_dataclass(value) and not isinstance(value, Interval):
+        names = {each.name for each in fields(value) if each.init} - CODES
+        return replace(value, **{name: _spoiled(getattr(value, name), words) for name in names})  # type: ignore[type-var]
+    return value
