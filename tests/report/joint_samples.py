@@ -28,29 +28,9 @@ from rubriclab.models.version import (
 )
 from rubriclab.stats.intervals import Interval
 
-# Four sentences a topic; a text is some of them in some order.
-TOPICS = (
-    "The harbour bridge closed on Monday. Engineers had found cracks in two of its pillars. Ferries now carry "
-    "commuters free of charge. The city expects repairs to last until spring.",
-    "A school in Lindmoor has replaced homework with reading hours. Teachers say pupils arrive better rested. Some "
-    "parents fear that the exams will suffer. The trial ends in July.",
-    "Beekeepers report the best harvest in ten years. A mild April let the lime trees bloom early. Prices have fallen "
-    "by a fifth all the same. Small producers ask for a guaranteed minimum.",
-    "The night train to Varsov runs again after eleven years. Tickets for the first week sold out in an hour. The "
-    "carriages are old but newly fitted. A second line is planned for autumn.",
-    "Doctors at two hospitals have stopped work. They want shorter shifts and more staff. The ministry calls the "
-    "demand fair but too dear. Emergency wards stay open.",
-    "A painting thought lost since 1911 hung in a canteen. A cleaner noticed the signature. Experts confirmed it after "
-    "months of tests. It will be shown in the town museum.",
-    "The river rose four metres in one night. Volunteers filled sandbags until dawn. The old town stayed dry. Farmers "
-    "downstream lost most of the early crop.",
-    "The chess club of Orsk has won the league for the first time. Its youngest player is thirteen. She drew the last "
-    "game with the black pieces. The club meets in a former bakery.",
-    "Wolves have returned to the Harle forest. Cameras show a pair with four pups. Shepherds ask for fences and dogs. "
-    "The council will pay for half of both.",
-    "A start-up sells lamps that run on salt water. Fishermen were the first to buy them. Each lamp lasts about six "
-    "months. Critics doubt that the cells can be recycled.",
-)
+# What the texts are about: four facts each, of which a text tells some in some order.
+TOPICS = ("harbour", "school", "bees", "train", "doctors", "painting", "river", "chess", "wolves", "lamps")
+FACTS = ("was closed", "has cracks in two places", "costs more than expected", "opens again in spring")
 ORDERS = ((0, 1, 2, 3), (0, 2, 1), (3, 0, 3, 1, 0))
 RIVALS = len(ORDERS)
 LINKS = "How well the sentences build on each other, from the first to the last."
@@ -246,8 +226,8 @@ def joint_record() -> TrainingRecord:
 
 def _text(place: int) -> RecordedText:
     topic, rival = divmod(place, RIVALS)
-    facts = [f"{fact.strip(' .')}." for fact in TOPICS[topic].split(". ")]
-    name = TOPICS[topic].split()[1].lower()
+    name = TOPICS[topic]
+    facts = [f"The matter of the {name} {fact}." for fact in FACTS]
     noise = np.random.default_rng(place).normal(size=4)
     marks = [float(np.clip(round(4.6 - 1.3 * rival + 0.7 * each), 1, 5)) for each in noise[:3]]
     label = sum(marks) / 3
@@ -256,7 +236,7 @@ def _text(place: int) -> RecordedText:
         id=f"{name}-{rival}",
         group=name,
         output=" ".join(facts[fact] for fact in ORDERS[rival]),
-        source=TOPICS[topic],
+        source=" ".join(facts),
         label=label,
         raters=dict(zip(("anna", "ben", "chi"), marks, strict=True)),
         predicted=predicted,

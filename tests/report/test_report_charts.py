@@ -20,13 +20,6 @@ def test_correlations_are_drawn_from_0_to_1_or_from_further_left() -> None:
     assert left.ticks == (-0.5, 0.0, 0.5, 1.0)
 
 
-@settings(deadline=None, max_examples=100)
-@given(st.floats(-1, 1), st.floats(-1, 1))
-def test_every_correlation_lies_on_its_axis(value: float, low: float) -> None:
-    axis = charts.correlation_axis([interval(value, min(value, low), 1.0)])
-    assert -1e-6 <= axis.share(min(value, low)) <= axis.share(value) <= 1 + 1e-9
-
-
 BOTH_WAYS = Axis(-1.0, 1.0, (-1.0, 0.0, 1.0))
 DRAWINGS = {
     "a dot inside its interval": charts.whisker(UNIT, interval(0.5, 0.25, 0.75), baseline=False),

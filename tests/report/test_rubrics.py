@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from commands import Commands
 from joint_samples import against_direct, joint_record, joint_trust, joint_version
-from kinds_samples import QUESTIONS, checklist_part, overall, question
+from kinds_samples import QUESTIONS, checklist_part, question
 from pages import Page
 from report_samples import criterion, examples, results_of, version, words_of
 from syrupy.assertion import SnapshotAssertion
@@ -108,15 +108,6 @@ def test_questions_stand_with_their_sub_dimension_in_the_order_of_the_rubric() -
     ]
 
 
-def test_a_rubric_says_what_it_consists_of() -> None:
-    assert wording.contents([criterion()]) == "1 criterion"
-    assert wording.contents([criterion("h1"), criterion("h2")]) == "2 criteria"
-    assert wording.contents(QUESTIONS) == "4 questions in 2 sub-dimensions"
-    assert wording.contents([question("a")]) == "1 question in 1 sub-dimension"
-    assert wording.contents([overall("Why.")]) == "1 score of the whole aspect"
-    assert wording.contents([overall("Why."), criterion()]) == "1 graded criterion and 1 score of the whole aspect"
-
-
 @pytest.mark.parametrize(
     ("judged", "missing", "answers", "said"),
     [
@@ -132,11 +123,6 @@ def test_answers_are_counted_with_those_that_are_missing(
 ) -> None:
     found = Evidence(origin="seed questions", judged=judged, missing=missing, answers=answers)
     assert wording.answers(found) == said
-
-
-def test_a_criterion_that_was_never_rated_has_no_figure() -> None:
-    assert wording.training_correlation(Evidence(origin="literature"), "Pearson") == "not rated on the training texts"
-    assert wording.evaluator_agreement(overall("Why.", evidence=Evidence(origin="definition")), "Pearson") == ""
 
 
 @pytest.mark.parametrize(
@@ -221,18 +207,8 @@ def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
     page = evaluation_view([made], results, {made.ref: scores}, texts).page()
     found = [page.index(words) for words in ("Ten died.", "All of it.", "The dam broke.")]
     assert found == sorted(found)
-    assert "by: The dam gave way." in page
+    assert all(words in page for words in ("by: The dam gave way.", "holds", "fails", "none", "25% of the scale"))
     assert EVIL not in page
-
-
-def test_a_verdict_is_told_in_a_word() -> None:
-    first = verdicts()[0]
-    assert [wording.verdict(replace(first, value=value)) for value in (1, 0, None, 0.25)] == [
-        "holds",
-        "fails",
-        "none",
-        "25% of the scale",
-    ]
 
 
 def test_each_row_says_what_was_found_or_why_nothing_was() -> None:
