@@ -1,55 +1,122 @@
-"""Change of a rubric by hand: options, prepared edit, and the child version with its effect."""
+"""A rubric that a person edits: refitted to its labels, held-out agreement before and after, the child version."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+import numpy as np
+from pydantic import JsonValue
 
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
 from rubriclab.judges.stack import PREFIX
 from rubriclab.learning.adaptation import rate_parts
 from rubriclab.learning.baselines import best_feature
+from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
-from rubriclab.learning.fitting import SelectedRubric
+from rubriclab.learning.fitting import (
+    CandidatePool,
+    JointSettings,
+    SelectedRubric,
+    divisions,
+    fit,
+    fit_folds,
+    refitted_agreement,
+    select_rubric,
+)
+from rubriclab.learning.gate import EvaluatorComparison, GateLevel, gate_level
+from rubriclab.learning.matrix import RatingMatrix
+from rubriclab.learning.scoring import assignment_of
 from rubriclab.learning.train import Study
-from rubriclab.models.aggregation import bounds_of, threshold_by_hand
-from rubriclab.models.rubric import Rubric
+from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
+from rubriclab.learning.weighting import REDUNDANT, design
+from rubriclab.methods.catalogue import JOINT, METHODS
+from rubriclab.models.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
+from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, data_digest, named_annotations, text_digest
 from rubriclab.models.version import (
     Candidate,
     Cell,
     EditOrigin,
+    EditStatistic,
     Effort,
+    HeldOutBy,
     RecordedText,
     TrainingRecord,
+    VerdictAgreement,
     Version,
     fields_of_both,
 )
-from rubriclab.ops.edits import (
-    EditEffect,
-    EditPlan,
-    FoldSelection,
-    RatedRubric,
-    check_kept,
-    edited_rubric,
-    effect_of,
-    parts_to_rate,
-    plan_edits,
-    refitted,
-    repeating,
-    select_in_folds,
-    study_of,
-    unmeasured,
-)
+from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
 from rubriclab.ops.inputs import describe, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, imported_source, judge_of, version_of
+from rubriclab.stats.correlation import IntArray
 from rubriclab.stats.intervals import DIGITS, Interval
 from rubriclab.store.store import Store
+
+# No correlation is this high: a person decides which criteria to keep, redundant ones too.
+KEEP_ALL = 2.0
+
+# Ratings by text and by criterion.
+Cells = Mapping[str, Mapping[str, Cell]]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightChange:
+    """One criterion's weight before and after; `None` where the rubric does not have it.
+
+    Attributes:
+        criterion, trait, statement: of the new wording if there is one.
+        bounds: the lowest and highest weight that a person allows.
+    """
+
+    criterion: str
+    trait: str
+    statement: str
+    before: float | None
+    after: float | None
+    bounds: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditEffect:
+    """The held-out agreement of an edited rubric beside that of its parent, with the same labels and folds.
+
+    Attributes:
+        folds: number of folds; 0 if nothing is fitted to labels, as for a rubric without learned weights.
+        statistic: what `before`, `after`, `difference` and `recorded` are of: Pearson correlation, whose intervals
+            include the variance of learning, or balanced accuracy of verdicts.
+        difference: after less before, paired, with its interval; without ends if groups are too few.
+        recorded: the parent's agreement as its version records it.
+        recorded_by: how the parent was made, which its recorded agreement is cross-validated over.
+        verdicts: the held-out verdicts of both; empty for a rubric without verdicts.
+        optimistic: whether the rubric was learned from these labels, or a person may have known them.
+    """
+
+    level: GateLevel
+    n: int
+    groups: int
+    folds: int
+    before: Interval
+    after: Interval
+    difference: Interval
+    recorded: Interval
+    calls_before: float
+    calls_after: float
+    weights: tuple[WeightChange, ...]
+    optimistic: bool = True
+    recorded_by: HeldOutBy = "learning"
+    statistic: EditStatistic = "Pearson"
+    verdicts: tuple[VerdictAgreement, ...] = ()
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the effect as one JSON object."""
+        return {**asdict(self), "verdicts": [each.model_dump(mode="json") for each in self.verdicts]}
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,8 +140,245 @@ class EditResult(Displayed):
         return {"parent": self.parent, "saved": saved, "notes": list(self.notes), **self.effect.to_row()}
 
 
-# Ratings by text and by criterion.
-Cells = Mapping[str, Mapping[str, Cell]]
+@dataclass(frozen=True, eq=False)
+class RatedRubric:
+    """A rubric with the labelled texts rated by its criteria and by the others that were candidates.
+
+    Attributes:
+        rubric: with the parts and the aggregation before it is refitted, and the aspect to judge.
+        examples: sorted by id, with labels on the scale that criteria are rated on.
+        candidates: the columns of `cells`; those of the rubric are marked as kept.
+    """
+
+    rubric: Rubric
+    examples: tuple[Example, ...]
+    candidates: tuple[Candidate, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    settings: Mapping[str, Mapping[str, JsonValue]]
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    threshold: float | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ask(self) -> Ask:
+        """How the rubric calls the judge."""
+        return self.rubric.aggregation.ask if self.rubric.aggregation else "by method"
+
+    @cached_property
+    def fit_settings(self) -> JointSettings:
+        """The settings of learning, for a rubric whose criteria and calls are given."""
+        return JointSettings.model_validate({**self.settings.get(JOINT, {}), "ask": self.ask})
+
+    @cached_property
+    def rated(self) -> Candidates:
+        """The candidates in the form that learning uses."""
+        aggregation, parts = self.rubric.aggregation, []
+        for method in dict.fromkeys(each.method for each in self.candidates):
+            own = next((part for part in self.rubric.parts if part.method == method), None)
+            known = {criterion.id for criterion in all_criteria(own)} if own else set()
+            new = [each.criterion for each in self.candidates if each.method == method]
+            criteria = [*(own.criteria if own else ()), *(each for each in new if each.id not in known)]
+            parts.append(part_with(self.rubric, method, self.settings, criteria))
+        return Candidates(
+            examples=self.examples,
+            candidates=self.candidates,
+            cells=self.cells,
+            parts=tuple(parts),
+            together=self.cells if self.ask == "in one call" else (),
+            bounds=self.bounds,
+            rivals=aggregation.rivals if aggregation else None,
+            form=aggregation.form if aggregation else None,
+        )
+
+    @cached_property
+    def table(self) -> RatingMatrix:
+        """The rating matrix of all candidates, with the limits of their weights."""
+        return self.rated.table(assignment_of(self.rubric), self.ask)
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The columns of the rubric's criteria."""
+        return tuple(place for place, each in enumerate(self.candidates) if each.kept)
+
+
+def edited_rubric(parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[Cell]], who: str) -> RatedRubric:
+    """Return the edited rubric with its ratings, before it is refitted.
+
+    Args:
+        new_cells: the rating of each text by each new criterion of the plan.
+        who: added to the reason why criteria were removed, as in `by anna: it counts length twice`.
+    """
+    made_from = {each.criterion.id: each.made_from for each in parent.candidates}
+    replaced = {change.result: change.criteria for change in plan.changes}
+    old = (
+        each.model_copy(update={"kept": False, "by_hand": "removed"}) if each.criterion.id in plan.removed else each
+        for each in parent.candidates
+    )
+    new = []
+    for name, each in plan.new.items():
+        sources = {text for criterion in replaced[name] for text in made_from[criterion]}
+        new.append(each.model_copy(update={"made_from": tuple(sorted(sources))}))
+    return replace(
+        parent,
+        rubric=parent.rubric.model_copy(update={"aspect": plan.aspect}),
+        candidates=(*old, *new),
+        cells=tuple((*row, *cells) for row, cells in zip(parent.cells, new_cells, strict=True)),
+        bounds=plan.bounds,
+        threshold=plan.threshold,
+        reasons={name: f"{reason} {who}" for name, reason in plan.removed.items()},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FoldSelection:
+    """The criteria that labels select in each fold.
+
+    Attributes:
+        folds: each text's fold, from 0, in each repetition, shape (repetitions, texts).
+        criteria: by repetition and fold, ids of the criteria selected by the labels of the other folds.
+    """
+
+    folds: IntArray
+    criteria: tuple[tuple[frozenset[str], ...], ...]
+
+
+def select_in_folds(rated: RatedRubric) -> FoldSelection:
+    """Return what labels select in each fold among the candidates that no person has added.
+
+    Criteria that a person has removed may be among them. This takes about a second for 50 candidates of 36 texts.
+    """
+    free = replace(rated.table, limits=None)
+    learned = [place for place, each in enumerate(rated.candidates) if each.by_hand != "added"]
+    if not learned:
+        return FoldSelection(divisions(free.groups, rated.fit_settings), ())
+    held_out = select_rubric(free.columns(learned), rated.fit_settings, rated.ask).held_out
+    ids = [rated.candidates[place].criterion.id for place in learned]
+    criteria = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
+    return FoldSelection(held_out.folds, tuple(criteria))
+
+
+def refitted(rated: RatedRubric, selected: FoldSelection) -> SelectedRubric:
+    """Return the rubric fitted to all labels, and the rubrics of all folds with their held-out scores.
+
+    Args:
+        selected: of this rubric, or of the one that it was edited from, on the same texts.
+    """
+
+    def pool_of(repetition: int, fold: int) -> CandidatePool:
+        """Return the criteria of a fold's rubric: selected there and not removed by hand, or added or limited."""
+        learned = selected.criteria[repetition][fold] if selected.criteria else frozenset[str]()
+        columns = [
+            place
+            for place, each in enumerate(rated.candidates)
+            if (each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds))
+            or (each.criterion.id in learned and each.by_hand != "removed")
+        ]
+        return CandidatePool(tuple(columns) or rated.kept, reasons=True)
+
+    table, settings, pool = rated.table, rated.fit_settings, CandidatePool(rated.kept, reasons=True)
+    return SelectedRubric(
+        fit(table, settings, pool, redundant=KEEP_ALL),
+        fit_folds(table, settings, selected.folds, pool_of, redundant=KEEP_ALL),
+    )
+
+
+def study_of(rated: RatedRubric, refit: SelectedRubric) -> Study:
+    """Return everything that learning computes from the ratings, for a rubric that was refitted."""
+    reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
+    return Study(rated.rated, assignment_of(rated.rubric), rated.fit_settings, refit, reasons, rated.threshold)
+
+
+def check_kept(rated: RatedRubric, refit: SelectedRubric) -> dict[str, str]:
+    """Return the criteria that cannot be weighed, by id, with the reason.
+
+    Raises:
+        SettingsError: if one of them has a limited weight, none can be weighed, or the others' limits cannot be met.
+    """
+    ids = [each.criterion.id for each in rated.candidates]
+    dropped = {ids[place]: why.words(ids) for place, why in refit.fit.dropped.items() if place in rated.kept}
+    for name in rated.bounds:
+        if name in dropped:
+            raise SettingsError(f"The weight of {name} cannot be limited: it {dropped[name]}.", f"Drop {name}.")
+    if not refit.fit.columns:
+        raise SettingsError("No criterion that is left distinguishes any two of the labelled texts.", "Keep others.")
+    check_bounds(rated.bounds, len(refit.fit.columns))
+    return dropped
+
+
+def unmeasured(rated: RatedRubric, refit: SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
+    """Return those of some criteria that no fold's rubric has, so that held-out scores do not depend on them."""
+    places = {place for fits in refit.held_out.fits for fit in fits for place in fit.columns}
+    used = {rated.candidates[place].criterion.id for place in places}
+    return tuple(name for name in ids if name not in used)
+
+
+def repeating(rated: RatedRubric, refit: SelectedRubric) -> tuple[tuple[str, str, float], ...]:
+    """Return the pairs of the rubric's criteria that learning would call redundant, with their correlations."""
+    alike, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
+    pairs = ((one, two, float(alike[one, two])) for two in refit.fit.columns for one in refit.fit.columns if one < two)
+    return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REDUNDANT)
+
+
+def effect_of(
+    parent: RatedRubric, edited: RatedRubric, refits: tuple[SelectedRubric, SelectedRubric], rubric: Rubric
+) -> EditEffect:
+    """Return the effect of an edit; of a rubric with verdicts, in balanced accuracy.
+
+    Args:
+        refits: of the parent and of the edited rubric, with the same folds.
+        rubric: the edited one, refitted.
+    """
+    table, (before, after) = edited.table, [refit.held_out for refit in refits]
+    level = gate_level(table.labels, table.groups)
+    figures, calls, passed = [], [], []
+    for each, refit in zip((parent, edited), refits, strict=True):
+        figures.append(refitted_agreement(each.table, refit.held_out, level=level)["pearson"].rounded())
+        ids = [each.candidates[place].criterion.id for place in each.kept]
+        calls.append(round(each.rated.calls(ids, assignment_of(each.rubric), each.ask), 6))
+        passed.append(study_of(each, refit).verdicts)
+    effect = EditEffect(
+        level=level,
+        n=int((~np.isnan(after.raw + before.raw)).sum()),
+        groups=len(set(table.groups)),
+        folds=len(before.fits[0]),
+        before=figures[0],
+        after=figures[1],
+        difference=EvaluatorComparison(table).difference(after.raw, before.raw),
+        recorded=Interval(None),
+        calls_before=calls[0],
+        calls_after=calls[1],
+        weights=weight_changes(parent.rubric, rubric),
+    )
+    old, new = passed
+    if old is None or new is None:
+        return effect
+    verdicts = [
+        verdict_agreement(name, held_out.scores, found, table.labels, table.groups, order=held_out.raw)
+        for name, held_out, found in (("before", before, old), ("after", after, new))
+    ]
+    return replace(
+        effect,
+        level="dataset",
+        statistic="balanced accuracy",
+        before=verdicts[0].balanced_accuracy,
+        after=verdicts[1].balanced_accuracy,
+        difference=verdict_statistic("balanced accuracy", [new, old], table.labels, table.groups),
+        verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
+    )
+
+
+def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
+    """Return the weights of all criteria that either rubric has, those of the second one first."""
+    old, new = (
+        {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
+        for rubric in (before, after)
+    )
+    limits, ids = bounds_of(after.aggregation), {criterion.id for criterion in after.criteria}
+    removed = (each for each in before.criteria if each.id not in ids)
+    return tuple(
+        WeightChange(each.id, each.trait, each.statement, old.get(each.id), new.get(each.id), limits.get(each.id))
+        for each in (*after.criteria, *removed)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +538,15 @@ def edit(
         )
     plan = plan_edits(parent, version.ref, options)
     labelled = editable or editable_version(workspace, version, options)
-    # New criteria are asked about all texts, and the others where their ratings are not kept.
-    parts = parts_to_rate(parent, plan, provenance.settings)
+    # New criteria are asked about all texts, by a new definition those that stay too, and others where their ratings
+    # are not kept.
+    to_rate = {
+        part.method: [each for each in part.criteria if plan.redefined and each.id not in plan.removed]
+        for part in parent.parts
+    }
+    for new_one in plan.new.values():
+        to_rate.setdefault(new_one.method, []).append(new_one.criterion)
+    parts = tuple(part_with(parent, method, provenance.settings, each) for method, each in to_rate.items() if each)
     new_parts = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
     requests = [(parent, labelled.unknown)] if labelled.unknown else []
     requests += [(new_parts, labelled.examples)] if parts else []
@@ -293,7 +604,9 @@ def _finish(
         rows = tuple(tuple(new[text.id][each.criterion.id] for each in kept) for text in edited.examples)
         edited = replace(edited, candidates=kept, cells=rows)
     refits = editable.refit, refitted(edited, editable.selection)
-    dropped, joined = plan.unmeasurable
+    dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]
+    limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]
+    joined = [*plan.new, *(name for name in limited if name in plan.bounds and name not in plan.new)]
     notes = (
         *(f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()),
         *(
@@ -398,3 +711,15 @@ def _ancestors(store: Store, version: Version) -> set[str]:
             refs.add(version.parent)
             version = store.load(version.parent)
     return refs
+
+
+def part_with(
+    rubric: Rubric, method: str, recorded: Mapping[str, Mapping[str, JsonValue]], criteria: Sequence[Criterion]
+) -> Part:
+    """Return the rubric's part of a method with these criteria; or a new one, with the settings of its learning."""
+    for part in rubric.parts:
+        if part.method == method:
+            return part.model_copy(update={"criteria": tuple(criteria)})
+    values = recorded.get(method) or METHODS[method].joint_settings
+    settings = METHODS[method].settings.model_validate(dict(values)).model_dump(mode="json")
+    return Part(method=method, settings=settings, criteria=tuple(criteria))

@@ -77,6 +77,27 @@ class RevisionRound:
         }
 
 
+# Scores before and after.
+Pair = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionMetrics:
+    """What a summary needs of one text, without its words.
+
+    Attributes:
+        group: the input that it shares with other texts.
+        sentences, changed: of the original text, and how many of them were changed.
+    """
+
+    group: str
+    outcome: RevisionOutcome
+    scores: Pair
+    criteria: Mapping[str, Pair]
+    sentences: int
+    changed: int
+
+
 @dataclass(frozen=True, slots=True)
 class Improvement:
     """A text, its final version, and every round between.
@@ -116,6 +137,23 @@ class Improvement:
             return rejected
         return "no sentence at fault" if self.stopped else "without fault"
 
+    @property
+    def metrics(self) -> RevisionMetrics:
+        """What a summary needs."""
+        original, final = (self.example.output if self.example else ""), self.output or ""
+        compared, criteria = self.unscored is None, dict[str, Pair]()
+        if self.before and self.after:
+            after = {criterion.id: criterion.score for criterion in self.after.criteria}
+            criteria = {each.id: (each.score, after.get(each.id)) for each in self.before.criteria}
+        return RevisionMetrics(
+            group=self.example.group if self.example else self.id,
+            outcome=self.outcome,
+            scores=(self.before.score if self.before else None, self.after.score if self.after else None),
+            criteria=criteria,
+            sentences=len(split_sentences(original)) if compared else 0,
+            changed=sentences_changed(original, final) if compared else 0,
+        )
+
     def to_row(self) -> dict[str, Any]:
         """Return one JSON object: the user's columns, the text's fields with the new `output`, and the `improvement`.
 
@@ -136,11 +174,8 @@ class Improvement:
             "stopped": self.stopped,
             "unscored": self.unscored,
         }
-        return {**self.columns, **self._fields(), "improvement": record}
-
-    def _fields(self) -> dict[str, Any]:
         if self.example is None:
-            return {"id": self.id}
+            return {**self.columns, "id": self.id, "improvement": record}
         fields = asdict(self.example) | {"output": self.output}
         raters = fields.pop("raters")
         fields["annotations"] = {
@@ -148,29 +183,8 @@ class Improvement:
             for aspect, scores in fields["annotations"].items()
         }
         left_out = ("scores", "annotations", "reasons") if self.outcome == "improved" else ()
-        return {name: each for name, each in fields.items() if each not in (None, {}) and name not in left_out}
-
-
-OUTCOMES: tuple[RevisionOutcome, ...] = get_args(RevisionOutcome)
-
-Pair = tuple[float | None, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionMetrics:
-    """What a summary needs of one text, without its words.
-
-    Attributes:
-        group: the input that it shares with other texts.
-        sentences, changed: of the original text, and how many of them were changed.
-    """
-
-    group: str
-    outcome: RevisionOutcome
-    scores: Pair
-    criteria: Mapping[str, Pair]
-    sentences: int
-    changed: int
+        kept = {name: each for name, each in fields.items() if each not in (None, {}) and name not in left_out}
+        return {**self.columns, **kept, "improvement": record}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +200,7 @@ class ScoreGain:
 
 @dataclass(frozen=True, slots=True)
 class RevisionSummary:
-    """The revision of many texts.
-
-    Attributes:
-        texts: rows, including those without a text.
-        sentences, changed: of all texts that could be compared.
-    """
+    """The revision of many texts; `texts` counts rows, also those without a text, and `sentences` what was compared."""
 
     rubric: str
     texts: int
@@ -206,23 +215,6 @@ class RevisionSummary:
         return asdict(self)
 
 
-def revision_metrics(text: Improvement) -> RevisionMetrics:
-    """Return what a summary needs of one text."""
-    original, final = (text.example.output if text.example else ""), text.output or ""
-    compared, criteria = text.unscored is None, dict[str, Pair]()
-    if text.before and text.after:
-        after = {criterion.id: criterion.score for criterion in text.after.criteria}
-        criteria = {each.id: (each.score, after.get(each.id)) for each in text.before.criteria}
-    return RevisionMetrics(
-        group=text.example.group if text.example else text.id,
-        outcome=text.outcome,
-        scores=(text.before.score if text.before else None, text.after.score if text.after else None),
-        criteria=criteria,
-        sentences=len(split_sentences(original)) if compared else 0,
-        changed=sentences_changed(original, final) if compared else 0,
-    )
-
-
 def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetrics], judge: str) -> RevisionSummary:
     """Return the summary of texts revised by `rubric`, whose version is `ref`, and this judge.
 
@@ -234,7 +226,7 @@ def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetric
     return RevisionSummary(
         rubric=ref,
         texts=len(texts),
-        outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
+        outcomes={outcome: outcomes[outcome] for outcome in get_args(RevisionOutcome)},
         sentences=sum(text.sentences for text in texts),
         changed=sum(text.changed for text in texts),
         judge=_gain(judge, [text.scores for text in texts], texts),
@@ -293,16 +285,12 @@ def improve_stream(
 
 
 class _ScoredText(NamedTuple):
-    """A text between two rounds, with its score and faults."""
+    """A text between two rounds; `any_sentence` says whether any may change, as no criterion judged sentences."""
 
     example: Example
     score: Score
     faults: tuple[TextFault, ...]
-
-    @property
-    def any_sentence(self) -> bool:
-        """Whether any sentence may change, as no criterion judged sentences."""
-        return not any(map(judged_by_sentence, self.score.criteria))
+    any_sentence: bool
 
     @property
     def stopped(self) -> str | None:
@@ -347,13 +335,14 @@ class _Reviser:
 
     async def _scored(self, example: Example) -> _ScoredText:
         score = await score_text(self.rubric, example, self.judge, self.ref)
-        return _ScoredText(example, score, text_faults(self.rubric, score, example.output, self.settings.good_from))
+        faults = text_faults(self.rubric, score, example.output, self.settings.good_from)
+        return _ScoredText(example, score, faults, not any(map(judged_by_sentence, score.criteria)))
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
-        number, (text, score, faults) = len(earlier) + 1, current
+        number, (text, score, faults, any_sentence) = len(earlier) + 1, current
         # Unless the last rewriting was accepted, the prompt is the same again, so another sample is drawn.
         sample = number if earlier and not earlier[-1].accepted else 0
-        prompt = rewrite_prompt(self.rubric, text, faults, sample, any_sentence=current.any_sentence)
+        prompt = rewrite_prompt(self.rubric, text, faults, sample, any_sentence=any_sentence)
         draft = await rewrite(self.writer, prompt, text.output)
         finished = partial(RevisionRound, number, faults, draft.changes)
         if draft.unusable is not None:
@@ -486,7 +475,7 @@ class Improving:
             async with aclosing(texts):
                 async for improved in texts:
                     text = replace(improved, columns=own_columns(ahead.popleft().row, options.mapping))
-                    self.metrics.append(revision_metrics(text))
+                    self.metrics.append(text.metrics)
                     if text.before and text.before.unscored:
                         self.failures["judge"] = text.before.unscored
                     if text.rounds and text.rounds[-1].rejected == "no usable rewriting":

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Effort, Version
     from rubriclab.ops.check import CheckResult
     from rubriclab.ops.compare import SystemRanking
-    from rubriclab.ops.edit import EditResult
-    from rubriclab.ops.edits import EditEffect
+    from rubriclab.ops.edit import EditEffect, EditResult
     from rubriclab.ops.evaluate import InterraterAgreement, Reliability
     from rubriclab.ops.improve import Improvement, RevisionSummary
     from rubriclab.ops.label import LabelResult, PlannedText, PlanResult

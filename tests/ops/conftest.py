@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rubriclab.ops.edit import editable_version
-from rubriclab.ops.edits import FoldSelection, RatedRubric, select_in_folds
+from rubriclab.ops.edit import FoldSelection, RatedRubric, editable_version, select_in_folds
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Workspace
 

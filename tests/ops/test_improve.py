@@ -21,7 +21,7 @@ from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, split_sentences
-from rubriclab.ops.improve import improve_stream, incomparable, revision_metrics, summarize_revisions
+from rubriclab.ops.improve import improve_stream, incomparable, summarize_revisions
 from rubriclab.ops.options import ImproveOptions
 
 REF = "r@1"
@@ -302,7 +302,7 @@ async def found_in(rows):
         REF,
         settings=ImproveOptions(rounds=1),
     )
-    return summarize_revisions(sentence_rubric(), REF, [revision_metrics(each) async for each in stream], "first")
+    return summarize_revisions(sentence_rubric(), REF, [each.metrics async for each in stream], "first")
 
 
 async def test_every_text_is_counted_once_and_means_are_over_the_texts_with_both_scores():

@@ -26,8 +26,7 @@ from rubriclab.models.aggregation import threshold_by_hand
 from rubriclab.models.characters import asked_at, count, is_blank, listed, plain
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import EditChange, Version
-from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_version
-from rubriclab.ops.edits import EditEffect
+from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, ExplainOptions
 from rubriclab.ops.versions import disagreements
