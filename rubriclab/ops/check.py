@@ -89,14 +89,8 @@ class AspectCheck:
     agreement: Interval | None
 
 
-def aspects_of(examples: Sequence[Example], compared: Sequence[tuple[int, PairwiseComparison]]) -> list[str]:
-    """Return the aspects that have scores or comparisons, the most frequent first."""
-    counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
-    counts.update(comparison.aspect for _, comparison in compared if comparison.aspect)
-    return sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
-
-
 def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
+    """Return what is known of the scores of an aspect; `scale` is by default that of the labels."""
     rated = labelled(examples, aspect)
     labels = [example.scores[aspect] for example in rated]
     single = [score for example in rated for score in example.annotations.get(aspect, ())]
@@ -106,19 +100,14 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
     if known is not None:
         groups = np.unique([example.group for example in rated], return_inverse=True)[1]
         agreement = krippendorff_alpha(known.table, "interval", groups).rounded()
-    names = known.names if known else ()
-    reasons = sum(len(named_reasons(example, aspect)) for example in rated)
-    return AspectCheck(aspect, len(labels), names, scale, _distribution(labels, scale), reasons, agreement)
-
-
-def _distribution(labels: Sequence[float], scale: Scale | None) -> dict[float, int]:
-    """Return the number of labels by value in ascending order, with three decimals or rounded further."""
     counts = Counter(round(label, 3) for label in labels)
     if len(counts) > MAX_VALUES:
         unit = 1 if scale and scale.width > 2 else 10
         # `round` would take 3.5 and 4.5 to the same number.
         counts = Counter(math.floor(label * unit + 0.5) / unit for label in labels)
-    return dict(sorted(counts.items()))
+    names = known.names if known else ()
+    reasons = sum(len(named_reasons(example, aspect)) for example in rated)
+    return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
 
 
 # Rows whose cells are kept to describe columns and propose a mapping.
@@ -260,20 +249,18 @@ class _Reading:
 
     def result(self, data: Data) -> CheckResult:
         self._read()
-        aspects = aspects_of(self._examples(), self.compared)
+        counts = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
+        counts.update(comparison.aspect for _, comparison in self.compared if comparison.aspect)
+        aspects = sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
         chosen = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
         self._find_faults(chosen, aspects)
-        examples = self._examples()
-        scale = self._scale(examples, chosen)
+        examples, scale = self.examples, self._scale(chosen)
         checked = tuple(check_aspect(examples, name, scale if name == chosen else None) for name in aspects)
         single = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
         skipped = len({fault.line for fault in single}) if self.options.skip_faulty else 0
         lines = [] if self.options.skip_faulty else first_faults(fault_lines(single))
         self.problems += lines
-        notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample), *self._comments(aspects)]
-        column = self.options.mapping.columns.get("aspect", "aspect")
-        if (rated := rated_aspects(self.sample, column)) and not examples and chosen not in rated:
-            notes.append(f"the column {column!r} names the aspects {', '.join(map(repr, rated))}")
+        notes = [*self._training(chosen, aspects), *self._column_notes(chosen, aspects)]
         if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
             notes += [f"left out: {line}" for line in first_faults(fault_lines(left_out))]
             if not examples:
@@ -304,18 +291,19 @@ class _Reading:
             usable_as_proposed=False,
         )
 
-    def _examples(self) -> tuple[Example, ...]:
+    @property
+    def examples(self) -> tuple[Example, ...]:
         return tuple(row.example for row in self.placed)
 
     def _find_faults(self, chosen: str | None, aspects: Sequence[str]) -> None:
         """Find the faults of readable rows; with `skip_faulty`, leave the faulty rows and scores out."""
-        scale = self._scale(self._examples(), chosen)
+        scale = self._scale(chosen)
         if self.options.skip_faulty and chosen:
             self.placed, outside = drop_invalid_ratings(self.placed, chosen, scale)
             self.skipped_scores += outside
         if chosen and chosen in aspects:
             self.faults += training_faults(self.placed, chosen, scale)
-        self.faults += comparison_faults(self.raw.source.where, self.compared, self._examples())
+        self.faults += comparison_faults(self.raw.source.where, self.compared, self.examples)
         if self.options.skip_faulty:
             faulty = {fault.line for fault in self.faults}
             self.placed = [row for row in self.placed if row.line not in faulty]
@@ -358,41 +346,48 @@ class _Reading:
         else:
             self.compared += [(line, comparison) for comparison in parsed]
 
-    def _comments(self, aspects: Sequence[str]) -> Iterator[str]:
-        """Yield which aspects have no scores, since their answers were taken as comments."""
+    def _column_notes(self, chosen: str | None, aspects: Sequence[str]) -> Iterator[str]:
+        """Yield what columns may hold that was not taken for a field: outputs, comments, names of aspects."""
+        columns = output_columns(self.sample)
+        if len(columns) > 1:
+            yield (
+                f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: write a "
+                "row for each output, with its system in a column; with pandas: frame.melt(id_vars=[...], "
+                f"value_vars={columns!r}, var_name='system', value_name='output')"
+            )
         # An annotation tool's export says itself what its answers are read as.
         named = {} if self.raw.source.tool else {name: n for name, n in self.answered.items() if name not in aspects}
         if named:
             rows = ", ".join(f"{aspect!r} ({number} rows)" for aspect, number in named.items())
             yield f"no scores of {rows}: the answers were taken as comments, and are in the column 'answers'"
+        column = self.options.mapping.columns.get("aspect", "aspect")
+        if (rated := rated_aspects(self.sample, column)) and not self.placed and chosen not in rated:
+            yield f"the column {column!r} names the aspects {', '.join(map(repr, rated))}"
 
-    def _scale(self, examples: Sequence[Example], aspect: str | None) -> Scale | None:
+    def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
             return None
-        return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(examples, aspect)))
+        return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
 
-    def _training(self, examples: Sequence[Example], chosen: str | None, aspects: Sequence[str]) -> list[str]:
+    def _training(self, chosen: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
         """Return what learning says of the rows; what keeps it from learning is a problem if the aspect was named."""
-        if not examples:
-            return []
+        if not self.placed:
+            return ()
         if chosen is None:
             several = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
-            return [several if aspects else "no scores: the texts can be scored, but nothing can be learned from them"]
+            return (several if aspects else "no scores: the texts can be scored, but nothing can be learned from them",)
         if self.problems:
-            return []
-        try:
-            return list(training_examples(self._rows(), chosen, self.options.scale, skip_faulty=True).notes)
-        except DataError as error:
-            if self.options.aspect:
-                self.problems.append(error.text)
-                return []
-            return [error.text]
-
-    def _rows(self) -> Rows:
+            return ()
         rows = Rows(self.raw.source, iter([(row.line, None, row.example) for row in self.placed]))
         rows.comparisons = list(self.compared)
         rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
-        return rows
+        try:
+            return training_examples(rows, chosen, self.options.scale, skip_faulty=True).notes
+        except DataError as error:
+            if not self.options.aspect:
+                return (error.text,)
+            self.problems.append(error.text)
+            return ()
 
     def _columns(self) -> Iterable[ColumnUse]:
         fields: dict[str, list[str]] = {}
@@ -438,17 +433,6 @@ def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) ->
     return {**propose_mapping(rows, ASPECT, given), **found}
 
 
-def _answer_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    columns = output_columns(rows)
-    if len(columns) > 1:
-        named = ", ".join(repr(column) for column in columns)
-        yield (
-            f"the columns {named} may each hold an output, and a row holds one: write a row for each output, with its "
-            f"system in a column; with pandas: frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', "
-            "value_name='output')"
-        )
-
-
 # Words that can differ between two questions that ask the same.
 _ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
 
@@ -488,7 +472,15 @@ def lint(source: str | Path | Checklist) -> LintResult:
     """
     if not isinstance(source, str | Path | Checklist):
         raise ChecklistError(f"Expected a checklist, got {describe(source)}.", "Give the path of a checklist file.")
-    checklist = source if isinstance(source, Checklist) else _read(source)
+    if isinstance(source, Checklist):
+        checklist = source
+    elif source != "-":
+        checklist = read_checklist(Path(source))
+    else:
+        try:
+            checklist = parse_checklist(read_stdin(), "standard input")
+        except Unreadable as error:
+            raise ChecklistError(f"Standard input is no checklist: {error}.") from None
     first: dict[tuple[str, ...], str] = {}
     duplicates = []
     for question in checklist.questions:
@@ -497,15 +489,6 @@ def lint(source: str | Path | Checklist) -> LintResult:
         if (earlier := first.setdefault(key, question.id)) != question.id:
             duplicates.append(Duplicate(question.id, question.text, earlier))
     return LintResult(checklist, tuple(duplicates))
-
-
-def _read(source: str | Path) -> Checklist:
-    if source != "-":
-        return read_checklist(Path(source))
-    try:
-        return parse_checklist(read_stdin(), "standard input")
-    except Unreadable as error:
-        raise ChecklistError(f"Standard input is no checklist: {error}.") from None
 
 
 @dataclass(frozen=True, repr=False)
