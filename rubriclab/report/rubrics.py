@@ -46,11 +46,12 @@ if TYPE_CHECKING:
 
 
 class Badge(NamedTuple):
-    """The result in a word or two, its tone, and a remark beside it."""
+    """The result in a word or two, its tone, a remark beside it, and the remark without figures."""
 
     words: str
     tone: Literal["good", "warning", "bad"]
     remark: str = ""
+    brief: str = ""
 
 
 # The conclusion.
@@ -87,7 +88,35 @@ def badge_of(version: Version) -> Badge:
     else:
         decides = "the best free baseline. " if validation.deciding is validation.free else ""
         remark = f"{link} {decides}{direct} The best free baseline is {free}."
-    return Badge(outcome, TONES[outcome], remark.strip())
+    decided_by = "the best free baseline" if validation.deciding is validation.free else ASKED_DIRECTLY
+    return Badge(outcome, TONES[outcome], remark.strip(), f"{link} {decided_by}")
+
+
+def verdict_rows(validation: Validation) -> Iterator[tuple[object, ...]]:
+    """Yield what the verdict rests on: a name, its error and agreement in order, each with how the rubric compares."""
+    rubric, by_name = wording.rubric_agreement(validation), _by_name(validation)
+    yield "this rubric", _beside(rubric.error), _beside(rubric.order)
+    titles = {DIRECT: "asked directly", CALIBRATED: "asked directly, calibrated"}
+    for name in (*titles, validation.free.against):
+        found, other = validation.against(name), by_name.get(name)
+        if found and other:
+            error = _found(found.error_outcome, found.less_error) if found.less_error and found.error_outcome else ""
+            order = _found(found.outcome, found.difference) if found.outcome else ""
+            yield (
+                titles.get(name, wording.baseline_name(name)),
+                _beside(other.error, error),
+                _beside(other.order, order),
+            )
+    if validation.raters and validation.raters.errors:
+        yield "a rater, against the others' mean", _beside(validation.raters.errors.absolute), ""
+
+
+def _beside(interval: Interval | None, found: str = "") -> Markup:
+    if interval is None:
+        return Markup()
+    words = found if found in ("", "inconclusive", "too few groups to tell") else f"rubric {found}"
+    remark = Markup('<p class="quiet">{}</p>').format(words) if words else ""
+    return Markup("<p>{}</p>{}").format(figure(interval.value), remark)
 
 
 def _against_direct(version: Version, validation: Validation) -> str:

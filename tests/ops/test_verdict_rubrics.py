@@ -181,8 +181,8 @@ def test_every_view_of_the_rubric_shows_the_verdicts_held_out_beside_the_judge_a
 ) -> None:
     text = lab.report(rubric)
     for words in (
-        "the verdicts find",
-        "found of &#39;fail&#39;",
+        "he verdicts find",
+        "recall of &#39;fail&#39;",
         "Cohen&#39;s kappa",
         "AUROC",
         "Brier score",

@@ -60,6 +60,8 @@ function look(frame) {
   while (words.nextNode()) {
     const node = words.currentNode
     if (node.parentElement.closest('svg, bdi, .hidden')) continue
+    const head = node.parentElement.closest('thead')
+    if (head && view.getComputedStyle(head).clipPath != 'none') continue  // hidden on telephones
     for (const match of node.data.matchAll(/[A-Za-z]{2,16}|[\u2212]?\\d+(?:[.,]\\d+)*/g)) {
       const range = page.createRange()
       range.setStart(node, match.index); range.setEnd(node, match.index + match[0].length)

@@ -130,9 +130,9 @@ def _in_order(one: Version, two: Version) -> list[Version]:
 def summary(version: Version) -> dict[str, Any]:
     """Return what a list shows of a version; texts are empty where something was not measured or recorded.
 
-    `tone` colours the verdict, `comparisons` is the rest of the sentence that it begins, `measure` says what the
-    agreement is, `procedure` how it was measured, `price` the requests per text, `origin` how the version was made from
-    its parent; `words` are what a search looks through, in lower case.
+    `tone` colours the verdict, `comparisons` is the rest of the sentence that it begins, `brief` the same without
+    figures, `measure` says what the agreement is, `procedure` how it was measured, `price` the requests per text,
+    `origin` how the version was made from its parent; `words` are what a search looks through, in lower case.
     """
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
@@ -144,6 +144,7 @@ def summary(version: Version) -> dict[str, Any]:
         "verdict": badge.words,
         "tone": badge.tone if made.validation else "",
         "comparisons": badge.remark,
+        "brief": badge.brief,
         "agreement": measured.value if measured else None,
         "measure": measured.name if measured else "",
         "errors": wording.errors_words(measured.errors) if measured and measured.errors else "",
