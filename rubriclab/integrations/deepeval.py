@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
-from rubriclab.integrations.evaluator import Closing, imported_from, open_scorer, rationale, threshold_of
+from rubriclab.integrations.evaluator import Closing, imported_from, open_scorer, rationale
 from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.ops.score import TextScorer
@@ -28,7 +27,7 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
     but `error`, the reason; it fails.
 
     Args:
-        rubric, store, judge, options: as for `OpenRubric`.
+        rubric, options: as for `OpenRubric`.
         at_least: the lowest score that passes, on the scale of the rubric; by default the threshold of a rubric for
             verdicts; by any other, nothing passes or fails.
         row: returns the row of a test case; by default `row_of`.
@@ -54,17 +53,15 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
         rubric: RubricLike | TextScorer,
         at_least: float | None = None,
         *,
-        store: str | Path | None = None,
-        judge: str | None = None,
         row: RowFunction | None = None,
         flaky: bool = False,
         **options: Any,
     ) -> None:
-        opened = open_scorer(rubric, store, judge, options)
-        at_least = threshold_of(opened, at_least, close=opened is not rubric)
+        self._open = opened = open_scorer(rubric, at_least, **options)
+        at_least = opened.rubric.threshold if at_least is None else at_least
         # DeepEval copies a metric for each test case: it gives the attributes with the names of these arguments to a
         # new one, so all copies share the open rubric.
-        self.rubric, self.at_least, self.row, self.flaky = opened, at_least, row or row_of, flaky
+        self.rubric, self.at_least, self.row, self.flaky = self._open, at_least, row or row_of, flaky
         self.evaluation_model = recorded_name(opened.judge)
         self.result: Score | None = None
         if at_least is not None:
@@ -95,10 +92,6 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
             value = None if self.error or self.result is None else self.result.score
             self.success = value is not None and value >= self.at_least
         return self.success
-
-    def close(self) -> None:
-        """Close the rubric, for all copies of the metric."""
-        self.rubric.close()
 
     def _row_of(self, test_case: LLMTestCase) -> Mapping[str, Any]:
         self.result = self.score = self.reason = self.error = None

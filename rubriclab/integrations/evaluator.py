@@ -61,38 +61,40 @@ def row_of_text(
 
 
 def open_scorer(
-    rubric: RubricLike | TextScorer, store: str | Path | None, judge: str | None, options: Mapping[str, Any]
+    rubric: RubricLike | TextScorer,
+    at_least: float | None = None,
+    /,
+    *,
+    store: str | Path | None = None,
+    judge: str | None = None,
+    **options: Any,
 ) -> TextScorer:
     """Return an open rubric: the one that is given, or else the one that `Lab.scorer` opens.
 
     Raises:
+        SettingsError: if the threshold `at_least` is not on the scale.
         RubriclabError: as `Lab.scorer` does.
     """
-    return rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
-
-
-def threshold_of(scorer: TextScorer, at_least: float | None, *, close: bool) -> float | None:
-    """Return the lowest score that passes: the one that is given, else that of a rubric for verdicts, else none.
-
-    Raises:
-        SettingsError: if it is not on the scale; the rubric is closed then if `close`.
-    """
-    threshold = scorer.rubric.threshold if at_least is None else at_least
+    given = isinstance(rubric, TextScorer)
+    opened = rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
     try:
-        if threshold is not None:
-            scorer.check_threshold(threshold)
+        if at_least is not None:
+            opened.check_threshold(at_least)
     except BaseException:
-        if close:
-            scorer.close()
+        if not given:
+            opened.close()
         raise
-    return threshold
+    return opened
 
 
 class Closing:
-    """What is closed at the end of a `with` statement."""
+    """Holds an open rubric until `close`, or for a `with` statement."""
+
+    _open: TextScorer
 
     def close(self) -> None:
-        raise NotImplementedError
+        """Close the rubric."""
+        self._open.close()
 
     def __enter__(self) -> Self:
         return self
@@ -102,20 +104,16 @@ class Closing:
 
 
 class OpenRubric(Closing):
-    """A rubric that stays open until `close`, or for a `with` statement.
+    """A rubric with the name of its scores, and what makes the row of a text.
 
     Scoring raises what `TextScorer.score_row` does, and `DataError` if it is not clear what a text and its source are.
 
     Args:
         rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
-        store: path or URL of the store; by default the user's own.
-        judge: by default the one that the rubric was learned with.
         name: of the scores; by default that of the rubric.
         row: returns the row of a text; by default the function that the evaluator has for it.
-        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
-
-    Attributes:
-        opened: what `Lab.scorer` returns.
+        options: `store`, a path or URL, by default the user's own; `judge`, by default the one that the rubric was
+            learned with; and as for `Lab`: `max_cost`, `concurrency`, `record` and others.
 
     Raises:
         NotInStore: if there is no such rubric.
@@ -123,30 +121,24 @@ class OpenRubric(Closing):
         SettingsError: for an unknown option.
     """
 
-    opened: TextScorer
-    _default_row: ClassVar[RowFunction] = staticmethod(row_of_text)
+    _default_row: ClassVar[RowFunction]
 
     def __init__(
         self,
         rubric: RubricLike | TextScorer,
         *,
-        store: str | Path | None = None,
-        judge: str | None = None,
         name: str | None = None,
         row: RowFunction | None = None,
         **options: Any,
     ) -> None:
-        self.opened = open_scorer(rubric, store, judge, options)
-        self._name = name or self.opened.name.partition("@")[0]
+        self._open = open_scorer(rubric, **options)
+        self._name = name or self._open.name.partition("@")[0]
         self._row = row or self._default_row
 
     @property
     def name(self) -> str:
         """Name of the scores."""
         return self._name
-
-    def close(self) -> None:
-        self.opened.close()
 
 
 def metadata_of(score: Score) -> dict[str, Any]:

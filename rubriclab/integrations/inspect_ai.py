@@ -10,7 +10,6 @@ from typing import Any
 from anyio import to_thread
 
 from rubriclab.integrations.evaluator import imported_from, metadata_of, open_scorer, rationale
-from rubriclab.learning.scoring import Score
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike
 
@@ -44,7 +43,7 @@ def rubric_scorer(
         rubric, store, judge, options: as for `OpenRubric`, whose errors are raised.
         row: returns the row of a text, given the state and the target; by default `row_of`.
     """
-    opened = open_scorer(rubric, store, judge, options)
+    opened = open_scorer(rubric, store=store, judge=judge, **options)
     if opened is not rubric:
         atexit.register(opened.close)  # Inspect does not say when it needs a scorer no more
     row_function = row or row_of
@@ -52,7 +51,15 @@ def rubric_scorer(
     async def score(state: TaskState, target: Target) -> inspect_scorer.Score:
         # In a thread, since Inspect may run its tasks with asyncio or with Trio.
         found = await to_thread.run_sync(opened.score_row, row_function(state, target))
-        return _as_inspect_score(found, opened, state.output.completion)
+        about: dict[str, Any] = {
+            "answer": state.output.completion,
+            "explanation": rationale(found, opened.rubric),
+            "metadata": metadata_of(found),
+        }
+        if found.score is None:
+            reason = "grader_failed" if found.criteria else "scoring_failed"
+            return inspect_scorer.Score.unscored(reason=reason, **about)
+        return inspect_scorer.Score(value=found.score, **about)
 
     return score
 
@@ -67,14 +74,3 @@ def row_of(state: TaskState, target: Target) -> dict[str, Any]:
     if target.text:
         row["reference"] = target.text
     return row | {name: state.metadata[name] for name in METADATA_FIELDS if state.metadata.get(name) is not None}
-
-
-def _as_inspect_score(score: Score, opened: TextScorer, answer: str) -> inspect_scorer.Score:
-    about: dict[str, Any] = {
-        "answer": answer,
-        "explanation": rationale(score, opened.rubric),
-        "metadata": metadata_of(score),
-    }
-    if score.score is None:
-        return inspect_scorer.Score.unscored(reason="grader_failed" if score.criteria else "scoring_failed", **about)
-    return inspect_scorer.Score(value=score.score, **about)

@@ -71,8 +71,8 @@ class LangfuseEvaluator(OpenRubric):
             TextUnscored: if the text has no score; Langfuse shows the error at the evaluator.
         """
         row = self._row(input=input, output=output, expected_output=expected_output, metadata=metadata)
-        score = await self.opened.score_row_async(row)
-        comment = rationale(score, self.opened.rubric)
+        score = await self._open.score_row_async(row)
+        comment = rationale(score, self._open.rubric)
         if score.score is None:
             raise TextUnscored(comment)
         return Evaluation(

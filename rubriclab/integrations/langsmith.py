@@ -58,20 +58,20 @@ class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
 
     def evaluate_run(self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any) -> EvaluationResult:
         """Return the feedback about a run."""
-        return self._result(self.opened.score_row(self._row(run, example)))
+        return self._result(self._open.score_row(self._row(run, example)))
 
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any
     ) -> EvaluationResult:
         """Return the feedback about a run without blocking the running event loop."""
-        return self._result(await self.opened.score_row_async(self._row(run, example)))
+        return self._result(await self._open.score_row_async(self._row(run, example)))
 
     def _result(self, score: Score) -> EvaluationResult:
-        scale, about = self.opened.rubric.scores_on, metadata_of(score)
+        scale, about = self._open.rubric.scores_on, metadata_of(score)
         return EvaluationResult(
             key=self.name,
             score=score.score,
-            comment=rationale(score, self.opened.rubric),
+            comment=rationale(score, self._open.rubric),
             metadata=about,
             feedback_config={"type": "continuous", "min": scale.low, "max": scale.high},
             extra=about if score.unscored is None else {**about, "error": True},  # of these, what is sent to LangSmith

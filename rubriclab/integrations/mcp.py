@@ -89,12 +89,12 @@ class RubricTools:
 
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
-        with self._workspace() as workspace, _as_tool_errors():
+        with self._workspace() as workspace:
             return {"rubrics": [_entry(version) for version in workspace.open_store(access="read").newest()]}
 
     async def show_rubric(self, rubric: Rubric) -> dict[str, Any]:
         """Show a rubric: what it judges, its scale, judge and verdict, and its criteria with levels and weights."""
-        with self._workspace() as workspace, _as_tool_errors():
+        with self._workspace() as workspace:
             version = workspace.open_store(access="read").load(rubric)
             judge = self._judge or version.provenance.judge
             return describe_rubric(version.rubric, version.ref, judge, version).model_dump(mode="json")
@@ -106,7 +106,7 @@ class RubricTools:
         rows = [text.model_dump(exclude_none=True) for text in texts]
 
         async def scored() -> dict[str, Any]:
-            with self._workspace() as workspace, _asking(self.allow_calls):
+            with self._workspace() as workspace:
                 found = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
                 return {"scores": [score.to_row() for score in found], "warnings": list(found.warnings)}
 
@@ -128,7 +128,7 @@ class RubricTools:
         options = ExplainOptions.given({"judge": self._judge, "id": labelled_id, "nearest": nearest})
 
         async def explained() -> dict[str, Any]:
-            with self._workspace() as workspace, _asking(self.allow_calls):
+            with self._workspace() as workspace:
                 return (await workspace.run(explaining.explain, data, rubric, options)).to_row()
 
         return await self._uncancelled(explained())
@@ -145,8 +145,27 @@ class RubricTools:
         if not task.cancelled():
             task.exception()  # the assistant may not be waiting for it any more
 
-    def _workspace(self) -> Workspace:
-        return replace(self._given, progress=no_progress, budget=self._budget, ledger=Ledger())
+    @contextmanager
+    def _workspace(self) -> Iterator[Workspace]:
+        """Open a workspace for one call; tell the assistant what is wrong, and what it may not do."""
+        try:
+            with replace(self._given, progress=no_progress, budget=self._budget, ledger=Ledger()) as workspace:
+                yield workspace
+        except FieldMissing as error:
+            # Its hint is about columns of a file.
+            raise ToolError(f"{plain(error.message)} Give it in each text.") from error
+        except BudgetReached as error:
+            told = UserError(
+                "The store has no answer about a text, and no language model may be asked.",
+                "Of several texts, those with answers are scored in a call without the others. The user can allow "
+                "calls: rubriclab mcp --allow-calls with --max-cost DOLLARS.",
+            )
+            if self.allow_calls:
+                higher = "rubriclab mcp with a higher --max-cost or --max-calls"
+                told = UserError(error.message, f"The user can start {higher}; answers so far are kept.")
+            raise ToolError(plain(str(told))) from error
+        except RubriclabError as error:
+            raise ToolError(plain(str(error))) from error
 
 
 def server(tools: RubricTools) -> MCPServer[Any]:
@@ -172,44 +191,13 @@ def server(tools: RubricTools) -> MCPServer[Any]:
 async def serve_mcp(given: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
     """Offer the tools on standard input and output until the input ends.
 
-    Args:
-        given, judge, allow_calls: as for `RubricTools`.
-
     Raises:
-        SettingsError: if calls are allowed without a cap.
+        SettingsError: as `RubricTools` does.
     """
     with given:
         tools = RubricTools(given, judge, allow_calls=allow_calls)
         await server(tools).run_stdio_async()
         await tools.finish()
-
-
-@contextmanager
-def _as_tool_errors() -> Iterator[None]:
-    try:
-        yield
-    except FieldMissing as error:
-        # Its hint is about columns of a file.
-        raise ToolError(f"{plain(error.message)} Give it in each text.") from error
-    except RubriclabError as error:
-        raise ToolError(plain(str(error))) from error
-
-
-@contextmanager
-def _asking(allow_calls: bool) -> Iterator[None]:
-    """Tell the assistant what is wrong, and what it may not do."""
-    with _as_tool_errors():
-        try:
-            yield
-        except BudgetReached as error:
-            if allow_calls:
-                higher = "rubriclab mcp with a higher --max-cost or --max-calls"
-                raise UserError(error.message, f"The user can start {higher}; answers so far are kept.") from error
-            raise UserError(
-                "The store has no answer about a text, and no language model may be asked.",
-                "Of several texts, those with answers are scored in a call without the others. The user can allow "
-                "calls: rubriclab mcp --allow-calls with --max-cost DOLLARS.",
-            ) from error
 
 
 def _entry(version: Version) -> dict[str, Any]:

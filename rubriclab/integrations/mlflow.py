@@ -7,19 +7,9 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.evaluator import (
-    Closing,
-    OpenRubric,
-    RowFunction,
-    imported_from,
-    rationale,
-    row_of_text,
-    threshold_of,
-)
+from rubriclab.integrations.evaluator import Closing, RowFunction, imported_from, open_scorer, rationale, row_of_text
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.stack import recorded_name
-from rubriclab.learning.scoring import Score
-from rubriclab.models.rubric import Rubric
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import criterion_cells
 from rubriclab.ops.workspace import RubricLike
@@ -59,7 +49,7 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
     rubric: str
     judge: str
     at_least: float | None = None
-    _open: OpenRubric = PrivateAttr()
+    _open: TextScorer = PrivateAttr()
     _row: RowFunction = PrivateAttr()
 
     def __init__(
@@ -67,14 +57,14 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
         rubric: RubricLike | TextScorer,
         *,
         at_least: float | None = None,
+        name: str | None = None,
         row: RowFunction | None = None,
         **options: Any,
     ) -> None:
-        found = OpenRubric(rubric, **options)
-        opened = found.opened
-        at_least = threshold_of(opened, at_least, close=opened is not rubric)
+        opened = open_scorer(rubric, at_least, **options)
+        at_least = opened.rubric.threshold if at_least is None else at_least
         super().__init__(
-            name=found.name,
+            name=name or opened.name.partition("@")[0],
             description=f"The {opened.rubric.aspect.name} of a text, scored by {opened.name}.",
             # Each request has a time limit and is repeated a limited number of times; MLflow would drop a late score.
             timeout=0,
@@ -82,7 +72,7 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
             judge=recorded_name(opened.judge),
             at_least=at_least,
         )
-        self._open, self._row = found, row or row_of
+        self._open, self._row = opened, row or row_of
         if at_least is not None:
             self._pass_if = lambda value: value is not None and value >= at_least
 
@@ -91,29 +81,22 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
     ) -> Feedback:
         """Return the feedback about one text."""
         row = self._row(inputs=inputs, outputs=outputs, expectations=expectations, trace=trace)
-        opened = self._open.opened
-        return _feedback(self.name, opened.score_row(row), opened.rubric)
-
-    def close(self) -> None:
-        self._open.close()
+        score = self._open.score_row(row)
+        judge = recorded_name(score.judge)
+        low, high = score.interval or (None, None)
+        about = {"rubric": score.rubric, "judge": judge, "low": low, "high": high, "verdict": score.verdict}
+        metadata = {f"rubriclab.{key}": value for key, value in about.items()} | criterion_cells(score)
+        return Feedback(
+            name=self.name,
+            value=score.score,
+            error=None if score.unscored is None else AssessmentError(UNSCORED, score.unscored),
+            rationale=rationale(score, self._open.rubric),
+            source=AssessmentSource("CODE" if judge == EMBEDDED else "LLM_JUDGE", judge),
+            metadata={key: str(value) for key, value in metadata.items() if value is not None},
+        )
 
 
 def row_of(*, inputs: Any, outputs: Any, expectations: Any = None, **_other: Any) -> dict[str, Any]:
     """Return the row of a text, as `row_of_text` does; the expectation `expected_response` is the reference."""
     expected = expectations.get("expected_response") if isinstance(expectations, Mapping) else None
     return row_of_text(inputs, outputs, expected)
-
-
-def _feedback(name: str, score: Score, rubric: Rubric) -> Feedback:
-    judge = recorded_name(score.judge)
-    low, high = score.interval or (None, None)
-    about = {"rubric": score.rubric, "judge": judge, "low": low, "high": high, "verdict": score.verdict}
-    metadata = {f"rubriclab.{key}": value for key, value in about.items()} | criterion_cells(score)
-    return Feedback(
-        name=name,
-        value=score.score,
-        error=None if score.unscored is None else AssessmentError(UNSCORED, score.unscored),
-        rationale=rationale(score, rubric),
-        source=AssessmentSource("CODE" if judge == EMBEDDED else "LLM_JUDGE", judge),
-        metadata={key: str(value) for key, value in metadata.items() if value is not None},
-    )

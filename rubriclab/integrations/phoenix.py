@@ -55,18 +55,18 @@ class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
 
     @property
     def _kind(self) -> AnnotatorKind:
-        return AnnotatorKind.CODE if self.opened.judge == EMBEDDED else AnnotatorKind.LLM
+        return AnnotatorKind.CODE if self._open.judge == EMBEDDED else AnnotatorKind.LLM
 
     def evaluate(self, **given: Any) -> dict[str, Any]:
         """Return the evaluation of one text."""
-        return self._evaluation(self.opened.score_row(self._row(**given)))
+        return self._evaluation(self._open.score_row(self._row(**given)))
 
     async def async_evaluate(self, **given: Any) -> dict[str, Any]:
         """Return the evaluation of one text without blocking the running event loop."""
-        return self._evaluation(await self.opened.score_row_async(self._row(**given)))
+        return self._evaluation(await self._open.score_row_async(self._row(**given)))
 
     def _evaluation(self, score: Score) -> dict[str, Any]:
-        about = {"explanation": rationale(score, self.opened.rubric), "metadata": metadata_of(score)}
+        about = {"explanation": rationale(score, self._open.rubric), "metadata": metadata_of(score)}
         label = {"label": score.verdict} if score.verdict else {}
         return about if score.score is None else {"score": score.score, **label, **about}
 

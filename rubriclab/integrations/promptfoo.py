@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.integrations.evaluator import FIELDS, rationale
-from rubriclab.lab import Lab
-from rubriclab.ops.score import TextScorer
+from rubriclab.integrations.evaluator import FIELDS, open_scorer, rationale
 from rubriclab.ops.scores import criterion_cells
 
 CAPS = ("max_calls", "max_cost")
@@ -47,11 +45,13 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
             "Leave it out; answers are kept in the store.",
         )
     threshold, fields = config.pop("threshold", None), config.pop("fields", None)
-    row = row_of(output, context.get("vars"), fields)
-    with _scorer(config) as scorer:
+    row, rubric = row_of(output, context.get("vars"), fields), config.pop("rubric", None)
+    if not isinstance(rubric, str):
+        raise SettingsError(
+            "The 'config' names no rubric.", "Give its name: rubric: news-coherence, or news-coherence@production."
+        )
+    with open_scorer(rubric, threshold, **config) as scorer:
         threshold = scorer.rubric.threshold if threshold is None else threshold
-        if threshold is not None:
-            scorer.check_threshold(threshold)
         score = scorer.score_row(row)
         name, reason = scorer.name.partition("@")[0], rationale(score, scorer.rubric)
         if score.score is None:
@@ -83,13 +83,3 @@ def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str
         raise DataError(f"The test has no variable {missing[0]!r}.", f"Its variables are: {known}.")
     names = {name: name for name in FIELDS if name in given} | dict(chosen)
     return {**{field: given[name] for field, name in names.items()}, "output": output}
-
-
-def _scorer(config: Mapping[str, Any]) -> TextScorer:
-    settings = dict(config)
-    rubric = settings.pop("rubric", None)
-    if not isinstance(rubric, str):
-        raise SettingsError(
-            "The 'config' names no rubric.", "Give its name: rubric: news-coherence, or news-coherence@production."
-        )
-    return Lab(settings.pop("store", None), settings.pop("judge", None), progress=None, **settings).scorer(rubric)

@@ -1,24 +1,4 @@
-"""Scoring inside Ray Data, on any number of machines (`pip install 'rubriclab[ray,postgresql]'`)::
-
-import ray
-from rubriclab.integrations.ray import Scorer
-
-texts = ray.data.read_parquet("s3://bucket/texts/")
-scores = texts.map_batches(
-    Scorer,
-    fn_constructor_kwargs={
-        "rubric": "news-coherence@production",
-        "store": "postgresql://user@host/rubrics",
-        "run": "nightly-2026-12-01",
-        "max_cost": 200,
-        "requests_per_minute": 10_000,
-        "concurrency": 32,
-    },
-    batch_size=256,
-    compute=ray.data.ActorPoolStrategy(size=16),
-)
-scores.write_parquet("s3://bucket/scores/")
-"""
+"""Scoring inside Ray Data, on any number of machines (`pip install 'rubriclab[ray,postgresql]'`): docs/cluster.md."""
 
 from __future__ import annotations
 
@@ -132,11 +112,8 @@ def _as_table(batch: Any) -> Any:
         return batch
     if hasattr(batch, "itertuples"):
         return pyarrow.Table.from_pandas(batch, preserve_index=False)
-    return pyarrow.table({str(name): _values(values) for name, values in batch.items()})
-
-
-def _values(values: Any) -> list[Any]:
-    return list(values.tolist() if hasattr(values, "tolist") else values)
+    columns = {str(name): cells.tolist() if hasattr(cells, "tolist") else cells for name, cells in batch.items()}
+    return pyarrow.table({name: list(cells) for name, cells in columns.items()})
 
 
 def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:

@@ -11,10 +11,10 @@ from pydantic import PrivateAttr
 from rubriclab.integrations.evaluator import (
     Annotation,
     Closing,
-    OpenRubric,
     RowFunction,
     imported_from,
     metadata_of,
+    open_scorer,
     rationale,
     row_of_text,
     rows_of_texts,
@@ -43,12 +43,19 @@ class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
     """
 
     rubric: str
-    _open: OpenRubric = PrivateAttr()
+    _open: TextScorer = PrivateAttr()
     _row: RowFunction = PrivateAttr()
 
-    def __init__(self, rubric: RubricLike | TextScorer, *, row: RowFunction | None = None, **options: Any) -> None:
-        opened = OpenRubric(rubric, **options)
-        super().__init__(name=opened.name, rubric=opened.opened.name)
+    def __init__(
+        self,
+        rubric: RubricLike | TextScorer,
+        *,
+        name: str | None = None,
+        row: RowFunction | None = None,
+        **options: Any,
+    ) -> None:
+        opened = open_scorer(rubric, **options)
+        super().__init__(name=name or opened.name.partition("@")[0], rubric=opened.name)
         self._open, self._row = opened, row or row_of
 
     @weave.op  # type: ignore[untyped-decorator]
@@ -59,12 +66,8 @@ class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
         """
         if columns.get("inputs") == {key: value for key, value in columns.items() if key != "inputs"}:
             del columns["inputs"]  # Weave adds all columns under this name
-        opened = self._open.opened
-        score = await opened.score_row_async(self._row(output=output, **columns))
-        return {"score": score.score, "reason": rationale(score, opened.rubric), **metadata_of(score)}
-
-    def close(self) -> None:
-        self._open.close()
+        score = await self._open.score_row_async(self._row(output=output, **columns))
+        return {"score": score.score, "reason": rationale(score, self._open.rubric), **metadata_of(score)}
 
 
 def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:

@@ -20,8 +20,7 @@ from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import error_bounds, rounded_number
 
-# Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
-# would overflow.
+# Scores have six digits: a spread or a distance of knots below this is no learned one, and would overflow as a divisor.
 MIN_SPREAD = 1e-12
 # How far a rounded weight may be outside its bounds.
 ROUNDING = 1e-6
@@ -51,8 +50,7 @@ class Term(FrozenModel):
         low, high: posterior interval of the weight, at the confidence that the rubric was trained
             with (90 % by default).
         selected: share of the rubrics fitted without some groups that have the criterion, among those that may.
-        bounds: the lowest and highest weight that a person allows; equal if the weight is pinned. `None` if it is
-            fitted freely.
+        bounds: `None` if the weight is fitted freely.
     """
 
     criterion: str
@@ -123,11 +121,7 @@ class Conformal(FrozenModel):
 
 
 class RivalLimits(FrozenModel):
-    """The size of a call about several texts of one group.
-
-    Attributes:
-        texts: the most texts of a call.
-    """
+    """The most texts of a call about several texts of one group."""
 
     texts: int = Field(default=10, ge=2, le=100)
 
@@ -175,13 +169,9 @@ class Aggregation(FrozenModel):
     threshold_by_hand: bool = Field(False, exclude_if=lambda by_hand: not by_hand)
 
     @model_validator(mode="after")
-    def _one_call(self) -> Self:
+    def _whole(self) -> Self:
         if self.rivals and self.ask != "in one call":
             raise ValueError("`rivals` belongs to criteria that are asked about in one call")
-        return self
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
         total = math.fsum(abs(term.weight) for term in self.terms)
         if abs(total - 1) > TOLERANCE:
             raise ValueError(f"the sizes of a combination's weights sum to 1; got {total:g}")
@@ -243,14 +233,22 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
         return AggregatedScore(None, None, None, {})
     parts = _parts(aggregation, z)
     raw = math.fsum(parts.values())
-    value = _clipped(aggregation.calibration(raw), scale)
-    given_on = aggregation.onto or scale
-    per_raw = _slope(aggregation.calibration, raw, scale) * given_on.width / scale.width
-    low, high = _interval(aggregation.conformal, value, scale)
+
+    def calibrated(at: float) -> float:
+        return _clipped(aggregation.calibration(at), scale)
+
+    value, given_on = calibrated(raw), aggregation.onto or scale
+    # Points of the scale for each unit of raw value, on the way from an average text to this one.
+    way = raw if abs(raw) > MIN_STEP else MIN_STEP
+    per_raw = (calibrated(way) - calibrated(0.0)) / way * given_on.width / scale.width
     shares = {criterion: rounded_number(part * per_raw) for criterion, part in parts.items()}
-    ends = (value, low, high)
-    score, low, high = (None if end is None else rounded_number(scale.moved_to(given_on, end)) for end in ends)
-    return AggregatedScore(score, low, high, shares)
+    low = high = None
+    if aggregation.conformal:
+        below, above = error_bounds(aggregation.conformal.errors, aggregation.conformal.confidence)
+        low, high = (
+            rounded_number(scale.moved_to(given_on, _clipped(value + error, scale))) for error in (below, above)
+        )
+    return AggregatedScore(rounded_number(scale.moved_to(given_on, value)), low, high, shares)
 
 
 def average_score(aggregation: Aggregation, scale: Scale) -> float:
@@ -288,16 +286,3 @@ def _too_little(aggregation: Aggregation, scores: Mapping[str, float | None], z:
 
 def _clipped(value: float, scale: Scale) -> float:
     return min(max(value, scale.low), scale.high)
-
-
-def _slope(calibration: Calibration, raw: float, scale: Scale) -> float:
-    """Points of the scale for each unit of raw value, on the way from an average text to this one."""
-    way = raw if abs(raw) > MIN_STEP else MIN_STEP
-    return (_clipped(calibration(way), scale) - _clipped(calibration(0.0), scale)) / way
-
-
-def _interval(conformal: Conformal | None, value: float, scale: Scale) -> tuple[float | None, float | None]:
-    if conformal is None:
-        return None, None
-    below, above = error_bounds(conformal.errors, conformal.confidence)
-    return _clipped(value + below, scale), _clipped(value + above, scale)

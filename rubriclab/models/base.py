@@ -81,8 +81,17 @@ def first_bounds_fault(content: Any, root: str = "") -> str | None:
 
 
 def _excesses(value: Any, place: tuple[int | str, ...], field: str, root: str) -> Iterator[str]:
-    if excess := _excess(value, field):
-        yield f"{path_of(place, root)}: {excess}"
+    characters, entries = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH), _MAX_LIST_LENGTHS.get(field, MAX_ENTRIES)
+    expected = ""
+    if isinstance(value, str) and len(value) > characters:
+        expected = f"at most {characters:,} characters, got {len(value):,}"
+    elif isinstance(value, list | tuple) and len(value) > entries:
+        expected = f"a list of at most {entries:,}, got {len(value):,}"
+    # Negated, so that NaN is refused.
+    elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
+        expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
+    if expected:
+        yield f"{path_of(place, root)}: expected {expected}"
     elif isinstance(value, Mapping):
         for name, part in value.items():
             # Entries of a mapping by sub-dimension have the limit of the mapping.
@@ -92,19 +101,6 @@ def _excesses(value: Any, place: tuple[int | str, ...], field: str, root: str) -
     elif isinstance(value, list | tuple):
         for number, part in enumerate(value):
             yield from _excesses(part, (*place, number), field, root)
-
-
-def _excess(value: Any, field: str) -> str | None:
-    if isinstance(value, str):
-        most = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH)
-        return f"expected at most {most:,} characters, got {len(value):,}" if len(value) > most else None
-    if isinstance(value, list | tuple):
-        most = _MAX_LIST_LENGTHS.get(field, MAX_ENTRIES)
-        return f"expected a list of at most {most:,}, got {len(value):,}" if len(value) > most else None
-    # Negated, so that NaN is refused.
-    if isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
-        return f"expected a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
-    return None
 
 
 PREFIX = "sha256:"
@@ -271,14 +267,15 @@ def parse_json(text: str) -> Any:
             raise ValueError(f"the number {written[:40]} is too large")
         return number
 
-    try:
-        value = json.loads(text, object_pairs_hook=_each_key_once, parse_constant=refuse, parse_float=finite)
-    except RecursionError:
-        raise _depth_error() from None
-    except ValueError as error:
-        raise Unreadable(f"it is not JSON: {one_line(str(error))[:MAX_PARSER_MESSAGE]}") from None
-    _check_parts(value)
-    return value
+    def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        # A reviewer may read one value of a repeated key, and Python the other.
+        if len(value := dict(pairs)) < len(pairs):
+            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            raise ValueError(f"the key {twice[:40]!r} is repeated in one object")
+        return value
+
+    load = functools.partial(json.loads, object_pairs_hook=each_key_once, parse_constant=refuse, parse_float=finite)
+    return _parsed(load, text, "JSON")
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:
@@ -287,15 +284,8 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     Raises:
         Unreadable: if it is not TOML.
     """
-    text = decode_text(content)
-    try:
-        value = tomllib.loads(text)
-    except RecursionError:
-        raise _depth_error() from None
-    except ValueError as error:
-        raise Unreadable(f"it is not valid TOML: {one_line(str(error))[:MAX_PARSER_MESSAGE]}") from None
-    _check_parts(value)
-    return value
+    parsed: dict[str, Any] = _parsed(tomllib.loads, decode_text(content), "valid TOML")
+    return parsed
 
 
 def _limit_size(content: bytes, most: int) -> bytes:
@@ -304,12 +294,20 @@ def _limit_size(content: bytes, most: int) -> bytes:
     return content
 
 
-def _check_parts(value: Any) -> None:
-    """Refuse deep nesting and lone surrogates, level by level, since recursion would fail."""
+def _parsed(load: Callable[[str], Any], text: str, language: str) -> Any:
+    """Return the loaded value, unless it is nested deeply or has lone surrogates."""
+    too_deep = Unreadable(f"its objects and lists are nested more than {MAX_DEPTH} levels deep")
+    try:
+        value = load(text)
+    except RecursionError:
+        raise too_deep from None
+    except ValueError as error:
+        raise Unreadable(f"it is not {language}: {one_line(str(error))[:MAX_PARSER_MESSAGE]}") from None
+    # Level by level, since recursion would fail.
     level, depth = [value], 0
     while level:
         if depth > MAX_DEPTH:
-            raise _depth_error()
+            raise too_deep
         depth, parts = depth + 1, list[Any]()
         for part in level:
             if isinstance(part, str):
@@ -322,18 +320,6 @@ def _check_parts(value: Any) -> None:
             elif isinstance(part, list):
                 parts += part
         level = parts
-
-
-def _depth_error() -> Unreadable:
-    return Unreadable(f"its objects and lists are nested more than {MAX_DEPTH} levels deep")
-
-
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a repeated key: a reviewer may read one value and Python the other."""
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"the key {twice[:40]!r} is repeated in one object")
     return value
 
 

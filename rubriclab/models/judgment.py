@@ -40,7 +40,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelQuestion:
-    """What raters are asked about each text, in the words of the task."""
+    """What raters are asked about each text."""
 
     words: TaskWords
     aspect: Aspect
@@ -74,11 +74,9 @@ class HumanJudgment(FrozenModel):
 
     Attributes:
         id: unique; a judgment with an id that is stored already is the same judgment sent again.
-        question: digest of the question.
-        aspect: the aspect's name, for people who read the store.
-        text: the key of the text.
+        question, text: digest of the question, key of the text.
+        aspect: for people who read the store.
         again: whether the text was shown for the second time, to measure the rater's own consistency.
-        value: the score of a rating.
         withdraws: the id of the judgment that a withdrawal takes back.
         seconds: from showing the text to the answer.
     """
@@ -244,12 +242,10 @@ class Consistency:
 
 @dataclass(frozen=True, slots=True)
 class RaterProgress:
-    """How far a rater is.
+    """How far a rater is, in items, repeats included.
 
     Attributes:
-        done: items with a judgment other than skipping.
-        skipped: items that were skipped so far.
-        total: of all items, repeats included.
+        done: with a judgment other than skipping.
         seconds_left: expected from the median of the rater's own judgments; `None` if there are too few.
         consistency: `None` before anything was judged twice.
     """
@@ -266,7 +262,6 @@ class RaterAgreement:
     """Krippendorff's alpha of several raters' scores, with the metric `interval`.
 
     Attributes:
-        raters: with judgments.
         units: texts that two raters or more have rated.
         alpha: with an interval over groups of texts; its value is `None` if it is undefined.
     """

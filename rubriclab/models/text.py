@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -83,21 +83,17 @@ def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...
     Raises:
         ValueError: if the sentences together are not the text, apart from white space.
     """
-    if _visible("".join(sentences)) != _visible(text):
+    if "".join("".join(sentences).split()) != "".join(text.split()):
         raise ValueError("the sentences together must be the text, word for word and with nothing left out")
     visible = [at for at, character in enumerate(text) if not character.isspace()]
     by_rule, located, first = sentence_spans(text), list[Sentence](), 0
     for sentence in sentences:
-        last = first + len(_visible(sentence))
+        last = first + len("".join(sentence.split()))
         start, end = visible[first], visible[last - 1] + 1
         places = tuple(n for n, (a, b) in enumerate(by_rule) if a < end and start < b)
         located.append(Sentence(text[start:end], places))
         first = last
     return tuple(located)
-
-
-def _visible(text: str) -> str:
-    return "".join(text.split())
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
@@ -166,9 +162,8 @@ class Units(FrozenModel):
     """Pieces of a text, each of which can be judged by itself.
 
     Attributes:
-        kind: what a piece is.
-        beside: what it is judged beside, and shown with; as single facts where the pieces are facts. What an example
-            does not have is left out.
+        beside: what a piece is judged beside, and shown with, if the example has it; as single facts where the pieces
+            are facts.
         weights: whether the judge weighs the questions for each text anew, or all count alike.
     """
 
@@ -406,10 +401,6 @@ class Assignment:
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of every prompt about this assignment."""
-        return dict(self._fields)
-
-    @cached_property
-    def _fields(self) -> dict[str, Any]:
         scale = self.scale
         return {
             "words": self.words.model_dump(),
@@ -439,16 +430,13 @@ class Assignment:
         return {"source": source, "context": context, "output": example.output}
 
 
-class _ShippedTask(BaseModel):
-    """A task in the shipped file."""
+class _Task(BaseModel):
+    """A task in the shipped file; by default one that is not there, with neutral words."""
 
     model_config = ConfigDict(extra="forbid")
 
-    words: _Words
-    aspects: dict[Words, Words]
-
-
-_NEUTRAL = _Words(source="source", context="context", output="text")
+    words: _Words = _Words(source="source", context="context", output="text")
+    aspects: dict[Words, Words] = {}
 
 
 def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
@@ -464,10 +452,12 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
                 "Define the aspect in a sentence or two.",
             )
         return Aspect(name=name, definition=definition)
-    shipped = _tasks()[task].aspects if task in _tasks() else {}
+    shipped = _task(task).aspects
     if name not in shipped:
+        what = "Aspects with a definition" if shipped else "Tasks with definitions"
         raise UserError(
-            f"There is no included definition of {name!r} for the task {task!r}. {_defined(task)}",
+            f"There is no included definition of {name!r} for the task {task!r}. "
+            f"{what}: {', '.join(sorted(shipped or _tasks()))}.",
             "Write your own: `definition=TEXT`.",
         )
     return Aspect(name=name, definition=shipped[name])
@@ -480,26 +470,22 @@ def is_defined(task: str | None, name: str) -> bool:
 
 def shipped_aspects(task: str) -> tuple[Aspect, ...]:
     """Return the included aspects of a task, in order; empty for an unknown task."""
-    aspects = _tasks()[task].aspects if task in _tasks() else {}
-    return tuple(Aspect(name=name, definition=words) for name, words in aspects.items())
+    return tuple(Aspect(name=name, definition=words) for name, words in _task(task).aspects.items())
 
 
 def task_words(task: str) -> TaskWords:
     """Return the words for a task's fields; neutral ones for an unknown task."""
-    words = _tasks()[task].words if task in _tasks() else _NEUTRAL
-    return TaskWords(task=task, **words.model_dump())
+    return TaskWords(task=task, **_task(task).words.model_dump())
 
 
-def _defined(task: str) -> str:
-    if task in _tasks():
-        return f"Aspects with a definition: {', '.join(sorted(_tasks()[task].aspects))}."
-    return f"Tasks with definitions: {', '.join(sorted(_tasks()))}."
+def _task(name: str) -> _Task:
+    return _tasks().get(name) or _Task()
 
 
 @cache
-def _tasks() -> dict[str, _ShippedTask]:
+def _tasks() -> dict[str, _Task]:
     raw = content_path("stores", "aspects.json").read_bytes()
-    return TypeAdapter(dict[str, _ShippedTask]).validate_json(raw)
+    return TypeAdapter(dict[str, _Task]).validate_json(raw)
 
 
 # The fields that a judge is shown beside the text.
@@ -534,7 +520,14 @@ class Example:
 
 def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
     """Return the examples with a label for `aspect`, in order. Without a score, the label is the annotations' mean."""
-    return tuple(_averaged(example, aspect) for example in examples if is_labelled(example, aspect))
+    found = list[Example]()
+    for example in examples:
+        if aspect in example.scores:
+            found.append(example)
+        elif annotations := example.annotations.get(aspect):
+            mean = math.fsum(annotations) / len(annotations)
+            found.append(replace(example, scores={**example.scores, aspect: mean}))
+    return tuple(found)
 
 
 def is_labelled(example: Example, aspect: str) -> bool:
@@ -552,13 +545,6 @@ def named_reasons(example: Example, aspect: str) -> dict[str, str]:
     """Return the raters' reasons for their scores of the text by name; the name of an unknown rater is empty."""
     given = example.reasons.get(aspect, {})
     return {"": given} if isinstance(given, str) else dict(given)
-
-
-def _averaged(example: Example, aspect: str) -> Example:
-    if aspect in example.scores:
-        return example
-    annotations = example.annotations[aspect]
-    return replace(example, scores={**example.scores, aspect: math.fsum(annotations) / len(annotations)})
 
 
 def common_fields(examples: Sequence[Example]) -> tuple[ShownField, ...]:

@@ -35,14 +35,12 @@ class Version(Displayed):
     """A rubric in a store under a name and a number.
 
     Attributes:
-        digest: digest of `rubric`.
-        provenance_digest: digest of `provenance`.
-        parent: `NAME@NUMBER` of the parent version; `None` for a first version.
+        parent: `NAME@NUMBER`; `None` for a first version.
         created: with zone, in UTC.
         imported_from: `NAME@NUMBER` in the pack that it came from, so that its judges and addresses were chosen
             elsewhere; `None` if it was learned in this store.
         confirmed: whether the user has confirmed that it may choose the judge.
-        tags: tags that point to it, sorted.
+        tags: sorted.
         new: whether the call that returned it has created it.
     """
 
@@ -296,8 +294,7 @@ class VerdictAgreement(FrozenModel):
         name: as in `EvaluatorAgreement`, or `raters among themselves`.
         cells: numbers of texts: people and evaluator at the worse level; people worse, evaluator better; people better,
             evaluator worse; both at the better level.
-        recalls: of the texts at the worse and at the better level, the share that the evaluator finds.
-        precisions: of the texts that the evaluator puts at the worse and at the better level, the share that is there.
+        recalls, precisions: of the worse and of the better level.
         kappa: Cohen's.
         auroc: the chance that of two texts, the one at the better level has the higher score.
         brier: mean squared difference of score and verdict; of raters, who give no scores, the share of other verdicts.
@@ -379,7 +376,6 @@ class RecordedText(FrozenModel):
 
     Attributes:
         system: what made the text, where known.
-        label: the human score.
         raters: each person's score by name, where known.
         reasons: each person's reason for the score by name; the name of an unknown person is empty.
         predicted, low, high: by the rubric fitted to the other groups; `None` where there is no such score.
@@ -502,9 +498,8 @@ def nearest_texts(
         ratings: the text's ratings by criterion, `None` or no entry where there is none.
     """
     columns = {candidate.criterion.id: place for place, candidate in enumerate(record.candidates) if candidate.kept}
-    terms = [
-        term for term in aggregation.terms if term.criterion in columns and ratings.get(term.criterion) is not None
-    ]
+    rated = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}
+    terms = [term for term in aggregation.terms if term.criterion in rated]
     if not terms or not most:
         return ()
     spread = np.array([term.spread for term in terms])
@@ -516,12 +511,11 @@ def nearest_texts(
     squares = (shared * np.square(np.nan_to_num(differences))).sum(axis=1)
     enough = weight > MAX_MISSING * sizes.sum()
     distances = np.where(enough, np.sqrt(squares / np.where(enough, weight, 1.0)), np.inf)
-    order = sorted(range(len(distances)), key=lambda place: (distances[place], record.texts[place].id))
-    return tuple(
-        Neighbour(record.texts[place], float(distances[place]))
-        for place in order[:most]
-        if math.isfinite(distances[place])
+    found = [Neighbour(text, float(distance)) for text, distance in zip(record.texts, distances, strict=True)]
+    near = sorted(
+        (each for each in found if math.isfinite(each.distance)), key=lambda each: (each.distance, each.text.id)
     )
+    return tuple(near[:most])
 
 
 class TrainingAgreement(FrozenModel):
@@ -531,7 +525,6 @@ class TrainingAgreement(FrozenModel):
         level: correlations are computed over the whole training set.
         n: number of training texts with a score.
         optimistic: whether the rubric was learned from these labels; false for a method that uses no labels.
-        spearman, pearson, kendall: the correlations.
         reselected: `order`, cross-validated: label-based selection is repeated for each group without its labels.
             Still optimistic, though less so, if labels also helped to propose the criteria.
         auroc: for labels of two levels.
@@ -572,7 +565,6 @@ class TransferOrigin(FrozenModel):
     """How a version was transferred from its parent to other texts or another judge.
 
     Attributes:
-        action: which part of the rubric was relearned.
         judge, aspect, data: those of the parent version.
         labels: number of labelled new texts that were used.
     """
@@ -611,7 +603,6 @@ class EditOrigin(FrozenModel):
     """How a person made a version from its parent.
 
     Attributes:
-        author, because: who changed it, and why.
         labels: number of labelled texts that the weights were fitted to; 0 if nothing was fitted or measured.
         folds: number of folds that the figures are held out in; 0 where nothing was fitted to the labels.
         statistic: what the next three are of: Pearson correlation, or balanced accuracy of verdicts.
@@ -641,8 +632,7 @@ class Provenance(FrozenModel):
             only if that one is.
         model_versions: model names that the provider reported back.
         settings: all hyperparameters, by method.
-        prompts: digest of the prompt templates.
-        data: digest of the training texts and labels.
+        prompts, data: digests of the prompt templates, and of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
         text_fields: fields that every training text had, of source and context; scoring needs them too. `None` if
@@ -651,8 +641,6 @@ class Provenance(FrozenModel):
             named them; left out of the record if empty, so that earlier records keep their digests.
         baseline: the text feature that correlates best with the training labels; `None` if none does.
         validation: outcome of the gate, for a rubric of several methods.
-        transfer: how the version was transferred from its parent, if it was.
-        edit: how a person made the version from its parent, if one did.
         version: version of this package.
     """
 
@@ -708,12 +696,10 @@ class Effort(FrozenModel):
         failed: prompts without a usable reply.
         repaired: prompts that were repeated because the first reply was unusable.
         by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
-        prompt_tokens, completion_tokens: as counted by the provider.
         cost_usd: US dollars; `None` if the price is unknown.
         cached_prompt_tokens: the prompt tokens that the provider read from its prompt cache.
         saved_usd: US dollars that the provider's prompt cache saved, included in `cost_usd`; negative if writing to it
             cost more than reading from it saved. Both are left out of the record where they are 0, as in earlier ones.
-        seconds: wall-clock time.
         stages, stage_tokens: number of replies and of their tokens, cached ones included, by prompt template.
     """
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import Commands
-from pytest_projects import TEXTS, Project, brain
+from pytest_projects import TEXTS, Parity, Project, brain
 from server import RunningServer
 
 
@@ -34,14 +33,10 @@ async def project(tmp_path: Path, planted_store: Path, server: RunningServer) ->
 
 
 @pytest.fixture
-def command_rows(store: Path, server: RunningServer) -> Callable[[], dict[str, Any]]:
-    """Return the lines of `rubriclab score` for the twelve texts, by id."""
-
-    def scored() -> dict[str, Any]:
-        folder = store.parent
-        (folder / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
-        judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-        commands = Commands(folder, RUBRICLAB_STORE="store.db", **judge)
-        return {row["id"]: row for row in commands.start("score", "texts.jsonl", "--rubric", "remote@1").wait().rows}
-
-    return scored
+def parity(store: Path, server: RunningServer) -> Parity:
+    """What `rubriclab score` says of the twelve texts."""
+    (store.parent / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
+    judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    commands = Commands(store.parent, RUBRICLAB_STORE="store.db", **judge)
+    rows = commands.start("score", "texts.jsonl", "--rubric", "remote@1").wait().rows
+    return Parity({row["id"]: row for row in rows}, server)

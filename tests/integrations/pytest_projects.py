@@ -11,7 +11,9 @@ from unittest.mock import create_autospec
 
 from commands import CHECKOUT, HELDOUT, Commands, Done
 from documentation import example_files
+from parity_table import same_scores
 from scripted_model import BAD, GOOD, UNSCORABLE, WHY, planted as brain  # noqa: F401, for the tests that import them from here
+from server import RunningServer
 
 from rubriclab import Lab
 
@@ -25,6 +27,20 @@ GOOD_AND_BAD = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output":
 NO_RATING = "criteria without a usable rating"
 JUDGE = ("--rubric-judge", "openai/fake")
 QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:syrupy")
+
+
+class Parity:
+    """What the command says of the texts, by id, and what a tool must say of them without asking again."""
+
+    def __init__(self, rows: Mapping[str, Any], server: RunningServer) -> None:
+        self.rows = rows
+        self._server = server
+        self._asked = len(server.bodies)
+
+    def check(self, integration: str, package: str, scores: Mapping[str, float]) -> None:
+        """Check scores by id of the text; the names are those of `same_scores`."""
+        same_scores(integration, package, scores, {name: row["score"] for name, row in self.rows.items()})
+        assert len(self._server.bodies) == self._asked > 0
 
 
 def check_details(about: Mapping[str, Any], words: str, row: Mapping[str, Any]) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from parity_table import same_scores
-from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, run_example
-from server import RunningServer
+from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, Parity, run_example
 
 from rubriclab.errors import BudgetReached
 
@@ -32,20 +29,14 @@ def case(text: dict[str, Any], words: str = "") -> LLMTestCase:
     return LLMTestCase(name=text["id"], input=text["source"], actual_output=f"{text['output']}{words}")
 
 
-def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, command_rows: Callable[[], dict[str, Any]], server: RunningServer
-) -> None:
-    rows = command_rows()
-    asked = len(server.bodies)
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store: Path, parity: Parity) -> None:
     with RubricMetric("remote@1", 3, store=store) as metric:
         results = evaluate([case(text) for text in TEXTS], [metric]).test_results
         own = {text["id"]: (metric.measure(case(text)), metric.result) for text in TEXTS}
-    assert len(server.bodies) == asked > 0
     assert len(results) == len(TEXTS)
-    scores = {name: score.score for name, (_, score) in own.items()}
-    same_scores("DeepEval", "deepeval", scores, {name: row["score"] for name, row in rows.items()})
+    parity.check("DeepEval", "deepeval", {name: score.score for name, (_, score) in own.items()})
     for result in results:
-        (found,), row = result.metrics_data, rows[result.name]
+        (found,), row = result.metrics_data, parity.rows[result.name]
         assert found.score == (row["score"] - 1) / 4 == own[result.name][0]
         assert (found.threshold, found.success) == (0.5, row["score"] >= 3)
         assert (found.name, found.evaluation_model) == ("Rubric remote@1", "openai/fake")

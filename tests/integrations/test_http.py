@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 from commands import PATIENCE, Commands
-from parity_table import same_scores
-from pytest_projects import TEXTS
+from pytest_projects import TEXTS, Parity
 from server import RunningServer
 
 
 def test_scores_over_http_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, server: RunningServer, command_rows: Callable[[], dict[str, Any]]
+    store: Path, server: RunningServer, parity: Parity
 ) -> None:
-    rows = command_rows()
-    asked = len(server.bodies)
     judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
     service = Commands(store.parent, RUBRICLAB_STORE="store.db", **judge).start("serve", "remote@1", "--port", 0)
     try:
@@ -29,6 +25,4 @@ def test_scores_over_http_are_those_of_the_command_and_no_text_is_asked_about_tw
         os.kill(service.pid, signal.SIGTERM)
         ended = service.wait()
     assert (response.status_code, ended.code) == (200, 0), response.text
-    found = {row["id"]: row["score"] for row in response.json()["scores"]}
-    same_scores("HTTP service", "httpx", found, {name: row["score"] for name, row in rows.items()})
-    assert len(server.bodies) == asked > 0
+    parity.check("HTTP service", "httpx", {row["id"]: row["score"] for row in response.json()["scores"]})

@@ -5,14 +5,13 @@ from __future__ import annotations
 import gc
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from parity_table import same_scores
-from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, check_details, run_example
+from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, Parity, check_details, run_example
 from server import RunningServer
 
 from rubriclab import Lab
@@ -58,17 +57,12 @@ def metrics_of(log: EvalLog) -> dict[str, Any]:
     return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
-def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, command_rows: Callable[[], dict[str, Any]], server: RunningServer
-) -> None:
-    rows = command_rows()
-    asked = len(server.bodies)
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store: Path, parity: Parity) -> None:
+    rows = parity.rows
     log = run(TEXTS, rubric_scorer("remote@1", store=str(store)))
     assert log.status == "success"
-    assert len(server.bodies) == asked > 0
     found = scores_of(log)
-    scores = {name: score.value for name, score in found.items()}
-    same_scores("Inspect AI", "inspect-ai", scores, {name: row["score"] for name, row in rows.items()})
+    parity.check("Inspect AI", "inspect-ai", {name: score.value for name, score in found.items()})
     for name, score in found.items():
         row, metadata = rows[name], score.metadata
         assert score.answer == next(text["output"] for text in TEXTS if text["id"] == name)

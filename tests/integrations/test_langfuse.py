@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
 
 import pytest
-from parity_table import same_scores
-from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, check_details, check_learned_annotations, run_example
-from server import RunningServer
+from pytest_projects import (
+    GOOD_AND_BAD,
+    NO_RATING,
+    TEXTS,
+    Parity,
+    check_details,
+    check_learned_annotations,
+    run_example,
+)
 
 pytest.importorskip("langfuse", reason="needs Langfuse: run make test-integrations")
 
@@ -47,18 +53,14 @@ def run(texts: list[dict[str, Any]], evaluator: LangfuseEvaluator, client: Langf
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, command_rows: Callable[[], dict[str, Any]], client: Langfuse, server: RunningServer
+    store: Path, parity: Parity, client: Langfuse
 ) -> None:
-    expected = command_rows()
-    asked = len(server.bodies)
     with LangfuseEvaluator("remote@1", store=store) as evaluator:
         found = {name: each for name, (each,) in run(TEXTS, evaluator, client).items()}
-    assert len(server.bodies) == asked > 0
-    scores = {name: each.value for name, each in found.items()}
-    same_scores("Langfuse", "langfuse", scores, {name: row["score"] for name, row in expected.items()})
+    parity.check("Langfuse", "langfuse", {name: each.value for name, each in found.items()})
     for name, each in found.items():
         assert (each.name, each.data_type) == ("remote", "NUMERIC")
-        check_details(each.metadata, each.comment, expected[name])
+        check_details(each.metadata, each.comment, parity.rows[name])
 
 
 async def test_a_text_without_a_score_has_no_evaluation_but_an_error(store: Path, client: Langfuse) -> None:
@@ -67,13 +69,6 @@ async def test_a_text_without_a_score_has_no_evaluation_but_an_error(store: Path
         with pytest.raises(TextUnscored, match=NO_RATING):
             await evaluator(input="I", output=GOOD_AND_BAD[1]["output"])
     assert (len(good), bad) == (1, [])
-
-
-def test_a_cap_holds_for_all_texts(store: Path, client: Langfuse, server: RunningServer) -> None:
-    with LangfuseEvaluator("remote", store=store, max_calls=2) as evaluator:
-        found = run(TEXTS[:4], evaluator, client)
-    assert len(server.bodies) == 2
-    assert [] in found.values()
 
 
 def test_the_fields_of_a_row_are_those_of_the_item() -> None:

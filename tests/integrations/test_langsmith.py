@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
 
 import pytest
-from parity_table import same_scores
-from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, check_details, check_learned_annotations, run_example
-from server import RunningServer
+from pytest_projects import (
+    GOOD_AND_BAD,
+    NO_RATING,
+    TEXTS,
+    Parity,
+    check_details,
+    check_learned_annotations,
+    run_example,
+)
 
 pytest.importorskip("langsmith", reason="needs LangSmith: run make test-integrations")
 
@@ -60,18 +65,14 @@ def run(texts: list[dict[str, Any]], evaluator: LangSmithEvaluator, client: Clie
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, command_rows: Callable[[], dict[str, Any]], client: Client, server: RunningServer
+    store: Path, parity: Parity, client: Client
 ) -> None:
-    expected = command_rows()
-    asked = len(server.bodies)
     with LangSmithEvaluator("remote@1", store=store, row=row_of_example) as evaluator:
         found = run(TEXTS, evaluator, client, max_concurrency=4)
-    assert len(server.bodies) == asked > 0
-    scores = {name: result.score for name, result in found.items()}
-    same_scores("LangSmith", "langsmith", scores, {name: row["score"] for name, row in expected.items()})
+    parity.check("LangSmith", "langsmith", {name: result.score for name, result in found.items()})
     for name, result in found.items():
         assert (result.key, result.feedback_config) == ("remote", {"type": "continuous", "min": 1, "max": 5})
-        check_details(result.metadata, result.comment, expected[name])
+        check_details(result.metadata, result.comment, parity.rows[name])
 
 
 async def test_runs_are_scored_in_a_running_event_loop(store: Path, client: Client) -> None:
@@ -83,7 +84,7 @@ async def test_runs_are_scored_in_a_running_event_loop(store: Path, client: Clie
             target, data=examples(TEXTS[:3]), evaluators=[evaluator], client=client, upload_results=False
         )
         scores = [result["evaluation_results"]["results"][0].score async for result in results]
-        own = [evaluator.opened.score_row(text).score for text in TEXTS[:3]]
+        own = [evaluator._open.score_row(text).score for text in TEXTS[:3]]
     assert sorted(scores) == sorted(own)
 
 

@@ -187,32 +187,30 @@ def test_a_call_under_way_when_the_connection_is_closed_is_finished(store: Path,
     assert len(server.bodies) == 2 * CALLS_PER_TEXT
 
 
+FAULTS: list[tuple[str, dict[str, Any], str]] = [
+    ("show_rubric", {"rubric": "unknown"}, "The store holds no rubric 'unknown'"),
+    ("show_rubric", {"rubric": "../../etc/passwd"}, "does not refer to a rubric"),
+    ("score_texts", {"rubric": "planted", "texts": []}, "at least 1"),
+    ("score_texts", {"rubric": "planted", "texts": [{"output": "a", "sourse": "b"}]}, "sourse"),
+    ("score_texts", {"rubric": "planted", "texts": ["only a text"]}, "'only a text'"),
+    (
+        "score_texts",
+        {"rubric": "planted", "texts": [*ROWS[:2], ROWS[0]]},
+        "texts[2]: its id is that of texts[0] already",
+    ),
+    ("explain_score", {"rubric": "planted"}, "either text or labelled_id"),
+    ("explain_score", {"rubric": "planted", "labelled_id": "nobody"}, "nobody"),
+    ("explain_score", {"rubric": "planted", "text": ROWS[0], "nearest": 99}, "nearest"),
+    ("unknown_tool", {}, "unknown_tool"),
+]
+
+
 def test_what_is_wrong_is_said_to_the_assistant(store: Path, server: RunningServer) -> None:
     async def use(client: Any) -> list[str]:
-        return [
-            await refused(client, "show_rubric", rubric="unknown"),
-            await refused(client, "show_rubric", rubric="../../etc/passwd"),
-            await refused(client, "score_texts", rubric="planted", texts=[]),
-            await refused(client, "score_texts", rubric="planted", texts=[{"output": "a", "sourse": "b"}]),
-            await refused(client, "explain_score", rubric="planted"),
-            await refused(client, "explain_score", rubric="planted", labelled_id="nobody"),
-            await refused(client, "score_texts", rubric="planted", texts=["only a text"]),
-            await refused(client, "score_texts", rubric="planted", texts=[ROWS[0], ROWS[1], ROWS[0]]),
-            await refused(client, "explain_score", rubric="planted", text=ROWS[0], nearest=99),
-            await refused(client, "unknown_tool"),
-        ]
+        return [await refused(client, tool, **given) for tool, given, _ in FAULTS]
 
-    unknown, no_name, empty, misspelt, neither, nobody, untyped, repeated, far, tool = used(store, server, use)
-    assert "'only a text'" in untyped
-    assert "texts[2]: its id is that of texts[0] already" in repeated
-    assert "nearest" in far
-    assert "The store holds no rubric 'unknown'" in unknown
-    assert "unknown_tool" in tool
-    assert "does not refer to a rubric" in no_name
-    assert "at least 1" in empty
-    assert "sourse" in misspelt
-    assert "either text or labelled_id" in neither
-    assert "nobody" in nobody
+    for said, (_, _, expected) in zip(used(store, server, use), FAULTS, strict=True):
+        assert expected in said
     assert not server.bodies
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from parity_table import same_scores
-from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, run_example
+from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, Parity, run_example
 from server import RunningServer
 
 from rubriclab import Lab
@@ -64,16 +63,11 @@ def test_a_rubric_for_verdicts_gives_its_verdict(tmp_path: Path) -> None:
     assert feedback.rationale.startswith(f"{feedback.metadata['rubriclab.verdict']}: ")
 
 
-def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, command_rows: Callable[[], dict[str, Any]], server: RunningServer
-) -> None:
-    rows = command_rows()
-    asked = len(server.bodies)
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store: Path, parity: Parity) -> None:
+    rows = parity.rows
     with MLflowScorer("remote@1", store=store, at_least=3) as remote:
         result = mlflow.genai.evaluate(data=items(TEXTS), scorers=[remote])
-    assert len(server.bodies) == asked > 0
-    expected = {name: row["score"] for name, row in rows.items()}
-    same_scores("MLflow", "mlflow", by_id(result, "remote/value"), expected)
+    parity.check("MLflow", "mlflow", by_id(result, "remote/value"))
     mean = sum(row["score"] for row in rows.values()) / len(rows)
     assert result.metrics["remote/mean"] == pytest.approx(mean, abs=1e-12)
     assert result.passed == all(row["score"] >= 3 for row in rows.values())

@@ -37,7 +37,9 @@ def test_every_integration_that_compares_scores_is_in_the_table() -> None:
         f"{name} (`{package}`)"
         for file in Path(__file__).parent.glob("test_*.py")
         if file != Path(__file__)
-        for name, package in re.findall(r"same_scores\(\s*\"(.+?)\", \"(.+?)\"", file.read_text("utf-8"))
+        for name, package in re.findall(
+            r"(?:same_scores|parity\.check)\(\s*\"(.+?)\", \"(.+?)\"", file.read_text("utf-8")
+        )
     ]
     assert sorted(compared) == sorted(ROWS)
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
 
 import httpx
 import pytest
-from parity_table import same_scores
-from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, check_details, check_learned_annotations, run_example
-from server import RunningServer
+from pytest_projects import (
+    GOOD_AND_BAD,
+    NO_RATING,
+    TEXTS,
+    Parity,
+    check_details,
+    check_learned_annotations,
+    run_example,
+)
 
 from rubriclab.errors import NotInStore
 
@@ -67,19 +72,13 @@ def run(texts: list[dict[str, Any]], evaluator: PhoenixEvaluator) -> dict[str, A
     return {names[each.experiment_run_id]: each for each in done["evaluation_runs"]}
 
 
-def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, command_rows: Callable[[], dict[str, Any]], server: RunningServer
-) -> None:
-    expected = command_rows()
-    asked = len(server.bodies)
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store: Path, parity: Parity) -> None:
     with PhoenixEvaluator("remote@1", store=store) as evaluator:
         found = run(TEXTS, evaluator)
-    assert len(server.bodies) == asked > 0
-    scores = {name: each.result["score"] for name, each in found.items()}
-    same_scores("Phoenix", "arize-phoenix-client", scores, {name: row["score"] for name, row in expected.items()})
+    parity.check("Phoenix", "arize-phoenix-client", {name: each.result["score"] for name, each in found.items()})
     for name, each in found.items():
         assert (each.name, each.annotator_kind) == ("remote", "LLM")
-        check_details(each.result["metadata"], each.result["explanation"], expected[name])
+        check_details(each.result["metadata"], each.result["explanation"], parity.rows[name])
 
 
 async def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path) -> None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
 
 import pytest
-from parity_table import same_scores
-from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, check_details, check_learned_annotations, run_example
-from server import RunningServer
+from pytest_projects import (
+    GOOD_AND_BAD,
+    NO_RATING,
+    TEXTS,
+    Parity,
+    check_details,
+    check_learned_annotations,
+    run_example,
+)
 
 os.environ["WEAVE_DISABLED"] = "true"
 pytest.importorskip("weave", reason="needs Weave: run make test-integrations")
@@ -43,20 +48,14 @@ def run(texts: list[dict[str, Any]], scorer: WeaveScorer) -> tuple[dict[str, Any
     return found, asyncio.run(evaluation.summarize(results))
 
 
-def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, command_rows: Callable[[], dict[str, Any]], server: RunningServer
-) -> None:
-    expected = command_rows()
-    asked = len(server.bodies)
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store: Path, parity: Parity) -> None:
     with WeaveScorer("remote@1", store=store) as scorer:
         found, summary = run(TEXTS, scorer)
-    assert len(server.bodies) == asked > 0
-    scores = {name: each["score"] for name, each in found.items()}
-    same_scores("Weave", "weave", scores, {name: row["score"] for name, row in expected.items()})
-    values = [row["score"] for row in expected.values()]
+    parity.check("Weave", "weave", {name: each["score"] for name, each in found.items()})
+    values = [row["score"] for row in parity.rows.values()]
     assert summary["remote"]["score"]["mean"] == pytest.approx(sum(values) / len(values))
     for name, each in found.items():
-        check_details(each, each["reason"], expected[name])
+        check_details(each, each["reason"], parity.rows[name])
 
 
 def test_a_text_without_a_score_has_none_and_does_not_count_in_the_mean(store: Path) -> None:

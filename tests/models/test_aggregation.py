@@ -42,6 +42,9 @@ PAIR = aggregation(term("a", 0.75), term("b", 0.25, center=0.5, spread=0.25), co
 def test_a_score_is_worked_out_by_hand():
     # a is one spread above its center, b two spreads below: 0.75 - 0.5 = 0.25 above the average text, which has 3.
     assert combine(PAIR, {"a": 4, "b": 0}, ONE_TO_FIVE) == AggregatedScore(3.25, 2.75, 3.75, {"a": 0.75, "b": -0.5})
+    # Contributions that cancel out are still shown.
+    found = combine(PAIR, {"a": 4, "b": -0.25}, ONE_TO_FIVE)
+    assert (found.score, found.contributions) == (3.0, {"a": 0.75, "b": -0.75})
 
 
 def test_there_is_no_score_where_half_of_the_weight_is_missing():
@@ -72,9 +75,7 @@ def test_the_interval_reaches_as_far_below_and_above_as_the_errors_do():
     skewed = PAIR.model_copy(update={"conformal": Conformal(errors=(-1.0,) * 10 + (0.25,) * 10)})
     found = combine(skewed, {"a": 3, "b": 0.5}, ONE_TO_FIVE)
     assert (found.low, found.score, found.high) == (2.0, 3.0, 3.25)
-
-
-def test_too_few_errors_for_the_confidence_leave_the_whole_scale():
+    # Too few errors for the confidence leave the whole scale.
     few = PAIR.model_copy(update={"conformal": Conformal(errors=(0.1,) * 18)})
     found = combine(few, {"a": 3, "b": 0.5}, ONE_TO_FIVE)
     assert (found.score, found.low, found.high) == (3.0, 1.0, 5.0)
@@ -86,11 +87,6 @@ def test_isotonic_knots_bend_the_way_and_stay_level_outside():
     assert [steps(raw) for raw in (-9, -0.5, 0.5, 9)] == [2, 2, 3, 4]
     assert combine(bent, {"a": 4, "b": 0.25}, ONE_TO_FIVE).contributions == {"a": 1.5, "b": -0.5}
     assert combine(bent, {"a": 2, "b": 0.25}, ONE_TO_FIVE).contributions == {"a": 0.0, "b": 0.0}
-
-
-def test_contributions_that_cancel_out_are_still_shown():
-    found = combine(PAIR, {"a": 4, "b": -0.25}, ONE_TO_FIVE)
-    assert (found.score, found.contributions) == (3.0, {"a": 0.75, "b": -0.75})
 
 
 numbers = st.floats(-50, 50, allow_nan=False).map(lambda number: round(number, 3))

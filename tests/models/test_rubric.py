@@ -1,7 +1,6 @@
 """Rubrics: frozen, strict, and identified by their content."""
 
 import json
-import math
 
 import pytest
 from pydantic import ValidationError
@@ -77,24 +76,10 @@ def test_the_order_of_criteria_is_content_and_that_of_settings_is_not():
     assert rubric(turned).digest == rubric(there).digest
 
 
-def test_a_rubric_needs_parts_and_a_part_needs_criteria():
-    with pytest.raises(ValidationError):
-        rubric(parts=())
-    with pytest.raises(ValidationError):
-        part()
-
-
-@pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf])
-def test_a_weight_is_a_positive_number(weight: float):
-    with pytest.raises(ValidationError, match="weight"):
-        Criterion(**{**criterion("a").model_dump(), "weight": weight})
-
-
 def test_the_digest_of_provenance_is_that_of_the_whole_record():
     again = Provenance.model_validate_json(PROVENANCE.model_dump_json())
     assert again.digest == PROVENANCE.digest
     for change in ({"seed": 2}, {"judge": "x"}, {"data": "e"}, {"prompts": "q"}, {"model_versions": ("m",)}):
-        assert PROVENANCE.model_copy(update=change).model_dump() != PROVENANCE.model_dump()
         assert Provenance(**{**PROVENANCE.model_dump(), **change}).digest != PROVENANCE.digest
 
 

@@ -34,8 +34,6 @@ GOOD = (
 )
 any_text = st.text(max_size=400) | st.text(alphabet="ab .\n,!?'\"“”(1é中\x00\ud800", max_size=400)
 
-# The catalogue
-
 
 @pytest.mark.parametrize("feature", CATALOGUE, ids=NAMES)
 def test_every_entry_documents_a_feature_that_is_not_usually_better_both_high_and_low(feature: TextFeature) -> None:
@@ -73,9 +71,6 @@ def test_usual_directions_hold_for_an_aspect_in_the_tasks_that_they_are_known_fo
     assert usual_directions("consistency", task="summarization")["copied_share"] == 1
     assert usual_directions("consistency", task="dialogue")["copied_share"] == 0
     assert usual_directions("coherence and informativeness", task="summarization")["words"] == 0.5
-
-
-# Values
 
 
 def test_features_that_need_a_source_or_context_are_nan_without_it_and_numbers_with_it() -> None:
@@ -176,9 +171,6 @@ def test_a_full_copy_is_covered_and_supported() -> None:
     assert values["length_to_source"] == 0
 
 
-# Words
-
-
 def test_a_tokenised_output_has_the_words_of_its_cased_source() -> None:
     cased = Text("“Don't go,” said the U.S. Army's well-known spokesman, who'd seen 1,000 cars.")
     tokenised = Text("`` do n't go , '' said the u.s. army 's well - known spokesman , who 'd seen 1,000 cars .")
@@ -198,13 +190,8 @@ def test_names_are_capitalised_words_inside_sentences_and_numbers_have_no_separa
     assert Text("It cost 3,000 then 3000.").numbers == ("3000", "3000")
 
 
-@pytest.mark.parametrize(
-    ("left", "right"), [("cities", "city"), ("boxes", "box"), ("bridge's", "bridges"), ("walked", "walking")]
-)
-def test_inflected_forms_share_a_stem(left: str, right: str) -> None:
-    assert stem(left) == stem(right)
-
-
-@pytest.mark.parametrize("word", ["glass", "bus", "this", "sing", "red"])
-def test_stemming_leaves_short_and_doubtful_words_alone(word: str) -> None:
-    assert stem(word) == word
+def test_inflected_forms_share_a_stem_and_short_and_doubtful_words_are_left_alone() -> None:
+    for left, right in (("cities", "city"), ("boxes", "box"), ("bridge's", "bridges"), ("walked", "walking")):
+        assert stem(left) == stem(right)
+    for word in ("glass", "bus", "this", "sing", "red"):
+        assert stem(word) == word
