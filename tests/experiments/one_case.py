@@ -1,4 +1,4 @@
-"""A study of one case, run in this process."""
+"""Studies by their fields, and one case of a study, run in this process."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ RAW: dict[str, Any] = {
     "test_texts": 24,
     "arms": [{"name": "direct", "method": "direct", "labels": False}],
 }
-NEEDS_LABELS = {"name": "needs labels", "method": "few_shot", "labels": False}
 
 
 def study(**fields: Any) -> Study:
+    """Return a study with these fields, the others those of a small one."""
     return Study.model_validate({**RAW, **fields})
 
 

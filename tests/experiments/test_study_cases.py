@@ -1,5 +1,6 @@
 """Who is learned from and who is tested: no group on both sides, whatever the set, the seed and the labels."""
 
+import one_case
 import pytest
 from hypothesis import given, strategies as st
 from study_rows import RIVALS, write_sets
@@ -12,13 +13,8 @@ SETS = {"summeval": "coherence", "newsroom": "fluency", "hanna": "empathy", "qag
 
 
 def study(**fields: object) -> Study:
-    raw = {
-        "name": "some",
-        "question": "What?",
-        "sets": {name: [aspect] for name, aspect in SETS.items()},
-        "arms": [{"name": "direct", "method": "direct"}],
-    }
-    return Study.model_validate({**raw, **fields})
+    every = {name: [aspect] for name, aspect in SETS.items()}
+    return one_case.study(**{"sets": every, "labels": [30], "test_texts": None, **fields})
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,17 @@
 
 import numpy as np
 import pytest
+from one_case import study
 
 from experiments.runner.cases import Material
 from experiments.runner.figures import agreement_row, baseline_evaluators, bases
-from experiments.runner.study import BASELINES, Study
+from experiments.runner.study import BASELINES
 from rubriclab.models.text import Assignment, Example, find_aspect, parse_scale, task_words
 from rubriclab.ops.evaluate import Evaluator
 from rubriclab.stats import agreement
 
 ASSIGNMENT = Assignment(task_words("story"), find_aspect("story", "coherence"), parse_scale("1:5"))
 DRAW = np.random.default_rng(1)
-
-
-def study(**fields: object) -> Study:
-    raw = {"name": "some", "question": "What?", "sets": {"hanna": ["coherence"]}}
-    return Study.model_validate({**raw, "arms": [{"name": "direct", "method": "direct"}], **fields})
 
 
 def texts(labels: list[list[float]]) -> Material:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import one_case
 import pytest
 from pydantic import ValidationError
 
@@ -13,9 +14,9 @@ from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHODS
 
 RAW = {
-    "name": "some",
-    "question": "What?",
     "sets": {"summeval": ["coherence", "fluency"], "hanna": ["empathy"]},
+    "labels": [30],
+    "test_texts": None,
     "arms": [
         {"name": "a", "method": "hypoeval", "settings": {"hypoeval": {"k": 4}}},
         {"name": "b", "method": "direct"},
@@ -26,7 +27,7 @@ TABLE = {"source": "table 1", "judge": "j", "arm": "a", "measures": ["spearman",
 
 
 def study(**fields: object) -> Study:
-    return Study.model_validate({**RAW, **fields})
+    return one_case.study(**{**RAW, **fields})
 
 
 @pytest.mark.parametrize(

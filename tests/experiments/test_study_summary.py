@@ -1,5 +1,6 @@
 """What results come to: means by hand, the papers' figures beside the right ones, tests as scipy has them."""
 
+import one_case
 import pytest
 from scipy.stats import false_discovery_control, mannwhitneyu, wilcoxon
 
@@ -15,14 +16,13 @@ OTHERS = ("empathy", "surprise", "engagement")
 
 
 def study(**fields: object) -> Study:
-    raw = {
-        "name": "hypoeval-main",
-        "question": "What?",
+    usual = {
         "sets": {"summeval": list(ASPECTS), "hanna": list(OTHERS)},
+        "labels": [30],
         "arms": [{"name": name, "method": name} for name in ("hypoeval", "direct")],
         "compare": [["hypoeval", "direct"], ["hypoeval", "baseline: word count"]],
     }
-    return Study.model_validate({**raw, **fields})
+    return one_case.study(**{**usual, **fields})
 
 
 def outcome(name: str, aspect: str, values: dict[str, float | None], seed: int = 1, labels: int = 30) -> Outcome:
@@ -43,7 +43,7 @@ def outcome(name: str, aspect: str, values: dict[str, float | None], seed: int =
 
 
 def results(*cases: Outcome) -> Results:
-    about = {"study": "hypoeval-main", "digest": "", "judge": "embedded", "prompts": ""}
+    about = {"study": "some", "digest": "", "judge": "embedded", "prompts": ""}
     return Results(format="rubriclab-study-results/1", **about, data={}, cases=cases)
 
 

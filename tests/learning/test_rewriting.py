@@ -66,14 +66,19 @@ async def draft(*replies, asked=None, output=DRAFT.output):
     return await rewriting.rewrite(writer, asked or prompt(), output), writer.prompts
 
 
+def gaps_of(text):
+    """Return what stands before, between and after the sentences."""
+    spans = sentence_spans(text)
+    ends, starts = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
+    return [text[end:start] for end, start in zip(ends, starts, strict=True)]
+
+
 @given(TEXTS, st.data())
 def test_sentences_that_are_not_replaced_and_all_between_are_kept_character_by_character(text, data):
     spans = sentence_spans(text)
     numbers = st.integers(1, max(1, len(spans)))
     changes = data.draw(st.dictionaries(numbers, st.text(min_size=1, max_size=9), max_size=len(spans)))
-    ends = [0, *(end for _, end in spans)]
-    starts = [*(start for start, _ in spans), len(text)]
-    gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    gaps = gaps_of(text)
     words = [changes.get(number, text[start:end]) for number, (start, end) in enumerate(spans, 1)]
     expected = gaps[0] + "".join(word + gap for word, gap in zip(words, gaps[1:], strict=True))
     found, places = rewriting.replace_sentences(text, changes if spans else {})
@@ -85,9 +90,7 @@ def test_sentences_that_are_not_replaced_and_all_between_are_kept_character_by_c
 def test_a_sentence_that_is_removed_takes_nothing_with_it_but_white_space(text, data):
     spans = sentence_spans(text)
     removed = data.draw(st.sets(st.integers(1, len(spans)))) if spans else set()
-    ends = [0, *(end for _, end in spans)]
-    starts = [*(start for start, _ in spans), len(text)]
-    gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    gaps = gaps_of(text)
     marks = {number: "" if number in removed else f"\ue000{number}\ue001" for number in range(1, len(spans) + 1)}
     found, _ = rewriting.replace_sentences(text, marks)
     kept = [int(number) for number in MARKED.findall(found)]
@@ -248,6 +251,8 @@ def test_a_hypothesis_scored_low_is_a_fault_of_the_whole_that_aims_at_its_highes
     best = max(criterion("order").levels, key=lambda level: level.score)
     assert (fault.criterion, fault.asks, fault.aim) == ("order", criterion("order").statement, best.description)
     assert (fault.sentences, fault.reason) == ((), "It jumps.")
+    (fault,) = found(rubric(whole()), CriterionRating("score", 2, "It jumps."))
+    assert fault.aim == assignment().aspect.definition
 
 
 @pytest.mark.parametrize(("score", "good_from", "is_fault"), [(4, 0.75, False), (3.9, 0.75, True), (4.9, 1, True)])
@@ -262,45 +267,26 @@ def test_the_bad_answer_to_a_question_is_a_fault_that_aims_at_the_better_one(bet
     assert (fault.asks, fault.aim, fault.reason) == (question("q1").statement, better, "It does not.")
 
 
-def test_failing_units_name_their_sentences_counted_from_one():
-    given = rubric(whole(), method="dcr", units=Units(kind="sentence", beside=("source",)))
-    verdicts = tuple(
-        UnitVerdict(words, (place,), value, reason)
-        for place, (words, value, reason) in enumerate(
-            [("First one.", 0.0, "Not said."), ("Second one.", 1.0, "Said."), ("Third one.", None, "no reply")]
-        )
-    )
-    (fault,) = found(given, CriterionRating("score", 2.0, "", units=verdicts))
-    assert (fault.sentences, fault.reason, fault.aim) == ((1,), "Not said.", assignment().aspect.definition)
-
-
-def test_a_unit_that_is_the_whole_text_names_none_of_its_sentences():
-    given = rubric(question("q1"), method="seal", units=Units(kind="response"))
-    verdict = UnitVerdict(OUTPUT, (), 0.0, "Off the point.")
-    assert found(given, CriterionRating("q1", 0.0, "", units=(verdict,)))[0].sentences == ()
-    only = UnitVerdict("First one.", (0,), 0.0, "Off the point.")
-    assert found(given, CriterionRating("q1", 0.0, "", units=(only,)), output="First one.")[0].sentences == (1,)
-
-
-def test_of_several_facts_in_a_sentence_the_reason_says_which_is_meant():
-    given = rubric(question("q1"), method="seal", units=Units(kind="fact", beside=("source",)))
-    verdicts = (UnitVerdict("It is red.", (0,), 0.0, "It is blue."), UnitVerdict("It is big.", (0,), 1.0, "Yes."))
-    (fault,) = found(given, CriterionRating("q1", 0.5, "", units=verdicts))
-    assert fault.reason == "“It is red.”: It is blue."
-
-
-def test_a_unit_that_stands_nowhere_in_the_text_is_named_with_its_reason():
-    given = rubric(whole(), method="dcr", units=Units(kind="sentence", beside=("reference",)))
-    verdicts = (UnitVerdict("It ends in May.", (), 0.0, "Not told."), UnitVerdict(OUTPUT, (), 0.0, "Wrong."))
-    faults = found(given, CriterionRating("score", 1.0, "", units=verdicts))
-    assert [fault.reason for fault in faults] == ["“It ends in May.”: Not told.", "Wrong."]
-    assert [fault.sentences for fault in faults] == [(), ()]
-
-
-def test_a_unit_rated_on_a_scale_fails_below_the_same_share_as_a_text():
-    given = rubric(question("q1"), method="seal", units=Units(kind="sentence"))
-    verdicts = tuple(UnitVerdict("s", (place,), value, "r") for place, value in enumerate([0.7, 0.8, 1.0]))
-    assert [fault.sentences for fault in found(given, CriterionRating("q1", 0.8, "", units=verdicts))] == [(1,)]
+@pytest.mark.parametrize(
+    ("kind", "verdicts", "faults"),
+    [
+        (
+            "sentence",
+            [("First one.", (0,), 0.0), ("Second one.", (1,), 1.0), ("Third one.", (2,), None)],
+            [((1,), "r")],
+        ),
+        ("sentence", [("a", (0,), 0.7), ("b", (1,), 0.8), ("c", (2,), 1.0)], [((1,), "r")]),
+        ("fact", [("It is red.", (0,), 0.0), ("It is big.", (0,), 1.0)], [((1,), "“It is red.”: r")]),
+        ("response", [(OUTPUT, (), 0.0)], [((), "r")]),
+        ("sentence", [("It ends in May.", (), 0.0), (OUTPUT, (), 0.0)], [((), "“It ends in May.”: r"), ((), "r")]),
+    ],
+    ids=["counted from one", "below the share of a text", "a fact is named", "the whole text", "nowhere in the text"],
+)
+def test_failing_units_are_faults_of_their_sentences(kind, verdicts, faults):
+    given = rubric(question("q1"), method="seal", units=Units(kind=kind))
+    units = tuple(UnitVerdict(*verdict, "r") for verdict in verdicts)
+    told = found(given, CriterionRating("q1", 0.5, "", units=units))
+    assert [(fault.sentences, fault.reason) for fault in told] == faults
 
 
 def test_criteria_that_were_rated_as_one_are_one_fault_of_the_aspect():

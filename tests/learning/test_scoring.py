@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import time
+import timeit
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -33,6 +34,7 @@ from rubriclab.prompts.render import render
 
 TEXT = scripts.example(7, 3)
 REF = "news-coherence@2"
+MISSING = "without a usable rating; the first: the server is busy"
 
 
 def rubric(*parts: tuple[str, ...]) -> Rubric:
@@ -57,7 +59,8 @@ def judge(**scores: float | None):
 
 
 async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
-    score = await scoring.score_text(rubric(("a", "b")), TEXT, judge(a=5, b=2), REF)
+    fake = judge(a=5, b=2)
+    score = await scoring.score_text(rubric(("a", "b")), TEXT, fake, REF)
     assert score == scoring.Score(
         id="t07",
         aspect="coherence",
@@ -67,28 +70,17 @@ async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
         rubric=REF,
         judge="fake",
     )
-
-
-async def test_too_little_to_go_by_means_no_score_and_the_reason():
-    score = await scoring.score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=None), REF)
-    assert score.score is None
-    assert score.unscored == "2 of 3 criteria without a usable rating; the first: the server is busy"
+    shown = fake.prompts[0].fields
+    assert {name: shown[name] for name in ("words", "aspect", "scale")} == scripts.assignment().fields()
 
 
 async def test_several_parts_are_averaged_and_each_is_needed():
     both = rubric(("a", "b"), ("c",))
     assert (await scoring.score_text(both, TEXT, judge(a=5, b=1, c=4), REF)).score == 3.5
     score = await scoring.score_text(both, TEXT, judge(a=5, b=1, c=None), REF)
-    assert score.score is None
-    assert score.unscored.startswith("1 of 3 criteria")
-
-
-async def test_the_judge_is_asked_on_the_rubric_s_own_scale_aspect_and_task():
-    fake = judge(a=5)
-    await scoring.score_text(rubric(("a",)), TEXT, fake, REF)
-    assert scoring.assignment_of(rubric(("a",))) == scripts.assignment()
-    shown = fake.prompts[0].fields
-    assert {name: shown[name] for name in ("words", "aspect", "scale")} == scripts.assignment().fields()
+    assert (score.score, score.unscored) == (None, f"1 of 3 criteria {MISSING}")
+    score = await scoring.score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=None), REF)
+    assert (score.score, score.unscored) == (None, f"2 of 3 criteria {MISSING}")
 
 
 def weighted_rubric(ask="by method", conformal=None, **weights: float) -> Rubric:
@@ -102,27 +94,17 @@ def weighted_rubric(ask="by method", conformal=None, **weights: float) -> Rubric
     return rubric(*((name,) for name in weights)).model_copy(update={"aggregation": aggregation})
 
 
-HALF_A_POINT = Conformal(errors=(-0.5,) * 10 + (0.5,) * 10)
-
-
 async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds():
-    score = await scoring.score_text(
-        weighted_rubric(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=4, b=1), REF
-    )
+    given = weighted_rubric(conformal=Conformal(errors=(-0.5,) * 10 + (0.5,) * 10), a=0.75, b=0.25)
+    score = await scoring.score_text(given, TEXT, judge(a=4, b=1), REF)
     assert (score.score, score.interval) == (3.25, (2.75, 3.75))
     assert score.criteria == (
         CriterionRating("a", 4, "Worth 4.", contribution=0.75),
         CriterionRating("b", 1, "Worth 1.", contribution=-0.5),
     )
-
-
-async def test_too_little_of_the_weight_means_no_score_no_interval_and_no_contributions():
-    score = await scoring.score_text(
-        weighted_rubric(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=None, b=4), REF
-    )
-    assert (score.score, score.interval) == (None, None)
-    assert score.unscored == "1 of 2 criteria without a usable rating; the first: the server is busy"
-    assert [criterion.contribution for criterion in score.criteria] == [None, None]
+    little = await scoring.score_text(given, TEXT, judge(a=None, b=4), REF)
+    assert (little.score, little.interval, little.unscored) == (None, None, f"1 of 2 criteria {MISSING}")
+    assert [criterion.contribution for criterion in little.criteria] == [None, None]
 
 
 @pytest.mark.parametrize("ask", ["by method", "in one call"])
@@ -178,18 +160,9 @@ def verdict_rubric(parts: tuple[Part, ...] = PARTS) -> Rubric:
     return Rubric(task="summarization", aspect=shown.aspect, scale=VERDICTS, parts=parts, aggregation=aggregation)
 
 
-def scored(asked: FakeJudge) -> scoring.Score:
-    return asyncio.run(scoring.score_text(verdict_rubric(), VERDICT_TEXT, asked, "ok@1"))
-
-
-def verdict_ratings(asked: FakeJudge, scale: Scale) -> dict[str, CriterionRating]:
-    ratings = asyncio.run(judge_all(VERDICT_TEXT, PARTS, scripts.assignment(scale), asked))
-    return {rating.id: rating for rating in ratings}
-
-
 @pytest.mark.parametrize("said", ["n/a", "N/A.", "cannot assess"])
-def test_a_criterion_that_cannot_be_assessed_counts_as_average(said: str) -> None:
-    score = scored(verdict_judge("h1", said=said))
+async def test_a_criterion_that_cannot_be_assessed_counts_as_average(said: str) -> None:
+    score = await scoring.score_text(verdict_rubric(), VERDICT_TEXT, verdict_judge("h1", said=said), "ok@1")
     assert score.score is not None
     assert score.verdict == "pass"
     assert score.answers_missing == 0
@@ -197,36 +170,29 @@ def test_a_criterion_that_cannot_be_assessed_counts_as_average(said: str) -> Non
     assert (first.id, first.score, first.applies) == ("h1", None, False)
 
 
-def test_a_text_whose_whole_cannot_be_assessed_has_no_score_and_no_verdict() -> None:
-    score = scored(verdict_judge("direct"))
+async def test_a_text_whose_whole_cannot_be_assessed_has_no_score_and_no_verdict() -> None:
+    score = await scoring.score_text(verdict_rubric(), VERDICT_TEXT, verdict_judge("direct"), "ok@1")
     assert (score.score, score.verdict, score.unscored) == (None, None, scoring.CANNOT_ASSESS)
     assert score.answers_missing == 0
 
 
-def test_only_the_judge_of_verdicts_is_told_and_only_its_reply_may_say_so() -> None:
-    graded, asked = Scale(low=1, high=5, whole=True), verdict_judge()
-    verdict_ratings(asked, VERDICTS)
+async def test_only_the_judge_of_verdicts_is_told_and_only_its_reply_may_say_so() -> None:
+    graded, asked = scripts.assignment(Scale(low=1, high=5, whole=True)), verdict_judge("h1", "h2", "direct")
+    await judge_all(VERDICT_TEXT, PARTS, scripts.assignment(VERDICTS), asked)
     assert "n/a if nothing here lets you tell" in render(asked.prompts[0])[1]["content"]
-    verdict_ratings(asked, graded)
+    first, *_ = await judge_all(VERDICT_TEXT, PARTS, graded, asked)
     assert "n/a" not in render(asked.prompts[-1])[1]["content"]
-    assert not verdict_ratings(verdict_judge("h1", "h2", "direct"), graded)["h1"].reason.startswith("It shows")
+    assert (first.id, first.applies) == ("h1", True)
+    assert not first.reason.startswith("It shows")
 
 
-def test_the_judge_asked_directly_may_say_so_too() -> None:
+async def test_the_judge_asked_directly_may_say_so_too() -> None:
     asked = FakeJudge(lambda _prompt: {"reasoning": "It is empty.", "score": "n/a"})
-    score, ratings = asyncio.run(
-        METHODS["direct"].score(VERDICT_TEXT, scripts.DIRECT, scripts.assignment(VERDICTS), asked)
-    )
+    score, ratings = await METHODS["direct"].score(VERDICT_TEXT, scripts.DIRECT, scripts.assignment(VERDICTS), asked)
     assert score is None
     assert ratings == (CriterionRating("direct", None, "It is empty.", applies=False),)
     assert len(asked.prompts) == 1
     assert "n/a if nothing here lets you tell" in render(asked.prompts[0])[1]["content"]
-
-
-PART = Part(method="hypoeval", settings=HypoEvalSettings().model_dump(mode="json"), criteria=(criterion("a"),))
-RUBRIC = Rubric(
-    task="summarization", aspect=scripts.assignment().aspect, scale=scripts.assignment().scale, parts=(PART,)
-)
 
 
 class SlowJudge:
@@ -258,10 +224,10 @@ class SlowJudge:
             self.active -= 1
 
 
-async def scores_of(rows, judge, under_way=4, into=None):
+async def scores_of(rows, judge, under_way=4, *, into=None, by=None, **more: Any) -> list[scoring.Score]:
     """Return the scores, also in `into`, which holds those that came before an error."""
     found = [] if into is None else into
-    async for score in scoring.score_stream(RUBRIC, rows, judge, REF, under_way):
+    async for score in scoring.score_stream(by or rubric(("a",)), rows, judge, REF, under_way, **more):
         found.append(score)
     return found
 
@@ -300,7 +266,7 @@ async def test_a_faulty_row_is_unscored_in_its_place_with_the_fault_as_reason():
     assert all((s.rubric, s.judge, s.aspect) == (REF, "slow", "coherence") for s in found)
 
 
-async def test_an_error_that_ends_the_run_waits_for_those_under_way():
+async def test_an_error_that_ends_the_run_waits_for_those_under_way_and_the_first_row_s_is_raised():
     judge = SlowJudge(lambda number: 1 if number == 2 else 30, {2: JudgeRefused("wrong key")})
     found = []
     with pytest.raises(JudgeRefused):
@@ -310,8 +276,6 @@ async def test_an_error_that_ends_the_run_waits_for_those_under_way():
     assert sorted(judge.ended) == [number for number in sorted(judge.begun) if number != 2]
     assert len(judge.begun) < 12
 
-
-async def test_of_several_errors_the_first_row_s_is_raised():
     errors = {1: BudgetReached("spent"), 0: JudgeRefused("wrong key")}
     with pytest.raises(JudgeRefused):
         await scores_of(texts(4), SlowJudge(lambda number: 9 - number, errors))
@@ -337,7 +301,7 @@ async def test_an_endless_stream_is_read_only_as_far_as_needed():
             yield scripts.example(number, 3)
 
     found = []
-    stream = scoring.score_stream(RUBRIC, endless(), SlowJudge(), REF, 4)
+    stream = scoring.score_stream(rubric(("a",)), endless(), SlowJudge(), REF, 4)
     async for score in stream:
         found.append(score.id)
         if len(found) == 10:
@@ -349,7 +313,7 @@ async def test_an_endless_stream_is_read_only_as_far_as_needed():
 
 async def test_nothing_goes_on_after_the_reader_has_gone():
     judge = SlowJudge(lambda _: 1000)
-    stream = scoring.score_stream(RUBRIC, texts(50), judge, REF, 5)
+    stream = scoring.score_stream(rubric(("a",)), texts(50), judge, REF, 5)
     first = asyncio.ensure_future(anext(stream))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -372,23 +336,11 @@ LIMITS = RivalLimits()
 
 def together(rubric: Rubric = JOINT_RUBRIC, limits: RivalLimits = LIMITS) -> Rubric:
     """Return the rubric as learned with rivals together."""
-    assert rubric.aggregation is not None
     return rubric.model_copy(update={"aggregation": rubric.aggregation.model_copy(update={"rivals": limits})})
 
 
-async def scores_of_rivals(
-    rows: Sequence[Example | RowError],
-    judge: Any,
-    *,
-    rivals: Any = LIMITS,
-    rubric: Rubric = JOINT_RUBRIC,
-    counts: scoring.RivalCounts | None = None,
-    into: list[scoring.Score] | None = None,
-) -> list[scoring.Score]:
-    found = [] if into is None else into
-    async for score in scoring.score_stream(rubric, rows, judge, REF, 4, rivals=rivals, counts=counts):
-        found.append(score)
-    return found
+async def scores_of_rivals(rows: Sequence[Example], judge: Any, by: Rubric = JOINT_RUBRIC, **more: Any) -> list[Any]:
+    return await scores_of(rows, judge, by=by, **{"rivals": LIMITS, **more})
 
 
 def mixed(groups: int, each: int) -> list[Example]:
@@ -408,17 +360,16 @@ async def test_texts_of_a_group_share_a_call_wherever_they_stand_and_scores_keep
 
 async def test_a_rubric_learned_with_rivals_scores_so_unless_told_otherwise() -> None:
     rows, judge = rivals(3), scripts.judging()
-    found = await scores_of_rivals(rows, judge, rivals=None, rubric=together())
+    found = await scores_of_rivals(rows, judge, together(), rivals=None)
     assert (len(judge.prompts), {score.rivals for score in found}) == (1, {"together"})
     single = await scoring.score_text(together(), rows[0], scripts.judging(), REF)
     assert (single.rivals, single.score) == ("together", 1)
     apart = FakeJudge(scripts.sound)
-    await scores_of_rivals(rows, apart, rivals="apart", rubric=together())
+    await scores_of_rivals(rows, apart, together(), rivals="apart")
     assert [prompt.name for prompt in apart.prompts] == ["single_call/judge"] * 3
 
 
-def test_calls_about_one_text_only_are_part_of_no_rubric_that_asks_by_method() -> None:
-    assert JOINT_RUBRIC.aggregation is not None
+def test_calls_about_several_texts_are_part_of_no_rubric_that_asks_by_method() -> None:
     with pytest.raises(ValueError, match="rivals"):
         Aggregation.model_validate({**dict(JOINT_RUBRIC.aggregation), "ask": "by method", "rivals": LIMITS})
     assert "rivals" not in JOINT_RUBRIC.aggregation.model_dump()
@@ -435,27 +386,17 @@ def test_calls_about_one_text_only_are_part_of_no_rubric_that_asks_by_method() -
             ),
             "checkeval",
         ),
-        (
-            Rubric(
-                task="t",
-                aspect=scripts.assignment().aspect,
-                scale=scripts.assignment().scale,
-                parts=(scripts.HYPOTHESES,),
-            ),
-            "a single method",
-        ),
+        (rubric(("a", "b")), "a single method"),
     ],
 )
 async def test_a_rubric_that_does_not_ask_in_one_call_is_refused_with_the_reason(rubric: Rubric, reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
-        await scores_of_rivals(rivals(2), scripts.judging(), rubric=rubric)
+        await scores_of_rivals(rivals(2), scripts.judging(), rubric)
 
 
 async def test_a_direct_score_without_labels_can_be_asked_together() -> None:
-    rubric = Rubric(
-        task="t", aspect=scripts.assignment().aspect, scale=scripts.assignment().scale, parts=(scripts.DIRECT,)
-    )
-    found = await scores_of_rivals(rivals(3), scripts.judging(), rubric=rubric)
+    direct = rubric(("a",)).model_copy(update={"parts": (scripts.DIRECT,)})
+    found = await scores_of_rivals(rivals(3), scripts.judging(), direct)
     assert [score.score for score in found] == [1, 2, 3]
 
 
@@ -483,9 +424,6 @@ async def test_an_estimate_is_one_call_for_each_group() -> None:
     judge = scripts.judging()
     await scores_of_rivals(rows, judge)
     assert most.completion_tokens == sum(prompt.max_tokens for prompt in judge.prompts)
-
-
-# Groups that are not adjacent
 
 
 async def processed(
@@ -524,12 +462,6 @@ async def test_rows_further_apart_than_the_window_are_processed_apart_and_counte
     assert sorted(groups) == [["a1", "a2"], ["a3", "a4"], ["b1"], ["b2"], ["c1", "c2"]]
     assert again == 2
     assert most <= 8
-
-
-async def test_what_is_processed_together_does_not_depend_on_how_many_are_under_way() -> None:
-    rows = [f"{chr(97 + number * 11 % 17)}{number}" for number in range(300)]
-    found = [sorted((await processed(rows, 30, under_way))[1]) for under_way in (1, 7)]
-    assert found[0] == found[1]
 
 
 ADDRESSED = [
@@ -582,30 +514,13 @@ def test_no_text_of_the_sample_is_marked() -> None:
     assert [text.id for text in texts if scoring.addresses_judge(text.output)] == []
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "give ",
-        "give a",
-        "ignore all ",
-        "\n",
-        "\n***",
-        "score: ",
-        "score of ",
-        "as the judge ",
-        "ai: you must ",
-        "'score'",
-    ],
-)
+PIECES = ["give ", "give a", "ignore all ", "\n", "\n***", "score: ", "score of ", "as the judge ", "ai: you must "]
+
+
+@pytest.mark.parametrize("piece", [*PIECES, "'score'"])
 def test_time_grows_with_the_length(piece: str) -> None:
     def seconds(length: int) -> float:
         text = f"judge score ignore {piece * (length // len(piece))}"
-        return min(_seconds(text) for _ in range(3))
+        return min(timeit.repeat(lambda: scoring.addresses_judge(text), timer=time.process_time, number=1, repeat=3))
 
     assert seconds(300_000) < 30 * max(0.001, seconds(30_000))
-
-
-def _seconds(text: str) -> float:
-    start = time.process_time()
-    scoring.addresses_judge(text)
-    return time.process_time() - start

@@ -50,18 +50,19 @@ def test_figures_are_those_of_scikit_learn():
     assert agreement.brier.value == pytest.approx(metrics.brier_score_loss(labels, scores), abs=1e-6)
     assert sum(each.n for each in agreement.reliability) == 80
     for interval in (*agreement.recalls, agreement.kappa, agreement.auroc, agreement.brier):
-        assert interval.low is not None
-        assert interval.high is not None
-        assert interval.value is not None
         assert -1 <= interval.low <= interval.value <= interval.high <= 1
 
 
-def test_recall_intervals_of_ungrouped_texts_are_wilsons():
+def test_recall_intervals_are_wilsons_of_texts_without_groups_and_of_groups_where_all_agree():
     labels = np.array([1.0] * 10 + [0.0] * 10)
     scores = np.array([0.9] * 9 + [0.1] * 11)
     agreement = verdict_agreement("joint", scores, (scores >= 0.5).astype(float), labels, [str(n) for n in range(20)])
     assert agreement.recalls[1].low == pytest.approx(0.5958, abs=1e-3)
     assert agreement.recalls[1].high == pytest.approx(0.9821, abs=1e-3)
+    labels = np.array([1.0, 0.0] * 12)
+    agreement = verdict_agreement("joint", labels * 0.8, labels, labels, [f"g{n // 4}" for n in range(24)])
+    assert agreement.recalls[1].value == 1
+    assert agreement.recalls[1].low == pytest.approx(0.61, abs=0.01)
 
 
 def test_missing_scores_and_tied_raters_are_left_out():
@@ -116,16 +117,12 @@ def test_many_labels_give_the_logistic_regression():
     assert found.y[1] - found.y[0] == pytest.approx(regression.coef_[0, 0], abs=5e-3)
 
 
-def test_separable_labels_give_probabilities_within_0_and_1():
+def test_separable_labels_give_probabilities_within_0_and_1_and_labels_against_the_raw_values_give_one():
     raw = np.linspace(-1, 1, 20)
     probabilities = logistic(raw, (raw > 0).astype(float)).apply(raw)
     assert 0 < probabilities.min() < 0.3
     assert 0.7 < probabilities.max() < 1
     assert (np.diff(probabilities) > 0).all()
-
-
-def test_labels_against_the_raw_values_give_one_probability():
-    raw = np.linspace(-1, 1, 20)
     probabilities = logistic(raw, (raw < 0).astype(float)).apply(raw)
     assert np.ptp(probabilities) < 1e-9
     assert probabilities[0] == pytest.approx(0.5, abs=1e-6)
@@ -142,13 +139,6 @@ def test_new_texts_have_a_brier_score_near_that_of_the_true_probabilities():
         losses.append([np.mean((p - verdicts) ** 2) for p in (fitted, truth, constant)])
     fitted, truth, constant = np.mean(losses, axis=0)
     assert fitted - truth < 0.25 * (constant - truth)
-
-
-def test_a_share_of_all_texts_has_an_interval_by_the_number_of_groups():
-    labels = np.array([1.0, 0.0] * 12)
-    agreement = verdict_agreement("joint", labels * 0.8, labels, labels, [f"g{n // 4}" for n in range(24)])
-    assert agreement.recalls[1].value == 1
-    assert agreement.recalls[1].low == pytest.approx(0.61, abs=0.01)
 
 
 @pytest.mark.parametrize(
