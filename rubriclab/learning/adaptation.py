@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rating_map
+from rubriclab.learning.calibration import conformal, isotonic, linear, logistic, mean_rating_map
 from rubriclab.learning.candidates import cell_of
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, fixed_terms, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
@@ -261,7 +261,6 @@ def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
 
 
 def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
-    straight: Kind = "logistic" if target.table.scale.names else "linear"
-    kind: Kind = "isotonic" if target.settings.calibration == "isotonic" else straight
-    # The weights were not fitted to the same labels: the only degree of freedom is the slope.
-    return calibrate(kind, raw[rows], target.table.labels[rows], None, parameters=1)
+    straight = logistic if target.table.scale.names else linear
+    fit = isotonic if target.settings.calibration == "isotonic" else straight
+    return fit(raw[rows], target.table.labels[rows])

@@ -9,16 +9,12 @@ models", Statistics in Medicine 9, section 3).
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from rubriclab.models.aggregation import MIN_SPREAD, Calibration, Conformal
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.intervals import DIGITS, enough_errors, error_bounds
-
-Kind = Literal["none", "linear", "isotonic", "logistic"]
 
 # Degrees of freedom of the weights: one for the slope, as `weighting` shrinks the weights themselves. For weights
 # fitted with less shrinkage, 5 gave the smallest squared error on new groups with 30 labels.
@@ -110,23 +106,6 @@ def mean_rating_map(
         return None
     average = float(sizes @ (bottom + width * centers)) / total
     return Calibration(kind="none", x=(0.0, 1.0), y=(round(average, DIGITS), round(average + 1 / total, DIGITS)))
-
-
-def calibrate(
-    kind: Kind, raw: FloatArray, labels: FloatArray, judged: Calibration | None, parameters: int = WEIGHT_PARAMETERS
-) -> Calibration:
-    """Return the map of this kind.
-
-    Args:
-        judged: the map for `none`, from `mean_rating_map`; a ValueError is raised if it is needed and missing.
-    """
-    if kind == "none":
-        if judged is None:
-            raise ValueError("expected no negative weights, as ratings have no mean by these; calibrate the rubric")
-        return judged
-    if kind == "logistic":
-        return logistic(raw, labels, parameters)
-    return linear(raw, labels, parameters) if kind == "linear" else isotonic(raw, labels)
 
 
 def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conformal | None:

@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning import weighting
-from rubriclab.learning.calibration import calibrate, linear_map, logistic, mean_rating_map
+from rubriclab.learning.calibration import isotonic, linear_map, logistic, mean_rating_map
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, standardise
 from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLimits, Term
@@ -47,6 +47,11 @@ SIGNIFICANT = DIGITS + 3
 SCORE_DIGITS = 9
 # With more groups, this many bundles of groups are left out one by one: the delete-a-group jackknife.
 MAX_BUNDLES = 50
+
+NO_MEAN = (
+    "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
+    "choose another calibration, or leave the text features out.",
+)
 
 Asking = Literal["in one call", "with rivals", "by method"]
 
@@ -430,12 +435,11 @@ def _calibration(
     if settings.calibration == "linear":
         slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
         return linear_map(slope, float(raw[there].mean()), weights.average)
-    if settings.calibration == "none" and judged is None:
-        raise SettingsError(
-            "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
-            "choose another calibration, or leave the text features out.",
-        )
-    return calibrate(settings.calibration, raw[there], table.labels[there], judged)
+    if settings.calibration == "isotonic":
+        return isotonic(raw[there], table.labels[there])
+    if judged is None:
+        raise SettingsError(*NO_MEAN)
+    return judged
 
 
 def fixed_terms(

@@ -53,25 +53,24 @@ def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> 
     known = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
     faults: list[TextFault] = []
     for rating in score.criteria:
-        if rating.id in known:
-            criterion, part = known[rating.id]
-            if not gives_reasons(part):
-                continue
+        criterion, part = known.get(rating.id, (None, None))
+        if part and not gives_reasons(part):
+            continue
+        # A question's rating is a share of good answers, whatever the rubric's scale.
+        low, width = (0.0, 1.0) if criterion and criterion.question else (rubric.scale.low, rubric.scale.width)
+        if criterion:
             about = criterion.trait, criterion.statement, _aim(criterion, rubric)
-            # A question's rating is a share of good answers, whatever the rubric's scale.
-            low, width = (0.0, 1.0) if criterion.question else (rubric.scale.low, rubric.scale.width)
-            facts = part.units is not None and part.units.kind == "fact"
         else:  # Criteria that were rated together.
             aims = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
             about = rubric.aspect.name, rubric.aspect.definition, aims
-            low, width, facts = rubric.scale.low, rubric.scale.width, False
         if not rating.units and rating.score is not None and (rating.score - low) / width < good_from:
             faults.append(TextFault(*about, (), rating.reason))
         for unit in rating.units:
             if unit.value is not None and unit.value < good_from:
                 # A fact is one of several in its sentence, and a sentence of the reference is not in the text.
                 elsewhere = not unit.sentences and unit.unit.strip() != output.strip()
-                reason = f"“{unit.unit}”: {unit.reason}" if facts or elsewhere else unit.reason
+                named = elsewhere or (part and part.units and part.units.kind == "fact")
+                reason = f"“{unit.unit}”: {unit.reason}" if named else unit.reason
                 faults.append(TextFault(*about, tuple(sentence + 1 for sentence in unit.sentences), reason))
     return tuple(faults)
 

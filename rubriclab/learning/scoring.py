@@ -361,12 +361,39 @@ WINDOW = 4096
 MAX_REMEMBERED = 100_000
 
 
-def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None]) -> Iterator[list[R]]:
-    """Yield the rows of each group that `stream` processes together, as soon as it is complete."""
-    waiting = _Window[R](WINDOW, lambda: None)
+def groups_of(
+    rows: Iterable[R],
+    key: Callable[[R], Hashable | None],
+    window: int = WINDOW,
+    on_continued: Callable[[], None] = lambda: None,
+) -> Iterator[list[R]]:
+    """Yield the rows of each group, without those that are more than `window` rows apart; arguments as for `stream`."""
+    # By the hash of the group, with the number of its first row.
+    waiting: dict[int, tuple[int, list[R]]] = {}
+    done = OrderedDict[int, None]()
+
+    def close_first() -> list[R]:
+        name = next(iter(waiting))
+        done[name] = None
+        done.move_to_end(name)
+        if len(done) > MAX_REMEMBERED:
+            done.popitem(last=False)
+        return waiting.pop(name)[1]
+
     for number, row in enumerate(rows):
-        yield from waiting.add(number, row, key(row))
-    yield from waiting.rest()
+        group = key(row)
+        if group is not None:
+            if (name := hash(group)) not in waiting:
+                waiting[name] = (number, [])
+                if name in done:
+                    on_continued()
+            waiting[name][1].append(row)
+        while waiting and number - next(iter(waiting.values()))[0] >= window - 1:
+            yield close_first()
+        if group is None:
+            yield [row]
+    while waiting:
+        yield close_first()
 
 
 async def stream(
@@ -394,9 +421,14 @@ async def stream(
     """
     if under_way < 1:
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
-    source, exhausted, groups = enumerate(rows), False, _Window[_Slot[R, T]](window, on_continued)
-    slots, ready, running = deque[_Slot[R, T]](), deque[list[_Slot[R, T]]](), set[asyncio.Task[None]]()
-    most, failure = 2 * window if key else under_way, None
+    slots, running, failure, exhausted = deque[_Slot[R, T]](), set[asyncio.Task[None]](), None, False
+
+    def read() -> Iterator[_Slot[R, T]]:
+        for row in rows:
+            slots.append(_Slot(row))
+            yield slots[-1]
+
+    groups = groups_of(read(), lambda slot: key(slot.row) if key else None, window, on_continued)
 
     async def process(group: Sequence[_Slot[R, T]]) -> None:
         nonlocal failure
@@ -409,17 +441,11 @@ async def stream(
     def start_groups() -> None:
         """Begin the work on groups, the first ones first, reading as many rows as that takes."""
         nonlocal exhausted
-        while failure is None and len(running) < under_way:
-            if ready:
-                running.add(asyncio.ensure_future(process(ready.popleft())))
-            elif exhausted or len(slots) >= most:
-                return
-            elif (numbered := next(source, None)) is None:
+        while failure is None and len(running) < under_way and len(slots) < (window if key else under_way):
+            if (group := next(groups, None)) is None:
                 exhausted = True
-                ready.extend(groups.rest())
-            else:
-                slots.append(_Slot(numbered[1]))
-                ready.extend(groups.add(numbered[0], slots[-1], key(numbered[1]) if key else None))
+                return
+            running.add(asyncio.ensure_future(process(group)))
 
     try:
         while True:
@@ -439,44 +465,6 @@ async def stream(
         for task in running:
             if not task.cancelling():  # a second cancellation would not wait for a reply that arrives soon
                 task.cancel()
-
-
-class _Window(Generic[R]):
-    """The groups of the latest rows that still wait for more rows."""
-
-    def __init__(self, size: int, on_continued: Callable[[], None]) -> None:
-        self._size = size
-        self._on_continued = on_continued
-        # By the hash of the group, with the number of its first row.
-        self._open: dict[int, tuple[int, list[R]]] = {}
-        self._done: OrderedDict[int, None] = OrderedDict()
-
-    def add(self, number: int, row: R, group: Hashable | None) -> Iterator[list[R]]:
-        """Add a row, and yield the groups that wait no longer."""
-        if group is None:
-            yield [row]
-        else:
-            key = hash(group)
-            if key not in self._open:
-                self._open[key] = (number, [])
-                if key in self._done:
-                    self._on_continued()
-            self._open[key][1].append(row)
-        while self._open and number - next(iter(self._open.values()))[0] >= self._size - 1:
-            yield self._close()
-
-    def rest(self) -> Iterator[list[R]]:
-        """Yield all groups that still wait, as no more rows come."""
-        while self._open:
-            yield self._close()
-
-    def _close(self) -> list[R]:
-        key = next(iter(self._open))
-        self._done[key] = None
-        self._done.move_to_end(key)
-        if len(self._done) > MAX_REMEMBERED:
-            self._done.popitem(last=False)
-        return self._open.pop(key)[1]
 
 
 @dataclass(slots=True, eq=False)

@@ -510,10 +510,7 @@ def _runnable_plans(
             "give the group or the source of each text, or leave `settings=joint.ask=with rivals` out.",
         )
     if settings.calibration == "none" and any(plan.method.name == "text_features" for plan in plans):
-        raise SettingsError(
-            "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
-            "choose another calibration, or leave the text features out.",
-        )
+        raise SettingsError(*fitting.NO_MEAN)
     notes: tuple[str, ...] = ()
     joined = set(candidate_search.joining_methods(plans)) if settings.rivals else set[str]()
     questions = {plan.method.name for plan in plans if plan.method.criterion_kind == "question"} & joined

@@ -61,7 +61,7 @@ def made_up(
     Three judged scores in a hundred are missing. Measures follow the labels downwards and cost nothing.
     """
     rng = np.random.default_rng(seed)
-    labels = np.round(np.clip(rng.normal(3, 1, texts), 1, 5), 2)
+    labels = rng.normal(3, 1, texts).clip(1, 5).round(2)
     judged = informed + idle
     signed = np.arange(judged + measures) >= judged
     own = labels[:, np.newaxis] + rng.normal(0, 1, (texts, informed))

@@ -36,8 +36,9 @@ def columns(found: Candidates, method: str) -> list[int]:
 @pytest.mark.parametrize("name", ["hypoeval", "checkeval", "seal", "text_features"])
 async def test_everything_that_a_method_had_rated_is_a_candidate_with_its_scores_and_reasons(name):
     found, given, judge = await found_by(*plans("direct", name)), plan(name), scripted()
-    models = {"judge": judge, "generator": judge, "seed": 1, "on_progress": ignore_progress}
-    learned = await given.method.learn(given.training_input, given.settings, **models)
+    learned = await given.method.learn(
+        given.training_input, given.settings, judge=judge, generator=judge, seed=1, on_progress=ignore_progress
+    )
     own = columns(found, name)
     assert [found.ids[place] for place in own] == list(learned.candidates)
     for text, row in zip(found.examples, found.cells, strict=True):

@@ -76,7 +76,6 @@ def test_a_constant_does_not_pass_though_its_error_is_below_that_of_the_plain_qu
     shifted = judged.values[:, 0] + 3
     found = gate(judged, np.full(80, 0.0), direct=shifted, points=np.full(80, judged.labels.mean()))
     against = found.against("direct")
-    assert against is not None
     assert against.error_outcome == "better"
     assert found.outcome == "not better"
 
@@ -204,7 +203,6 @@ def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_a
     assert abs(calibrated.bias) < 0.1
     assert (calibrated.absolute.value or 9) < (direct.absolute.value or 0) / 2
     verdict = next(each for each in found.verdicts if each.against == "direct")
-    assert verdict.less_error is not None
     assert verdict.less_error.value == pytest.approx((direct.absolute.value or 0) - (rubric.absolute.value or 0))
     assert (verdict.less_error.low or 0) > 0
     assert verdict.error_outcome == "better"
@@ -215,8 +213,6 @@ def test_a_gain_in_error_below_five_percent_of_the_scale_does_not_matter(spread:
     judged = table(n=60)  # on a scale that is ten points wide
     direct = judged.labels + 3 + spread * np.repeat(np.tile([-1, 1], 15), 2)
     found = gate(judged, judged.labels, direct=direct, points=judged.labels + 3).against("direct")
-    assert found is not None
-    assert found.less_error is not None
     assert ((found.less_error.high or 0) < 0.5, found.error_outcome) == (outcome == "not better", outcome)
 
 
@@ -225,8 +221,6 @@ def test_the_plain_question_is_calibrated_without_the_labels_of_the_scored_fold(
     fold = grouped_folds(judged.groups, 10, 0)
     changed = replace(judged, labels=np.where(fold == 0, -judged.labels, judged.labels))
     usual, other = (_direct_evaluators(one, fold, one.values[:, 0])[1].points for one in (judged, changed))
-    assert usual is not None
-    assert other is not None
     assert np.array_equal(usual[fold == 0], other[fold == 0])
     assert not np.array_equal(usual[fold != 0], other[fold != 0])
 

@@ -284,7 +284,7 @@ def test_the_bad_answer_to_a_question_is_a_fault_that_aims_at_the_better_one(bet
 )
 def test_failing_units_are_faults_of_their_sentences(kind, verdicts, faults):
     given = rubric(question("q1"), method="seal", units=Units(kind=kind))
-    units = tuple(UnitVerdict(*verdict, "r") for verdict in verdicts)
+    units = tuple(UnitVerdict(words, places, value, "r") for words, places, value in verdicts)
     told = found(given, CriterionRating("q1", 0.5, "", units=units))
     assert [(fault.sentences, fault.reason) for fault in told] == faults
 

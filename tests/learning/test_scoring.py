@@ -447,7 +447,10 @@ async def processed(
         return [row.upper() for row in group]
 
     results = list[str]()
-    found = stream(reading(), work, under_way, key=lambda row: row[0], window=window, on_continued=count)
+    key = {"-": None}
+    found = stream(
+        reading(), work, under_way, key=lambda row: key.get(row[0], row[0]), window=window, on_continued=count
+    )
     async for result in found:
         most = max(most, read - len(results))
         results.append(result)
@@ -462,6 +465,8 @@ async def test_rows_further_apart_than_the_window_are_processed_apart_and_counte
     assert sorted(groups) == [["a1", "a2"], ["a3", "a4"], ["b1"], ["b2"], ["c1", "c2"]]
     assert again == 2
     assert most <= 8
+    _, groups, _, _ = await processed(["a1", "-1", "-2", "-3", "a2"], 4, under_way)
+    assert sorted(groups) == [["-1"], ["-2"], ["-3"], ["a1"], ["a2"]]
 
 
 ADDRESSED = [

@@ -130,7 +130,6 @@ async def test_the_training_agreement_is_scipy_s_between_the_rubric_s_scores_and
     scores = np.mean([rated_by(judge, criterion, TEXTS) for criterion in trained.rubric.criteria], axis=0)
     labels = [text.scores[scripts.ASPECT] for text in TEXTS]
     told = trained.provenance.agreement
-    assert told is not None
     assert told.n == 14
     assert told.spearman.value == pytest.approx(spearmanr(scores, labels).statistic, abs=1e-6)
     assert told.pearson.value == pytest.approx(pearsonr(scores, labels).statistic, abs=1e-6)
@@ -156,7 +155,6 @@ def test_no_label_of_the_left_out_group_is_used_for_it(group):
 async def test_with_a_single_group_nothing_can_be_left_out_and_no_figure_is_made_up():
     trained = await run([replace(text, group="one") for text in TEXTS])
     told = trained.provenance.agreement
-    assert told is not None
     assert told.reselected.value is None
     assert told.spearman.value is not None
 
@@ -174,8 +172,6 @@ def learned(names: Sequence[str], examples: Sequence[Example] = PLANNED, **setti
 def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
     found = learned((*CHEAP, "text_features"))
     record, aggregation = found.record, found.rubric.aggregation
-    assert record is not None
-    assert aggregation is not None
     names = [candidate.criterion.id for candidate in record.candidates]
     for recorded, row in zip(record.texts, record.matrix, strict=True):
         text = next(each for each in PLANNED if each.id == recorded.id)
@@ -190,7 +186,6 @@ def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
 @pytest.mark.parametrize("names", [(*CHEAP, "text_features"), ("hypoeval", "checkeval", "seeval", "direct")])
 def test_every_candidate_is_kept_or_dropped_with_its_evidence_and_the_reason(names: Sequence[str]) -> None:
     found = learned(names, criteria=2)
-    assert found.record is not None
     considered = {candidate.criterion.id: candidate for candidate in found.record.candidates}
     kept = {name for name, candidate in considered.items() if candidate.kept}
     assert kept == {criterion.id for criterion in found.rubric.criteria}
@@ -219,9 +214,6 @@ def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_val
     settings = JointSettings(ask="with rivals")
     found = asyncio.run(train_joint(chosen, settings, judge=judge, generator=judge, seed=SEED))
     aggregation, record = found.rubric.aggregation, found.record
-    assert aggregation is not None
-    assert record is not None
-    assert found.provenance.validation is not None
     assert (aggregation.ask, aggregation.rivals) == ("in one call", RivalLimits(texts=2))
     assert found.provenance.validation.evaluators[0].calls == 0.5
     assert "checkeval" not in {candidate.method for candidate in record.candidates}

@@ -104,7 +104,6 @@ def test_verdicts_are_by_thresholds_of_the_other_folds():
 
 def test_raters_are_compared_with_the_majority_of_the_others():
     agreement = raters_verdicts([(1, 1, 1), (0, 0, 1), (0, 0, 0)], ["a", "b", "c"])
-    assert agreement is not None
     # The two who said 0 of the second text face a tie; the one who said 1 faces two who said 0.
     assert agreement.cells == (3, 1, 0, 3)
 
@@ -173,7 +172,6 @@ def test_weighted_kappa_of_few_levels_is_that_of_scikit_learn():
     labels = draw.integers(1, 6, 60).astype(float)
     scores = np.clip(labels + draw.normal(size=60), 1, 5)
     found = level_agreement(scores, labels, [f"g{n % 12}" for n in range(60)], Scale(low=1, high=5, whole=True))
-    assert found is not None
     judged = np.floor(scores + 0.5)
     assert found.kappa.value == pytest.approx(metrics.cohen_kappa_score(labels, judged, weights="quadratic"), abs=1e-6)
     assert found.cells == tuple(map(tuple, metrics.confusion_matrix(labels, judged).tolist()))

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.stats import kendalltau, pearsonr, spearmanr, ttest_1samp
+from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import agreement_value, difference
@@ -249,11 +249,6 @@ def test_the_p_value_of_darwin_s_plants_is_fisher_s():
     heights = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48], dtype=float)
     assert all_flips(heights) == 2 * 863 / 32768
     assert sign_flip_p(heights) == pytest.approx(2 * 863 / 32768, abs=0.006)
-
-
-def test_the_p_value_of_many_groups_is_close_to_that_of_the_t_test():
-    values = RNG.normal(0.2, 1, size=80)
-    assert sign_flip_p(values) == pytest.approx(ttest_1samp(values, 0).pvalue, abs=0.02)
 
 
 def test_the_p_value_of_a_difference_flips_the_differences_of_groups():

@@ -175,8 +175,6 @@ def alarm(errors: np.ndarray) -> int | None:
 
 def is_change(changes: list[np.ndarray]) -> bool:
     interval = confidence_sequence(changes, error_rate=RATE, tightest=10 * GROUPS)
-    assert interval.low is not None
-    assert interval.high is not None
     return interval.low > 0 or interval.high < 0
 
 
@@ -193,14 +191,6 @@ def test_a_hundred_looks_raise_a_false_alarm_in_at_most_5_percent(kind: str) -> 
     rng = np.random.default_rng(1)
     alarms = [alarm(noise(kind, rng)) is not None for _ in range(400)]
     assert np.mean(alarms) <= RATE
-
-
-def test_intervals_of_each_look_alone_raise_false_alarms_in_most_runs() -> None:
-    """Shows that the simulation above can fail."""
-    rng = np.random.default_rng(1)
-    changes = np.stack([np.diff(noise("normal", rng), axis=0) for _ in range(100)])
-    outside = np.abs(changes.mean(axis=2)) > 2.26 * changes.std(axis=2, ddof=1) / np.sqrt(GROUPS)
-    assert outside.any(axis=1).mean() > 0.9
 
 
 def test_a_lasting_change_is_found_within_some_looks_and_stays_found() -> None:

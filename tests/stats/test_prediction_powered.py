@@ -56,8 +56,6 @@ def test_intervals_hold_the_mean_label_of_the_texts_in_about_95_percent() -> Non
         chosen = unit < 8
         labelled = of_unknown_systems(labels[chosen], scores[chosen], unit[chosen])
         found = corrected_mean(float(scores[~chosen].mean()), int((~chosen).sum()), 12, labelled)
-        assert found.low is not None
-        assert found.high is not None
         held.append(found.low <= labels[~chosen].mean() <= found.high)
     assert 0.93 <= np.mean(held) <= 0.975
 
@@ -122,8 +120,6 @@ def test_intervals_by_own_labels_hold_the_mean_label_in_about_95_percent(strata:
         )
         given = np.where(np.isin(unit, chosen), labels + 0.3 * stratum, np.nan)
         found = mean_by_own_labels(ScoredSet(scores, given, unit, np.ones(len(unit))), stratum)
-        assert found.low is not None
-        assert found.high is not None
         held_shares.append(found.low <= (labels + 0.3 * stratum).mean() <= found.high)
     assert 0.93 <= np.mean(held_shares) <= 0.98
 
@@ -151,8 +147,6 @@ def two_systems(
 
 def held(found: PairedMean, true: float) -> bool:
     interval = found.interval
-    assert interval.low is not None
-    assert interval.high is not None
     return interval.low <= true <= interval.high
 
 

@@ -74,10 +74,7 @@ def textbook_alpha(table, metric):
     totals = coincidences.sum(axis=0)
     observed = expected = 0.0
     for c, k in permutations(range(len(categories)), 2):
-        distance = {
-            "nominal": 1.0,
-            "interval": (categories[c] - categories[k]) ** 2,
-        }[metric]
+        distance = 1.0 if metric == "nominal" else (categories[c] - categories[k]) ** 2
         observed += coincidences[c, k] * distance
         expected += totals[c] * totals[k] * distance / (totals.sum() - 1)
     return 1 - observed / expected if expected else np.nan
