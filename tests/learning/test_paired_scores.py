@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from scripted_judge import example, rating, scripted
 from rubriclab.errors import BudgetReached
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.learning.paired_scores import Comparison, DriftLimits, pair_rubrics, score_columns
-from rubriclab.models.text import Example
 from rubriclab.models.version import Version
 from rubriclab.prompts.prompt import Prompt
 
@@ -170,22 +168,6 @@ def test_a_row_has_both_scores_and_both_reasons() -> None:
         "reason_after": "b of t",
     }
     assert row["criteria"][2]["reason_after"] is None
-
-
-async def test_texts_come_in_order_and_few_are_held_at_a_time() -> None:
-    read: list[int] = []
-
-    def rows() -> Iterator[Example]:
-        for place in range(20):
-            read.append(place)
-            yield example(place, 3.0, f"g{place // 2}")
-
-    strict, mild = scripted(rate=lambda _: rating(2, "Poor.")), scripted(rate=lambda _: rating(4, "Good."))
-    found = []
-    async for text, (before, after) in score_columns([(ONE, strict), (OTHER, mild)], rows(), under_way=3):
-        found.append((text.id, before.score, after.score))
-        assert len(read) <= len(found) + 3
-    assert found == [(f"t{place:02d}", 2, 4) for place in range(20)]
 
 
 async def test_if_one_judge_fails_the_other_is_awaited() -> None:

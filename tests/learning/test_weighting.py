@@ -67,17 +67,6 @@ def test_texts_that_made_a_criterion_have_no_part_in_its_weight_or_its_rank():
     assert posterior(dipped, moments(dipped), range(8)).mean[7] > posterior(honest, moments(honest), range(8)).mean[7]
 
 
-def test_a_criterion_that_all_texts_made_keeps_about_what_is_believed():
-    table = made_up(3)
-    seen = table.seen.copy()
-    seen[:, 0] = True
-    told = replace(table, seen=seen)
-    flat = replace(told, labels=np.full(30, 3.0))
-    believed, found = (posterior(each, moments(each), [0, 4, 5]).mean[0] for each in (flat, told))
-    assert found > 0
-    assert abs(found - believed) < 0.3
-
-
 def test_folds_are_left_out_by_subtraction():
     table = made_up(4, measures=2)
     inside = np.arange(30) < 7
