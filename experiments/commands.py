@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rubriclab.cli.options import FILE, PLACES, SectionCommand
+from rubriclab.cli.options import FILE, PlaceType, SectionCommand
 from rubriclab.cli.output import Call
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def list_studies(_call: Call, *, as_json: bool) -> None:
 )
 @click.option(
     "--judge",
-    type=PLACES["judge"],
+    type=PlaceType("judge"),
     envvar="RUBRICLAB_JUDGE",
     metavar="JUDGE",
     help="A litellm model string, 'embedded' or recorded:PATH.  [default: the configured one]",
@@ -119,7 +119,7 @@ def run_study(call: Call, name: str) -> None:
 @click.option("--data", required=True, type=FILE, metavar="FOLDER", help="The public sets, as for `run`.")
 @click.option(
     "--judge",
-    type=PLACES["judge"],
+    type=PlaceType("judge"),
     envvar="RUBRICLAB_JUDGE",
     metavar="JUDGE",
     help="The judge that rates texts.  [default: embedded]",

@@ -178,7 +178,12 @@ def faults(error: ValidationError, root: str = "", most: int = SHOWN) -> str:
 
     Such as `scale.low: expected a number, got the text 'x'; and 2 more`; without a full stop.
     """
-    relevant = [fault for fault in error.errors(include_url=False) if not _repeats_another(fault)]
+    # A list is too short, too, if its items are faulty, which is reported anyway.
+    relevant = [
+        fault
+        for fault in error.errors(include_url=False)
+        if fault["type"] != "too_short" or len(fault["input"]) < int(fault["ctx"]["min_length"])
+    ]
     listed = [_sentence(fault, root) for fault in relevant[:most]]
     more = f"; and {len(relevant) - most} more" if len(relevant) > most else ""
     return f"{'; '.join(listed)}{more}"
@@ -201,7 +206,7 @@ def has_wrong_names(error: ValidationError) -> bool:
 
 def path_of(places: Sequence[int | str], root: str = "") -> str:
     """Return a path such as `rubric.parts[0].criteria`, with names made printable and cut."""
-    steps = (f"[{place}]" if isinstance(place, int) else f".{_name(place)}" for place in places)
+    steps = (f"[{place}]" if isinstance(place, int) else f".{_cut(one_line(place), LONGEST_NAME)}" for place in places)
     return f"{root}{''.join(steps)}".removeprefix(".")
 
 
@@ -220,23 +225,13 @@ def _complaint(fault: Any) -> str:
         return _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
     if kind.startswith(("datetime_", "timezone_")):
         return f"expected {_MOMENT}, got {value}"
-    bounds = {name: _number(value) for name, value in fault.get("ctx", {}).items()}
+    # 2, not 2.0
+    bounds = {
+        name: int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+        for name, bound in fault.get("ctx", {}).items()
+    }
     expected = _EXPECTED.get(kind, "a value of another form").format(**bounds)
     return f"expected {expected}, got {value}"
-
-
-def _repeats_another(fault: Any) -> bool:
-    """Return whether a list is too short only because its items are faulty, which is reported anyway."""
-    return fault["type"] == "too_short" and len(fault["input"]) >= int(fault["ctx"]["min_length"])
-
-
-def _number(value: Any) -> Any:
-    """Return a bound as a person writes it: 2, not 2.0."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _name(name: str) -> str:
-    return _cut(one_line(name), LONGEST_NAME)
 
 
 def _cut(text: str, most: int) -> str:

@@ -4,31 +4,18 @@
 
     RubriclabError
     ├── UserError               the user must fix something (exit code 2)
-    │   ├── DataError           rows that cannot be read or used; has all faults
-    │   ├── SettingsError       an option or setting out of bounds, or unknown
-    │   ├── UnknownMethod       a method that is neither built in nor offered by an installed package
-    │   ├── PlugInError         an installed package offers a judge or method that cannot be used
-    │   ├── NotConfirmed        a judge, address or file named by an imported version or a configuration file
-    │   ├── LiteratureError     a findings file that cannot be used
-    │   ├── ChecklistError      a checklist file that cannot be used
-    │   ├── StoreError          a store that cannot be opened, or has invalid content
-    │   │   ├── NoStore         no store at the given place
-    │   │   ├── NotInStore      no such rubric, version or tag
-    │   │   ├── StoreUnavailable
-    │   │   │                   a database that is locked, full or out of reach: a retry can help
-    │   │   └── DamagedAnswer   a cached answer that was changed: it is requested again
-    │   ├── PackError           a pack that cannot be read or does not match its digest
-    │   ├── ReplayMiss          a recording that lacks the request
-    │   └── BudgetReached       a cap on calls or cost; answers so far are cached
+    │   ├── DataError, SettingsError, UnknownMethod, PlugInError, NotConfirmed
+    │   ├── LiteratureError, ChecklistError, PackError, ReplayMiss, BudgetReached
+    │   └── StoreError
+    │       └── NoStore, NotInStore, StoreUnavailable, DamagedAnswer
     ├── BelowThreshold          the result fails what was asked of it (exit code 1)
     └── JudgeError              the provider failed (exit code 4)
-        ├── JudgeRefused        wrong key, model or request: ends the command, not retried
-        │   └── MissingKey      no key is set (exit code 2)
-        ├── PromptRejected      this prompt cannot be answered (too long, filtered): not retried
-        │   └── ReplyTooLarge   the reply is too large: cut off, not cached
-        ├── JudgeUnavailable    rate limit, time-out, server error: a retry can help
-        ├── ProviderDown        every request fails: ends the command
-        └── BatchCancelled      a batch was cancelled while a command waited for it: ends the command
+        ├── JudgeRefused        wrong key, model or request: ends the command
+        │   └── MissingKey      (exit code 2)
+        ├── PromptRejected      this prompt cannot be answered, others may be
+        │   └── ReplyTooLarge
+        ├── JudgeUnavailable    a retry can help
+        └── ProviderDown, BatchCancelled    end the command
 
 The branch says who has to act, `retryable` whether a retry can help. `DataError` and `SettingsError` are also of
 Python's `ValueError`, `UnknownMethod` of its `KeyError`.

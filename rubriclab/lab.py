@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import wraps
 from pathlib import Path
@@ -268,10 +268,7 @@ class Lab:
         from rubriclab.report.rubrics import report
 
         with self._opened() as store:
-            page = Document(report(store, ref_of(rubric)))
-        if path is not None:
-            _write(page, path)
-        return page
+            return _written(report(store, ref_of(rubric)), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return it.
@@ -298,10 +295,7 @@ class Lab:
         Args:
             anonymous: whether to leave the names of raters and editors out."""
         with self._opened() as store:
-            pack = Document(managing.export(store, ref_of(rubric), self._notify, anonymous=anonymous))
-        if path is not None:
-            _write(pack, path)
-        return pack
+            return _written(managing.export(store, ref_of(rubric), self._notify, anonymous=anonymous), path)
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
         """Return the version that now holds the rubric of a pack file, under its own name or another.
@@ -485,7 +479,9 @@ class Lab:
         Args and errors are those of `score_async`.
         """
         if stream:
-            return self._stream(data, rubric, options)
+            scores = work.iterate(lambda: self.score_stream_async(data, rubric, **options))
+            self._open.callback(scores.close)
+            return scores
         return finish(lambda: self.score_async(data, rubric, **options))
 
     async def score_stream_async(
@@ -588,20 +584,25 @@ class Lab:
 
     scorer_async = asynchronous(scorer)
 
-    def _stream(self, data: Data, rubric: RubricLike | None, options: Mapping[str, Any]) -> Generator[Score]:
-        scores = work.iterate(lambda: self.score_stream_async(data, rubric, **options))
-        self._open.callback(scores.close)
-        return scores
-
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
         """Return an estimate of what an operation asks, without asking: `lab.dry_run("learn", frame, task=...)`."""
         if not isinstance(operation, str) or operation not in OPERATIONS:
             hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
         model, prepare = OPERATIONS[operation]
-        values = _arguments(operation, arguments, options)
+        parameters = inspect.signature(getattr(Lab, f"{operation}_async")).parameters.values()
+        _self, *positional = [
+            each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        ]
+        named = {each.name: options.pop(each.name) for each in positional if each.name in options}
+        try:
+            bound = inspect.Signature(positional).bind(*arguments, **named)
+        except TypeError as error:
+            expected = ", ".join([repr(operation), *(each.name for each in positional)])
+            raise SettingsError(f"{operation}: {error}.", f"Expected lab.dry_run({expected}, ...).") from None
+        bound.apply_defaults()
         with self._workspace() as workspace:
-            estimate: DryRun = prepare(workspace, *values, self._options(model, options)).estimate()
+            estimate: DryRun = prepare(workspace, *bound.args, self._options(model, options)).estimate()
             return estimate
 
     dry_run_async = asynchronous(dry_run)
@@ -663,21 +664,6 @@ class Lab:
     mcp = synchronous(mcp_async)
 
 
-def _arguments(operation: str, arguments: Sequence[Any], options: dict[str, Any]) -> list[Any]:
-    """Return the positional arguments of an operation, taking those that are named out of `options`."""
-    signature = inspect.signature(getattr(Lab, f"{operation}_async"))
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    _self, *positional = [each for each in signature.parameters.values() if each.kind in kinds]
-    named = {each.name: options.pop(each.name) for each in positional if each.name in options}
-    try:
-        bound = inspect.Signature(positional).bind(*arguments, **named)
-    except TypeError as error:
-        expected = ", ".join([repr(operation), *(each.name for each in positional)])
-        raise SettingsError(f"{operation}: {error}.", f"Expected lab.dry_run({expected}, ...).") from None
-    bound.apply_defaults()
-    return list(bound.arguments.values())
-
-
 def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
     if not valid:
         raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
@@ -697,11 +683,14 @@ def _display(progress: Progress | Literal["auto"] | None) -> work.ProgressDispla
     return work.notebook_bar if work.in_notebook() else work.terminal_bar if sys.stderr.isatty() else work.no_progress
 
 
-def _write(text: str, path: str | Path) -> None:
+def _written(text: str, path: str | Path | None) -> Document:
+    """Return a text as a document, once it is written to `path` if that is given."""
     try:
-        if is_database(Path(path)):
+        if path is not None and is_database(Path(path)):
             raise ValueError("it is a database")
-        Path(path).write_text(text, "utf-8")
+        if path is not None:
+            Path(path).write_text(text, "utf-8")
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of a file in a folder.") from None
+    return Document(text)

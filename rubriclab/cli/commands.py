@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import FILE, command
+from rubriclab import ops, report as views
+from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, STORED, Number, command, flag, option
 from rubriclab.cli.output import (
     Call,
     as_typed,
@@ -27,21 +28,18 @@ from rubriclab.cli.output import (
     note,
     print_json,
     print_view,
+    write_rows,
     writing,
     writing_rows,
 )
 from rubriclab.cli.store import EXIT_CODES
 from rubriclab.errors import RubriclabError, SettingsError
+from rubriclab.models.characters import count
 
 if TYPE_CHECKING:
     from rubriclab.learning.paired_scores import LimitOutcome
     from rubriclab.models.rubric import Rubric
-    from rubriclab.models.text import Scale
     from rubriclab.models.version import TrainingAgreement
-    from rubriclab.ops.check import CheckResult, LintResult
-    from rubriclab.ops.improve import Improving
-    from rubriclab.ops.learn import LearnResult
-    from rubriclab.ops.score import Scoring
 
 # What commands take whose result is a report on texts.
 MEASURING = ("Exports", "Asking")
@@ -56,39 +54,32 @@ def check(call: Call, files: tuple[str, ...]) -> None:
     scores, groups, the agreement of the raters, missing and repeated texts, and the command to run next. No calls are
     made.
     """
-    from rubriclab.ops import check as service
-    from rubriclab.ops.options import CheckOptions
-    from rubriclab.report.results import check_commands, check_view
-
-    options = call.options(CheckOptions)
-    results = service.check_each(files, options) if len(files) > 1 else [service.check(files[0], options)]
+    options = call.options(ops.options.CheckOptions)
+    results = ops.check.check_each(files, options) if len(files) > 1 else [ops.check.check(files[0], options)]
     results = [_typed(result) for result in results]
     if call.as_json:
         rows = [result.to_row() for result in results]
         print_json(rows if len(files) > 1 else rows[0])
     else:
         for result in results:
-            print_view(check_view(result, commands=False))
-            for line in check_commands(result):
+            print_view(views.results.check_view(result, commands=False))
+            for line in views.results.check_commands(result):
                 click.echo(line)
     if not all(result.usable for result in results):
         call.end(2)
 
 
-def _typed(result: CheckResult) -> CheckResult:
+def _typed(result: ops.check.CheckResult) -> ops.check.CheckResult:
     """Return the result with the options in its messages as they are typed."""
-    source = result.source
-    return dataclasses.replace(
-        result,
-        source=dataclasses.replace(source, hidden=_each_typed(source.hidden), details=_each_typed(source.details)),
-        problems=_each_typed(result.problems),
-        hints=_each_typed(result.hints),
-        notes=_each_typed(result.notes),
+
+    def typed(lines: Iterable[str]) -> tuple[str, ...]:
+        return tuple(map(as_typed, lines))
+
+    source = dataclasses.replace(
+        result.source, hidden=typed(result.source.hidden), details=typed(result.source.details)
     )
-
-
-def _each_typed(lines: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(as_typed, lines))
+    problems, hints, notes = typed(result.problems), typed(result.hints), typed(result.notes)
+    return dataclasses.replace(result, source=source, problems=problems, hints=hints, notes=notes)
 
 
 @command("JsonOption")
@@ -99,12 +90,17 @@ def lint(call: Call, files: tuple[str, ...]) -> None:
     Exit code 1 if a question is repeated, 2 if a file is no checklist. Whether a question asks one thing that can be
     seen in the text is judged by a language model while learning.
     """
-    from rubriclab.ops import check as service
-
-    results = {file: service.lint(file) for file in files}
+    results = {file: ops.check.lint(file) for file in files}
     if call.as_json:
-        rows = [{"file": file, **_row(result)} for file, result in results.items()]
-        print_json(rows if len(files) > 1 else _row(results[files[0]]))
+        rows = [
+            {
+                "questions": len(result.checklist.questions),
+                "duplicates": [dataclasses.asdict(each) for each in result.duplicates],
+            }
+            for result in results.values()
+        ]
+        named = [{"file": file, **row} for file, row in zip(files, rows, strict=False)]
+        print_json(named if len(files) > 1 else rows[0])
     else:
         for file, result in results.items():
             if len(files) > 1:
@@ -115,15 +111,18 @@ def lint(call: Call, files: tuple[str, ...]) -> None:
         call.end(1)
 
 
-def _row(result: LintResult) -> dict[str, Any]:
-    duplicates = [dataclasses.asdict(each) for each in result.duplicates]
-    return {"questions": len(result.checklist.questions), "duplicates": duplicates}
-
-
 SIDES = ("train", "heldout")
 
 
-@command("SplitOptions", "SplitFlags", "JsonOption")
+@command("SplitOptions", "JsonOption")
+@option(
+    "--output",
+    "-o",
+    metavar="PREFIX",
+    type=FILE,
+    section=STORED,
+    help="Write PREFIX-train and PREFIX-heldout, in the format that PREFIX ends in.  [default: the name of FILE]",
+)
 @click.argument("file", type=FILE)
 def split(call: Call, file: str, *, output: str | None) -> None:
     """Split FILE by whole groups into rows to learn from and rows to hold out for `rubriclab evaluate`.
@@ -131,21 +130,17 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
     """
-    from rubriclab.ops import check as service
-    from rubriclab.ops.inputs import dialect_of
-    from rubriclab.ops.options import SplitOptions
-
-    places = _places(file, output)
+    prefix, ending = _ending(output) if output else ("", "")
+    own, own_ending = ("rows", ".jsonl") if file == "-" else _ending(file)
+    places = [f"{prefix or own}-{side}{ending or own_ending.replace('.xlsm', '.xlsx')}" for side in SIDES]
     for place in places:
         check_rows_place(place)
         check_output(place, "--output", [file])
-    options = call.options(SplitOptions)
-    result = service.split(file, options, note)
-    dialect = dialect_of(file, options)
+    options = call.options(ops.options.SplitOptions)
+    result = ops.check.split(file, options, note)
+    dialect = ops.inputs.dialect_of(file, options)
     for place, rows in zip(places, (result.train, result.heldout), strict=True):
-        with writing_rows(place, always=True, dialect=dialect) as write:
-            for row in rows:
-                write(row)
+        write_rows(place, rows, always=True, dialect=dialect)
     if call.as_json:
         sizes = ((len(result.train), result.train_groups), (len(result.heldout), result.heldout_groups))
         counts = zip(SIDES, places, sizes, strict=True)
@@ -155,15 +150,8 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     note(f"written to {places[0]} and {places[1]}")
 
 
-def _places(file: str, output: str | None) -> tuple[str, str]:
-    """Return the two files: the prefix with `-train` and `-heldout` before its ending, or that of the file read."""
-    prefix, ending = _ending(output) if output else ("", "")
-    own, own_ending = ("rows", ".jsonl") if file == "-" else _ending(file)
-    prefix, ending = prefix or own, ending or own_ending.replace(".xlsm", ".xlsx")
-    return f"{prefix}-{SIDES[0]}{ending}", f"{prefix}-{SIDES[1]}{ending}"
-
-
 def _ending(name: str) -> tuple[str, str]:
+    """Return a file name without its ending, and the ending, with the one before `.gz`."""
     path = Path(name)
     ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
     return (name[: -len(ending)], ending) if ending else (name, "")
@@ -176,7 +164,8 @@ LEARN = (*TASK, "--literature-without", "summeval")
 MAP = ("--map", "scores.coherence=coherence")
 
 
-@command("DemoFlags")
+@command()
+@flag("--sample-only", help="Write the files of the sample, and run no command.")
 @click.argument("folder", default="demo", type=click.Path(path_type=Path))
 def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     """Learn, report, score and evaluate on people's ratings of summaries; needs no key and no language model.
@@ -187,20 +176,18 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     A language model's recorded answers are replayed, first for ratings from 1 to 5, then for pass and fail. Every
     command is printed before it runs, without your configuration file and RUBRICLAB_ variables.
     """
-    from rubriclab.ops.check import FILES, README, RECORDING, write_ratings, write_sample
-
     if sample_only:
-        write_sample(folder)
-        click.echo(f"The sample is in the folder {folder}: {', '.join(FILES)}.")
+        ops.check.write_sample(folder)
+        click.echo(f"The sample is in the folder {folder}: {', '.join(ops.check.FILES)}.")
         return
-    write_ratings(folder)
+    ops.check.write_ratings(folder)
     click.echo(
         "108 summaries of news articles, each rated for coherence by three people, and a language model's recorded "
-        f"answers about them ({folder / README}).\n"
+        f"answers about them ({folder / ops.check.README}).\n"
     )
     click.echo("Part 1: ratings from 1 to 5\n")
     click.echo(f"$ cd {shlex.quote(str(folder))}")
-    judge = ("--judge", f"recorded:{RECORDING}")
+    judge = ("--judge", f"recorded:{ops.check.RECORDING}")
     if code := run_in(folder, rating_commands(judge)):
         call.end(code)
     click.echo("\nPart 2: the same summaries, labelled pass or fail\n")
@@ -209,47 +196,47 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
     pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/verdict.html"
     click.echo(f"\nDone. Open {pages} in a browser, and {folder}/scores.csv in a spreadsheet.")
-    program = _program()
-    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program} {shlex.join(studio_command(folder))}")
-    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {shlex.join(label_command(folder))}")
+    program = Path(sys.argv[0])
+    started = str(program) if program.name == "rubriclab" else f"{sys.executable} -m rubriclab"
+    shown = "rubriclab" if shutil.which("rubriclab") else started
+    studio = ("studio", "--store", str(folder / STORE))
+    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {shown} {shlex.join(studio)}")
+    rating = ("label", str(folder / ops.check.HELDOUT), *TASK, "--scale", "1:5", "-o", str(folder / "rated.jsonl"))
+    line = shlex.join((*rating, "--store", str(folder / STORE)))
+    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {shown} {line}")
 
 
 def rating_commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the commands of the first part, to be run in the folder of the ratings."""
-    from rubriclab.ops.check import HELDOUT, LABELLED
-
     return [
-        ("learn", LABELLED, *LEARN, "--scale", "1:5", "--name", NAME, *judge),
+        ("learn", ops.check.LABELLED, *LEARN, "--scale", "1:5", "--name", NAME, *judge),
         ("report", NAME, "-o", "rubric.html"),
-        ("score", HELDOUT, "--rubric", NAME, "-o", "scores.csv", *judge),
-        ("learn", LABELLED, *LEARN, "--scale", "1:5", "--method", "direct", "--name", DIRECT, *judge),
-        ("evaluate", HELDOUT, "--rubric", NAME, "--rubric", DIRECT, "--html", "evaluation.html", *judge),
+        ("score", ops.check.HELDOUT, "--rubric", NAME, "-o", "scores.csv", *judge),
+        ("learn", ops.check.LABELLED, *LEARN, "--scale", "1:5", "--method", "direct", "--name", DIRECT, *judge),
+        ("evaluate", ops.check.HELDOUT, "--rubric", NAME, "--rubric", DIRECT, "--html", "evaluation.html", *judge),
         ("export", NAME, "-o", f"{NAME}.json"),
     ]
 
 
 def verdict_commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the commands of the second part, to be run in the folder of the ratings."""
-    from rubriclab.ops.check import HELDOUT_VERDICTS, VERDICTS
-
     return [
-        ("learn", VERDICTS, *LEARN, *MAP, "--method", "hypoeval", "--method", DIRECT, "--name", VERDICT, *judge),
+        (
+            "learn",
+            ops.check.VERDICTS,
+            *LEARN,
+            *MAP,
+            "--method",
+            "hypoeval",
+            "--method",
+            DIRECT,
+            "--name",
+            VERDICT,
+            *judge,
+        ),
         ("report", VERDICT, "-o", "verdict.html"),
-        ("evaluate", HELDOUT_VERDICTS, *MAP, "--rubric", VERDICT, *judge),
+        ("evaluate", ops.check.HELDOUT_VERDICTS, *MAP, "--rubric", VERDICT, *judge),
     ]
-
-
-def studio_command(folder: Path) -> tuple[str, ...]:
-    """Return the command that opens the rubrics of the demonstration in a browser."""
-    return ("studio", "--store", str(folder / STORE))
-
-
-def label_command(folder: Path) -> tuple[str, ...]:
-    """Return the command that opens a page on which people rate the summaries."""
-    from rubriclab.ops.check import HELDOUT
-
-    labelled = ("-o", str(folder / "rated.jsonl"), "--store", str(folder / STORE))
-    return ("label", str(folder / HELDOUT), *TASK, "--scale", "1:5", *labelled)
 
 
 def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
@@ -266,14 +253,8 @@ def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
     return 0
 
 
-def _program() -> str:
-    if shutil.which("rubriclab"):
-        return "rubriclab"
-    started = Path(sys.argv[0])
-    return str(started) if started.name == "rubriclab" else f"{sys.executable} -m rubriclab"
-
-
-@command("LearnOptions", "CallOptions", "BatchOptions", "GeneratorOptions", "LearnFlags", "Asking")
+@command("LearnOptions", "CallOptions", "BatchOptions", "GeneratorOptions", "Asking")
+@flag("--gate", help="Exit with 1 if the rubric is no better than the baselines, 3 if inconclusive.")
 @click.argument("labelled", type=FILE)
 def learn(call: Call, labelled: str, *, gate: bool) -> None:
     """Learn a rubric from LABELLED texts and save it as a version in the store.
@@ -283,41 +264,35 @@ def learn(call: Call, labelled: str, *, gate: bool) -> None:
     file of texts with human scores, or - for standard input. After an interruption, or if a limit was reached, run the
     same command again: answers are cached when they arrive.
     """
-    from rubriclab.ops import learn as service
-    from rubriclab.ops.options import LearnOptions
-
-    options = call.options(LearnOptions)
+    options = call.options(ops.options.LearnOptions)
     if gate:
-        service.check_joint(options, "gate")
-    result = call.run(service.learn, labelled, options)
+        ops.learn.check_joint(options, "gate")
+    result = call.run(ops.learn.learn, labelled, options)
     version, provenance = result.version, result.version.provenance
     validation = provenance.validation
     if call.as_json:
-        row = {
-            "rubric": version.ref,
-            "new": version.new,
-            "digest": version.digest,
-            "criteria": len(version.rubric.criteria),
-            **effort_row(result.effort),
-            "agreement": provenance.agreement.model_dump(mode="json") if provenance.agreement else {},
-        }
-        if validation:
-            row |= {"outcome": validation.outcome, "validation": validation.model_dump(mode="json")}
-        print_json(row)
+        gated = {"outcome": validation.outcome, "validation": validation.model_dump(mode="json")} if validation else {}
+        print_json(
+            {
+                "rubric": version.ref,
+                "new": version.new,
+                "digest": version.digest,
+                "criteria": len(version.rubric.criteria),
+                **effort_row(result.effort),
+                "agreement": provenance.agreement.model_dump(mode="json") if provenance.agreement else {},
+                **gated,
+            }
+        )
     else:
         _print_learned(result)
     if gate and validation:
         call.end(EXIT_CODES[validation.outcome])
 
 
-def _print_learned(result: LearnResult) -> None:
-    from rubriclab.models.characters import count
-    from rubriclab.report.rubrics import learned_view
-    from rubriclab.report.wording import effort
-
+def _print_learned(result: ops.learn.LearnResult) -> None:
     version = result.version
     criteria, provenance = version.rubric.criteria, version.provenance
-    print_view(learned_view(version))
+    print_view(views.rubrics.learned_view(version))
     if not version.new:
         note(f"{version.ref} is unchanged, so no new version was saved")
     if provenance.agreement and not provenance.validation:
@@ -335,23 +310,26 @@ def _print_learned(result: LearnResult) -> None:
             f"{count(result.effort.failed, 'prompt')} had no usable reply; the same command with --retry-failed asks "
             f"{'it' if result.effort.failed == 1 else 'them'} again"
         )
-    note(f"Learning took {effort(result.effort)}.")
+    note(f"Learning took {views.wording.effort(result.effort)}.")
     note(f"Saved in {result.place}. Details: rubriclab show {version.ref} --evidence")
 
 
 def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
-    from rubriclab.report.wording import estimate, labels_proposed
-
-    order = f"{agreement.measure} {estimate(agreement.order)} on the {agreement.n} training texts"
+    order = f"{agreement.measure} {views.wording.estimate(agreement.order)} on the {agreement.n} training texts"
     if not agreement.optimistic:
         return f"{order}, whose labels were not used"
-    held_out = f"{estimate(agreement.reselected)} cross-validated over groups"
-    if labels_proposed(rubric):
+    held_out = f"{views.wording.estimate(agreement.reselected)} cross-validated over groups"
+    if views.wording.labels_proposed(rubric):
         return f"{order}, {held_out}; both are optimistic, as the criteria were proposed from these labels"
     return f"{order} (optimistic, as it was fitted to them), {held_out}"
 
 
-@command("PlanOptions", "CallOptions", "RubricOption", "PlanFlags", "Asking")
+@command("PlanOptions", "CallOptions", "RubricOption", "Asking")
+@option(
+    *OUTPUT_FILE,
+    help="Write the rows to label to this file, with the reasons in plan; its name decides the format.",
+    **PATH,
+)
 @click.argument("texts", type=FILE)
 def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bool) -> None:
     """Choose which TEXTS to label next, whole groups first.
@@ -360,19 +338,13 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
     are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
     out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
     """
-    from rubriclab.models.characters import count
-    from rubriclab.ops.label import plan as prepare
-    from rubriclab.ops.options import PlanOptions
-
-    options = call.options(PlanOptions)
+    options = call.options(ops.options.PlanOptions)
     if output and not dry_run:
         check_json_place(call, output, "the plan", "the rows")
         check_rows_place(output)
-    result = call.run(prepare, texts, rubric, options)
+    result = call.run(ops.label.plan, texts, rubric, options)
     if output:
-        with writing_rows(output) as write:
-            for row in result.to_rows():
-                write(row)
+        write_rows(output, result.to_rows())
     if call.as_json:
         rows = zip(result.texts, result.to_rows(), strict=True)
         chosen = [{"id": each.text.example.id, **row["plan"]} for each, row in rows]
@@ -402,10 +374,7 @@ def add(call: Call, paper: str) -> None:
     kept, and remove what does not follow from the paper. Findings about the raters of a public data set carry its name,
     so that `learn --literature-without` can leave them out.
     """
-    from rubriclab.ops import literature as service
-    from rubriclab.ops.options import LiteratureAddOptions
-
-    added = call.run(service.literature_add, paper, call.options(LiteratureAddOptions))
+    added = call.run(ops.literature.literature_add, paper, call.options(ops.options.LiteratureAddOptions))
     call.show(added, {**added.to_row(), **effort_row(added.effort)})
     if added.unread:
         note("The same command with --retry-failed asks again for the parts that were not read.")
@@ -415,10 +384,7 @@ def add(call: Call, paper: str) -> None:
 @click.argument("ids", nargs=-1, metavar="[ID...]")
 def list_(call: Call, ids: tuple[str, ...]) -> None:
     """List the findings that you keep, or those that ship; of each ID, show the quotation, page and paper, too."""
-    from rubriclab.ops import literature as service
-    from rubriclab.ops.options import LiteratureShowOptions
-
-    result = service.list_findings(call.options(LiteratureShowOptions), ids)
+    result = ops.literature.list_findings(call.options(ops.options.LiteratureShowOptions), ids)
     call.show_rows(result, result.to_row(), result.to_row()["findings"])
 
 
@@ -426,10 +392,7 @@ def list_(call: Call, ids: tuple[str, ...]) -> None:
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 def remove(call: Call, ids: tuple[str, ...]) -> None:
     """Remove findings from all of your files, or from the file of a task, and print them."""
-    from rubriclab.ops import literature as service
-    from rubriclab.ops.options import LiteratureOptions
-
-    result = service.remove(call.options(LiteratureOptions), ids)
+    result = ops.literature.remove(call.options(ops.options.LiteratureOptions), ids)
     call.show_rows(result, result.to_row(), result.to_row()["findings"])
 
 
@@ -441,7 +404,26 @@ for member in (add, list_, remove):
 OUTCOMES: Mapping[bool | None, tuple[int, str]] = {True: (0, "met"), False: (1, "not met"), None: (3, "inconclusive")}
 
 
-@command("ScoreOptions", "CallOptions", "BatchOptions", "ScoreFlags", "RowsOutput", "Asking")
+@command("ScoreOptions", "CallOptions", "BatchOptions", "RowsOutput", "Asking")
+@option("--rubric", metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
+@option(
+    "--fail-under",
+    metavar="SCORE",
+    type=Number(),
+    help="Exit with 1 if the interval of the mean human score is below this, or 3 if it holds this or more than a "
+    "tenth of the texts have no score. Without labels of learning, the mean score decides.",
+)
+@option(
+    "--keep-replies",
+    help="Write the replies that could not be used, and why, to this .jsonl file: a line for each text with a missing "
+    "answer.",
+    **PATH,
+)
+@flag(
+    "--resume",
+    section=STORED,
+    help="Keep the rows that --output, a .jsonl file, has already, and score the texts after them.",
+)
 @click.argument("texts", type=FILE)
 def score(
     call: Call,
@@ -465,29 +447,52 @@ def score(
     the offline judge scores each text relative to the others of the file, by text features. The agreement of these
     scores with people is unknown.
     """
-    from rubriclab.ops.options import ScoreOptions
-    from rubriclab.ops.score import check_resumable, prepare_scoring
-    from rubriclab.report.results import distribution_view
+    from rubriclab.data.write import table_kind
 
-    options = call.options(ScoreOptions)
+    options = call.options(ops.options.ScoreOptions)
     if not dry_run:
         check_json_place(call, output, "a summary", "the scores")
         check_rows_place(output)
-    _check_replies(keep_replies)
+    if keep_replies == "-" or (keep_replies and table_kind(keep_replies)):
+        raise SettingsError(
+            f"--keep-replies: got {keep_replies}; expected a file of JSON Lines.", "Name one ending in .jsonl."
+        )
+    check_rows_place(keep_replies or "-")
     with call.workspace() as workspace:
-        scoring = prepare_scoring(workspace, texts, rubric, options)
-        _check_threshold(fail_under, scoring.rubric.scores_on)
+        scoring = ops.score.prepare_scoring(workspace, texts, rubric, options)
+        scale = scoring.rubric.scores_on
+        if fail_under is not None and not scale.contains(fail_under):
+            raise SettingsError(
+                f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}.",
+                "No mean can lie beyond it.",
+            )
         call.end_dry_run(scoring.estimate)
         if resume:
-            check_resumable(scoring, output)
+            ops.score.check_resumable(scoring, output)
         _write_scores(scoring, texts, output, keep_replies, resume=resume)
         scoring.correct_mean()
         effort = workspace.effort()
+    counts = scoring.counts
     if call.as_json:
-        print_json({**_score_row(scoring), "output": output, **effort_row(effort)})
+        row = {
+            "rubric": scoring.name,
+            "rows": counts.rows,
+            **scoring.summary.to_row(),
+            "unscored": counts.unscored,
+            "addresses_judge": counts.addresses_judge,
+            "answers_missing": counts.answers_missing,
+            "answers": counts.answers,
+            **({"rivals": dataclasses.asdict(counts.rivals)} if counts.rivals.calls else {}),
+        }
+        print_json({**row, "output": output, **effort_row(effort)})
     else:
-        print_view(distribution_view(scoring.summary), err=True)
-        note(_summary(scoring, output))
+        print_view(views.results.distribution_view(scoring.summary), err=True)
+        place = "" if output == "-" else f" to {output}"
+        missing = views.wording.missing_answers(counts.answers_missing, counts.answers)
+        note(
+            f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}{place}, {counts.unscored:,} unscored"
+            f"{f'; {missing}' if counts.answers_missing else ''}"
+        )
     scoring.check_answered()
     if fail_under is not None:
         code, outcome = OUTCOMES[scoring.summary.meets(fail_under)]
@@ -503,99 +508,44 @@ def check_json_place(call: Call, output: str | None, printed: str, written: str,
         )
 
 
-def _check_threshold(fail_under: float | None, scale: Scale) -> None:
-    if fail_under is not None and not scale.contains(fail_under):
-        raise SettingsError(
-            f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}.",
-            "No mean can lie beyond it.",
-        )
-
-
-def _check_replies(place: str | None) -> None:
-    from rubriclab.data.write import table_kind
-
-    if place is None:
-        return
-    if place == "-" or table_kind(place):
-        raise SettingsError(
-            f"--keep-replies: got {place}; expected a file of JSON Lines.", "Name one ending in .jsonl."
-        )
-    check_rows_place(place)
-
-
-def _write_scores(scoring: Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool) -> None:
+def _write_scores(
+    scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
+) -> None:
     """Write the scores as they come; with `resume`, after those in the file."""
     from rubriclab.data.write import table_kind
-    from rubriclab.ops.inputs import dialect_of
-    from rubriclab.ops.score import record_of, write_record
-    from rubriclab.ops.workspace import finish
-    from rubriclab.report.results import criteria_rows
 
     as_table = output != "-" and table_kind(output) is not None
-    dialect = dialect_of(texts, scoring.options)
+    dialect = ops.inputs.dialect_of(texts, scoring.options)
     earlier = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
     replies = writing_rows(keep_replies, always=True, after=earlier) if keep_replies else nullcontext(None)
-    legend = criteria_rows(scoring.rubric)
-    end = _keep(scoring, output) if resume else 0
+    legend = views.results.criteria_rows(scoring.rubric)
+    end = ops.score.keep_scores(scoring, output) if resume else 0
+    if end:
+        note(f"{scoring.counts.rows:,} rows of {output} are kept")
     scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
     with scores as write, replies as write_replies:
 
         async def run() -> None:
             async for scored in scoring.stream():
                 if scoring.counts.rows == 1 and not resume:
-                    write_record(scoring, output)
+                    ops.score.write_record(scoring, output)
                 write(scored.to_cells() if as_table else scored.to_row())
                 if write_replies and scored.score.answers_missing:
                     write_replies(scored.replies_row())
 
         try:
-            finish(run)
+            ops.workspace.finish(run)
         except (RubriclabError, KeyboardInterrupt):
             if scoring.counts.rows:
                 resume_by = "; with --resume they are kept" if output != "-" and not as_table else ""
                 note(f"{scoring.counts.rows:,} rows were written before it ended{resume_by}")
             raise
         if not resume:
-            record_of(output).unlink(missing_ok=True)
+            ops.score.record_of(output).unlink(missing_ok=True)
 
 
-def _keep(scoring: Scoring, output: str) -> int:
-    """Keep the complete rows of the output file, and return where they end, in bytes."""
-    from rubriclab.ops.score import keep_scores
-
-    end = keep_scores(scoring, output)
-    if end:
-        note(f"{scoring.counts.rows:,} rows of {output} are kept")
-    return end
-
-
-def _score_row(scoring: Scoring) -> dict[str, Any]:
-    counts = scoring.counts
-    row: dict[str, Any] = {
-        "rubric": scoring.name,
-        "rows": counts.rows,
-        **scoring.summary.to_row(),
-        "unscored": counts.unscored,
-        "addresses_judge": counts.addresses_judge,
-        "answers_missing": counts.answers_missing,
-        "answers": counts.answers,
-    }
-    if counts.rivals.calls:
-        row["rivals"] = dataclasses.asdict(counts.rivals)
-    return row
-
-
-def _summary(scoring: Scoring, output: str) -> str:
-    from rubriclab.report.wording import missing_answers
-
-    counts = scoring.counts
-    place = "" if output == "-" else f" to {output}"
-    missing = f"; {missing_answers(counts.answers_missing, counts.answers)}" if counts.answers_missing else ""
-    scored = f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}"
-    return f"{scored}{place}, {counts.unscored:,} unscored{missing}"
-
-
-@command("ImproveOptions", "CallOptions", "RubricOption", "ImproveFlags", "RowsOutput", "Asking")
+@command("ImproveOptions", "CallOptions", "RubricOption", "RowsOutput", "Asking")
+@option("--diff", help="Write the changes with their reasons to this file, as text; - for standard output.", **PATH)
 @click.argument("texts", type=FILE)
 def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | None, dry_run: bool) -> None:
     """Rewrite TEXTS where a rubric finds faults, and accept rewrites that score higher: one output row for each row.
@@ -606,12 +556,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
     If the rubric judges sentences (dcr, most of seal), only sentences with faults may change. If it judges whole texts
     (hypotheses, checklists, and texts too short to be judged by sentence), any sentence may change.
     """
-    from rubriclab.ops.improve import prepare_improvement
-    from rubriclab.ops.options import ImproveOptions
-    from rubriclab.ops.workspace import no_progress
-    from rubriclab.report.results import improvement_view
-
-    options = call.options(ImproveOptions)
+    options = call.options(ops.options.ImproveOptions)
     if not dry_run:
         check_json_place(call, output, "a summary", "the texts")
         check_json_place(call, diff, "a summary", "the changes", "--diff")
@@ -623,33 +568,30 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
     with call.workspace() as workspace:
         # Two consoles of rich, one of them with a moving bar, would write over each other.
         if diff == "-":
-            workspace.progress = no_progress
-        improving = prepare_improvement(workspace, texts, rubric, options)
+            workspace.progress = ops.workspace.no_progress
+        improving = ops.improve.prepare_improvement(workspace, texts, rubric, options)
         call.end_dry_run(improving.estimate, "Texts that become longer can take more calls.")
         _write_improved(improving, output, diff)
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}
-    call.show(improvement_view(summary, effort), row, err=True)
+    call.show(views.results.improvement_view(summary, effort), row, err=True)
     improving.check_answered()
 
 
-def _write_improved(improving: Improving, output: str, diff: str | None) -> None:
+def _write_improved(improving: ops.improve.Improving, output: str, diff: str | None) -> None:
     """Write the texts, and what changed in them, as they come."""
-    from rubriclab.ops.workspace import finish
-    from rubriclab.report.results import rewrite_view
-
     with writing_rows(output) as write, writing(diff or "-") as write_diff:
 
         async def run() -> None:
             async for text in improving.stream():
                 write(text.to_row())
                 if diff == "-" and text.outcome == "improved":
-                    print_view(rewrite_view(text))
+                    print_view(views.results.rewrite_view(text))
                 elif diff and text.outcome == "improved":
-                    write_diff(f"{rewrite_view(text)}\n".encode("utf-8", "backslashreplace"))
+                    write_diff(f"{views.results.rewrite_view(text)}\n".encode("utf-8", "backslashreplace"))
 
         try:
-            finish(run)
+            ops.workspace.finish(run)
         except (RubriclabError, KeyboardInterrupt):
             note(f"{len(improving.metrics):,} rows were written before it ended")
             raise
@@ -664,40 +606,42 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
     parent's. Dropping criteria, limiting weights and setting the threshold takes no calls; the labelled texts are
     rated again by new wordings.
     """
-    from rubriclab.ops.edit import edit as prepare
-    from rubriclab.ops.options import EditOptions
-    from rubriclab.report.results import edit_view
-
-    result = call.run(prepare, rubric, call.options(EditOptions, preview=dry_run or preview))
-    call.show(edit_view(result), {**result.to_row(), **effort_row(result.effort)})
+    result = call.run(ops.edit.edit, rubric, call.options(ops.options.EditOptions, preview=dry_run or preview))
+    call.show(views.results.edit_view(result), {**result.to_row(), **effort_row(result.effort)})
     if (saved := result.saved) and not call.as_json:
         new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"
         click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")
 
 
-@command("EvaluateOptions", "CallOptions", "BatchOptions", "EvaluateFlags", *MEASURING)
+@command("EvaluateOptions", "CallOptions", "BatchOptions", *MEASURING)
+@option(
+    "rubrics",
+    "--rubric",
+    metavar="REF",
+    multiple=True,
+    required=True,
+    help="A rubric to evaluate; may be given several times.",
+)
 @click.argument("heldout", type=FILE)
 def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
     """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.
 
     Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
-    from rubriclab.ops import evaluate as service
-    from rubriclab.ops.options import EvaluateOptions
-
-    evaluation = call.run(service.evaluate, heldout, rubrics, call.options(EvaluateOptions))
+    evaluation = call.run(ops.evaluate.evaluate, heldout, rubrics, call.options(ops.options.EvaluateOptions))
     print_json(evaluation.to_row()) if call.as_json else print_view(evaluation)
     evaluation.check_answered()
     page = None
     if html:
         # The full report, with a part on each rubric, which takes time to compute.
-        from rubriclab.report.evaluation import evaluation_view
-
-        page = evaluation_view(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)
+        page = views.evaluation.evaluation_view(
+            evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples
+        )
     call.export(evaluation.view(), page)
 
 
-@command("CompareOptions", "CallOptions", "CompareFlags", "RubricOption", *MEASURING)
+@command("CompareOptions", "CallOptions", "RubricOption", *MEASURING)
+@flag("--details", help="Show the criteria that changed and the texts that fell most, too.")
 @click.argument("outputs", type=FILE, nargs=-1, required=True, metavar="OLD [NEW]")
 def compare(call: Call, outputs: tuple[str, ...], *, rubric: str, details: bool) -> None:
     """Compare two sets of outputs, OLD and NEW, by one rubric, or the systems in one file.
@@ -710,13 +654,10 @@ def compare(call: Call, outputs: tuple[str, ...], *, rubric: str, details: bool)
     scores fell most. The exit code is 0 if the drop is within --max-drop (without it: if there is no significant drop),
     1 if it is beyond, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
     """
-    from rubriclab.ops import compare as service
-    from rubriclab.ops.options import CompareOptions
-
     if len(outputs) > 2:
         raise SettingsError(f"Expected OLD and NEW, or one file, got {len(outputs)} files.", "Compare two at a time.")
     before, after = outputs[0], outputs[1] if len(outputs) == 2 else None
-    result = call.run(service.compare, before, after, rubric, call.options(CompareOptions))
+    result = call.run(ops.compare.compare, before, after, rubric, call.options(ops.options.CompareOptions))
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
     view = result.view()
     view.unfolded = details
@@ -728,7 +669,15 @@ LIMIT_EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "incon
 ORDER = "REF [REF] TEXTS"
 
 
-@command("DriftOptions", "CallOptions", "DriftFlags", *MEASURING)
+@command("DriftOptions", "CallOptions", *MEASURING)
+@option(
+    "--anchor",
+    metavar="FILE",
+    type=FILE,
+    help="In place of TEXTS, labelled texts that REF scores again at each look; FILE.looks.json keeps the sums.",
+)
+@option(*OUTPUT_FILE, help="Write the texts that flip to this file, with all reasons, as JSON Lines.", **PATH)
+@flag("write_all", "--all", help="Write all texts to --output, not only those that flip.")
 @click.argument("named", type=FILE, nargs=-1, required=True, metavar=ORDER)
 def drift(
     call: Call, named: Sequence[str], *, anchor: str | None, output: str | None, write_all: bool, dry_run: bool
@@ -745,12 +694,21 @@ def drift(
     inconclusive. With --anchor it is 1 if the errors of the labelled texts have changed since the first look; however
     often one looks, at most one judge in twenty that does not change is reported.
     """
-    from rubriclab.ops import compare as service
-    from rubriclab.ops.options import DriftOptions
-    from rubriclab.ops.workspace import finish
+    from rubriclab.models.version import names_a_version
 
-    before, after, texts = _sides([*named, anchor] if anchor else named)
-    options = call.options(DriftOptions, anchor=anchor is not None)
+    named = [*named, anchor] if anchor else named
+    if not 2 <= len(named) <= 3:
+        raise SettingsError(
+            f"Expected {ORDER}, got {len(named)} arguments.", "Name two versions, or one version and two judges."
+        )
+    before, *other, texts = named
+    after = other[0] if other else None
+    if names_a_version(texts) and not Path(texts).exists():
+        raise SettingsError(
+            f"Expected {ORDER}; {texts} is a version, and no file of texts is named.",
+            f"Add the texts to score with both: rubriclab drift {' '.join(named)} TEXTS",
+        )
+    options = call.options(ops.options.DriftOptions, anchor=anchor is not None)
     if anchor and output:
         raise SettingsError("--output: with --anchor no text is compared.", "Leave --output out.")
     if write_all and not output:
@@ -761,7 +719,7 @@ def drift(
         check_rows_place(output)
     with call.workspace() as workspace:
         if dry_run:
-            call.end_dry_run(service.drift(workspace, texts, before, after, options).estimate)
+            call.end_dry_run(ops.compare.drift(workspace, texts, before, after, options).estimate)
         # If no text flips, those of an earlier run must not remain.
         with writing_rows(output, always=True) if output else nullcontext() as write:
 
@@ -769,31 +727,14 @@ def drift(
                 if write and (write_all or row["flips"]):
                     write(row)
 
-            job = service.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
-            result = finish(job.run)
+            job = ops.compare.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
+            result = ops.workspace.finish(job.run)
     found = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
     call.show(result, {**found, "output": output, **effort_row(result.effort)})
     if output and not call.as_json:
         note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
     result.check_answered()
     call.end(LIMIT_EXIT_CODES[result.outcome])
-
-
-def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
-    """Return the version before, the version after if another one is named, and the file."""
-
-    from rubriclab.models.version import names_a_version
-
-    if not 2 <= len(named) <= 3:
-        raise SettingsError(
-            f"Expected {ORDER}, got {len(named)} arguments.", "Name two versions, or one version and two judges."
-        )
-    if names_a_version(named[-1]) and not Path(named[-1]).exists():
-        raise SettingsError(
-            f"Expected {ORDER}; {named[-1]} is a version, and no file of texts is named.",
-            f"Add the texts to score with both: rubriclab drift {' '.join(named)} TEXTS",
-        )
-    return named[0], named[1] if len(named) == 3 else None, named[-1]
 
 
 @command("AgreeOptions", "CallOptions", "RubricOption", *MEASURING)
@@ -803,15 +744,20 @@ def agree(call: Call, texts: str, *, rubric: str) -> None:
 
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
-    from rubriclab.ops import evaluate as service
-    from rubriclab.ops.options import AgreeOptions
-
-    result = call.run(service.agree, texts, rubric, call.options(AgreeOptions))
+    result = call.run(ops.evaluate.agree, texts, rubric, call.options(ops.options.AgreeOptions))
     call.show(result, {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)})
     result.check_answered()
 
 
-@command("TransferOptions", "CallOptions", "TransferFlags", *MEASURING)
+@command("TransferOptions", "CallOptions", *MEASURING)
+@option(
+    "target",
+    "--to",
+    metavar="PATH",
+    type=FILE,
+    required=True,
+    help="Texts to transfer the rubric to, with or without labels.",
+)
 @click.argument("ref")
 def transfer(call: Call, ref: str, *, target: str) -> None:
     """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
@@ -820,10 +766,7 @@ def transfer(call: Call, ref: str, *, target: str) -> None:
     the candidates. All figures are held out. The recommended way has the smallest mean absolute error. Without labels,
     only the share of texts outside of the range of the training texts is known.
     """
-    from rubriclab.ops.options import TransferOptions
-    from rubriclab.ops.transfer import transfer as prepare
-
-    result = call.run(prepare, ref, target, call.options(TransferOptions))
+    result = call.run(ops.transfer.transfer, ref, target, call.options(ops.options.TransferOptions))
     saved = result.saved
     row = {**result.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}
     call.show(result, {**row, **effort_row(result.effort)})
@@ -843,10 +786,7 @@ def explain(call: Call, text: str | None, *, rubric: str) -> None:
     Without TEXT, --id names a text that the rubric was learned from; its
     kept ratings are used, and no calls are made.
     """
-    from rubriclab.ops.explain import explain as prepare
-    from rubriclab.ops.options import ExplainOptions
-
-    explanation = call.run(prepare, text, rubric, call.options(ExplainOptions))
+    explanation = call.run(ops.explain.explain, text, rubric, call.options(ops.options.ExplainOptions))
     call.show(explanation, explanation.to_row())
     explanation.check_answered()
 
@@ -862,11 +802,9 @@ def serve(call: Call, rubric: str) -> None:
     """
     import orjson
 
-    from rubriclab.ops.options import ServeOptions
-    from rubriclab.ops.workspace import finish
     from rubriclab.web.api import serve_rubric
 
-    options, settings = call.options(ServeOptions), call.workspace()
+    options, settings = call.options(ops.options.ServeOptions), call.workspace()
 
     def served(address: str) -> None:
         note(f"{rubric} is served at {address}")
@@ -874,27 +812,35 @@ def serve(call: Call, rubric: str) -> None:
     def accessed(entry: Any) -> None:
         click.echo(orjson.dumps(entry).decode())
 
-    finish(lambda: serve_rubric(settings, rubric, options, on_access=accessed, on_address=served))
+    ops.workspace.finish(lambda: serve_rubric(settings, rubric, options, on_access=accessed, on_address=served))
 
 
-@command("JudgeOption", "CallOptions", "StudioFlags", "StoreOption", "RecordOption")
+@command("JudgeOption", "CallOptions", "StoreOption", "RecordOption")
+@option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(1, 65535),
+    help="The port to serve at.  [default: 8521, or any free port]",
+)
+@flag("--no-browser", from_found="always", help="Only print the address.")
 @click.argument("rubric", required=False)
-def studio(call: Call, rubric: str | None, *, judge: str | None, no_browser: bool) -> None:
+def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | None, no_browser: bool) -> None:
     """Inspect and edit the rubrics of the store in a browser, or open RUBRIC there.
 
     Read reports and labelled texts, compare versions, correct labels, edit rubrics and explain scores. A language model
     is called only after its price was shown and confirmed; --judge names it, and --max-cost limits all pages together.
     The pages are served on this computer only, until Ctrl-C.
     """
-    from rubriclab.cli.models import StudioFlags
-    from rubriclab.ops.workspace import finish
     from rubriclab.web.studio.pages import serve_studio
 
-    settings, port, browser = call.workspace(), call.options(StudioFlags).port, not no_browser
-    finish(lambda: serve_studio(settings, rubric, judge=judge, port=port, browser=browser, on_address=click.echo))
+    settings, browser = call.workspace(), not no_browser
+    ops.workspace.finish(
+        lambda: serve_studio(settings, rubric, judge=judge, port=port, browser=browser, on_address=click.echo)
+    )
 
 
-@command("JudgeOption", "CallOptions", "McpFlags", "StoreOption", "RecordOption")
+@command("JudgeOption", "CallOptions", "StoreOption", "RecordOption")
+@flag("--allow-calls", help="Let the assistant have a language model asked, up to --max-cost.")
 def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     """Offer the rubrics of the store to an assistant, by the Model Context Protocol on standard input and output.
 
@@ -902,15 +848,21 @@ def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     --allow-calls only the offline judge and answers in the store are used. It needs: pip install 'rubriclab[mcp]'
     """
     from rubriclab.integrations.mcp import serve_mcp
-    from rubriclab.ops.workspace import finish
 
     # The protocol's SDK waits for standard input even when it is interrupted; a client that ends it is waited for.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     settings = call.workspace()
-    finish(lambda: serve_mcp(settings, judge, allow_calls=allow_calls))
+    ops.workspace.finish(lambda: serve_mcp(settings, judge, allow_calls=allow_calls))
 
 
-@command("LabelOptions", "LabelFlags", "StoreJson")
+@command("LabelOptions", "StoreJson")
+@option(
+    *OUTPUT_FILE,
+    required=True,
+    section=STORED,
+    help="Write the labelled rows to this file: .jsonl, .csv, .tsv, .xlsx or .parquet.",
+    **PATH,
+)
 @click.argument("texts", type=FILE)
 def label(call: Call, texts: str, *, output: str) -> None:
     """Open a page on which people rate TEXTS, and write the rows with their labels for `rubriclab learn`.
@@ -918,18 +870,14 @@ def label(call: Call, texts: str, *, output: str) -> None:
     Every answer is in the store as soon as it is given; run the same command again to continue. Raters see neither
     systems nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
     """
-    from rubriclab.ops.options import LabelOptions
-    from rubriclab.ops.workspace import finish
     from rubriclab.web.label import label as serve
 
-    options = call.options(LabelOptions)
+    options = call.options(ops.options.LabelOptions)
     check_rows_place(output)
     with call.workspace() as workspace:
-        result = finish(lambda: serve(workspace, texts, None if output == "-" else output, options))
+        result = ops.workspace.finish(lambda: serve(workspace, texts, None if output == "-" else output, options))
     if output == "-":
-        with writing_rows(output) as write:
-            for row in result.rows:
-                write(row)
+        write_rows(output, result.rows)
         return
     call.show(result, result.to_row())
     if result.rows:

@@ -60,14 +60,21 @@ class Config:
     @cached_property
     def values(self) -> dict[str, Any]:
         """The tables and options, with dashes in the names of options."""
-        loaded = _load(self.file, self.content)
+        from rubriclab.models.base import Unreadable, parse_toml
+
+        try:
+            loaded = parse_toml(self.content)
+        except Unreadable as error:
+            raise _unusable(self.file, error) from None
         return {key if key in method_names() else key.replace("_", "-"): value for key, value in loaded.items()}
 
     @cached_property
     def trusted(self) -> bool:
-        """Whether the user has named it or confirmed its content."""
-
-        return self.named or is_confirmed(self.file, self.content)
+        """Whether the user has named it, or confirmed just this content at just this path or its folder."""
+        if self.named:
+            return True
+        held, place = confirmed_files(), self.file.resolve()
+        return held.get(str(place)) == digest_of(self.content) or held.get(str(place.parent)) == ANY
 
     def check_may_set(self, key: str, by: FromFound = "confirmed") -> None:
         """Refuse to take an option or a table of hyperparameters from the file if `by` does not allow it."""
@@ -137,10 +144,20 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         tables = f"tables for {', '.join(method_names())}"
         hint = f"{did_you_mean(unknown[0], known)}Known are: {', '.join(known)}; and {tables}."
         raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
-    settings = [setting for method in method_names() for setting in _settings(file, method, values.get(method, {}))]
+    settings = []
+    for method in method_names():
+        table = values.get(method, {})
+        if not isinstance(table, Mapping):
+            hint = f"Write [{method}], then k = 10."
+            raise SettingsError(f"{file}: {method!r} is a table of hyperparameters; got {table!r}.", hint)
+        # As `--set` takes them.
+        texts = {key: str(value).lower() if isinstance(value, bool) else value for key, value in table.items()}
+        settings += [f"{method}.{key}={text}" for key, text in texts.items()]
     defaults = {}
     for name, own in options.items():
-        taken = {key: given[key] for key in own.keys() & given if _is_taken(config, name, key)}
+        taken = own.keys() & given
+        if name == CONFIRMING and not config.named:
+            taken &= {TAKEN_TO_CONFIRM} if config.trusted else set()
         defaults[name] = {str(own[key].name): partial(_value, config, own[key], key) for key in taken}
         if settings:
             defaults[name]["configured"] = partial(_configured, config, settings)
@@ -151,15 +168,6 @@ def options_of(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
     """Return the options by the names that users know: `max-cost` for `--max-cost`."""
     shown = [param for param in params if isinstance(param, click.Option) and not param.hidden]
     return {max(option.opts, key=len).lstrip("-"): option for option in shown}
-
-
-def _load(file: Path, content: bytes) -> dict[str, Any]:
-    from rubriclab.models.base import Unreadable, parse_toml
-
-    try:
-        return parse_toml(content)
-    except Unreadable as error:
-        raise _unusable(file, error) from None
 
 
 def _unusable(file: Path, error: Unreadable) -> SettingsError:
@@ -174,11 +182,6 @@ def _pair(key: str, value: Any, most: int | None) -> str:
     written = json.dumps(value, ensure_ascii=False, default=str)
     shown = one_line(masked(f"{key} = {written}"))
     return shown if most is None or len(shown) <= most else f"{shown[: most - 1]}…"
-
-
-def _is_taken(config: Config, command: str, key: str) -> bool:
-    """Return whether a command takes an option from the file, if only to refuse it."""
-    return command != CONFIRMING or config.named or (key == TAKEN_TO_CONFIRM and config.trusted)
 
 
 def _value(config: Config, option: click.Option, key: str) -> Any:
@@ -222,18 +225,6 @@ def _configured(config: Config, settings: list[str]) -> list[str]:
     return settings
 
 
-def _settings(file: Path, method: str, table: Any) -> list[str]:
-    if not isinstance(table, Mapping):
-        raise SettingsError(
-            f"{file}: {method!r} is a table of hyperparameters; got {table!r}.", f"Write [{method}], then k = 10."
-        )
-    return [f"{method}.{key}={_text(value)}" for key, value in table.items()]
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def place() -> Path:
     """Return the file that holds the list."""
     import platformdirs
@@ -258,12 +249,6 @@ def confirmed_files() -> Mapping[str, str]:
     if not isinstance(held, dict) or not all(isinstance(digest, str) for digest in held.values()):
         raise SettingsError(f"{file} is damaged: expected a JSON object of paths and digests.", "Delete it.")
     return dict(sorted(held.items()))
-
-
-def is_confirmed(file: Path, content: bytes) -> bool:
-    """Return whether the user has confirmed just this content at just this path, or the folder with any content."""
-    held, place = confirmed_files(), file.resolve()
-    return held.get(str(place)) == digest_of(content) or held.get(str(place.parent)) == ANY
 
 
 def confirm(place: Path, confirmed: str) -> None:

@@ -14,7 +14,6 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,7 +22,7 @@ import click
 
 from rubriclab import __version__
 from rubriclab.cli import commands, store
-from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, method_names, options_of
+from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, defaults_from, load_config, method_names, options_of
 from rubriclab.cli.options import OUTPUT, SectionGroup
 from rubriclab.cli.output import as_typed, note
 from rubriclab.errors import RubriclabError, SettingsError
@@ -193,18 +192,12 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
     for name, values in defaults_from(loaded, params).items():
         group, _, own = name.partition(" ")
         context.default_map.setdefault(group, {}).update({own: values} if own else values)
-    if context.invoked_subcommand != CONFIRMING:
-        _say_found(loaded, [own for name, own in params.items() if name.split()[0] == context.invoked_subcommand])
-
-
-def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) -> None:
-    """Print the settings that come from a configuration file which the user did not name."""
-
-    keys = {key for params in commands for key in options_of(params)}
-    if any(param.name == "configured" for params in commands for param in params):
-        keys |= set(method_names())
-    if not config.named and (said := config.said(keys)):
-        note(f"{config.file} in this folder sets {said}")
+    if loaded.named or context.invoked_subcommand == CONFIRMING:
+        return
+    taken = [param for name, each in params.items() if name.split()[0] == context.invoked_subcommand for param in each]
+    tables = method_names() if any(param.name == "configured" for param in taken) else ()
+    if said := loaded.said({*options_of(taken), *tables}):
+        note(f"{loaded.file} in this folder sets {said}")
 
 
 _SECTIONS = {
@@ -271,7 +264,10 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
         code = run(arguments, command, name)
     except KeyboardInterrupt:  # a further one, while the first is reported
         code = INTERRUPTED
-    _drop_unwritten()
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python would fail on what is not written once more as it exits, with another code
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if code == INTERRUPTED:
         # A further Ctrl-C while Python ends would kill it, with another exit code.
         os._exit(TERMINATED if terminated else code)
@@ -299,14 +295,6 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
     except Exception as error:
         return _failed(error)
     return result if isinstance(result, int) else 0
-
-
-def _drop_unwritten() -> None:
-    """Forget what standard output did not take: Python would fail on it once more as it exits, with another code."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(error: Exception) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -30,9 +30,17 @@ MODELS = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.opt
 
 
 class PlaceType(click.ParamType):  # type: ignore[type-arg]
-    """Base of the types of options whose values hold a path."""
+    """A text that holds a path.
+
+    Attributes:
+        place: what the path is: an input or output, which may be `-`; a store, which may be a URL; or a judge, which
+            may be a recording (`recorded:PATH`).
+    """
 
     name = "text"
+
+    def __init__(self, place: str) -> None:
+        self.place = place
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the value as a string, as click's own type for text does."""
@@ -40,57 +48,39 @@ class PlaceType(click.ParamType):  # type: ignore[type-arg]
 
     def resolved(self, value: object, folder: Path) -> str:
         """Return `value` with a relative path taken from `folder`, unchanged if that is the working folder."""
-        written = str(value)
-        return written if folder == Path.cwd() else self._moved(written, folder)
-
-    @abstractmethod
-    def _moved(self, written: str, folder: Path) -> str: ...
-
-
-class FileType(PlaceType):
-    """A file or folder, or `-` for a standard stream."""
-
-    def _moved(self, written: str, folder: Path) -> str:
-        return written if written == "-" else str(folder / written)
-
-
-class OutputType(FileType):
-    """A file that a command writes, or `-`: none that it reads, no other output and no database."""
-
-
-class StoreType(PlaceType):
-    """A store: a path or a URL."""
-
-    def _moved(self, written: str, folder: Path) -> str:
+        from rubriclab.judges.stack import PREFIX
         from rubriclab.store.tables import resolve_store
 
-        return resolve_store(written, folder)
+        written = str(value)
+        is_path = written.startswith(PREFIX) if self.place == "judge" else written != "-"
+        if folder == Path.cwd() or not is_path:
+            return written
+        if self.place == "store":
+            return resolve_store(written, folder)
+        prefix = PREFIX if self.place == "judge" else ""
+        return f"{prefix}{folder / written.removeprefix(prefix)}"
 
 
-class JudgeType(PlaceType):
-    """A judge, which may be a recording: `recorded:PATH` or `recorded:PATH#JUDGE`."""
-
-    def _moved(self, written: str, folder: Path) -> str:
-        from rubriclab.judges.stack import PREFIX
-
-        return PREFIX + str(folder / written.removeprefix(PREFIX)) if written.startswith(PREFIX) else written
+FILE, OUTPUT = PlaceType("input"), PlaceType("output")
 
 
-FILE = FileType()
-OUTPUT = OutputType()
-STORE = StoreType()
-PLACES: Mapping[str, PlaceType] = {"input": FILE, "output": OUTPUT, "store": STORE, "judge": JudgeType()}
+def place_of(param: click.Parameter) -> str:
+    """Return what a path in the value of a parameter is, or an empty text."""
+    return param.type.place if isinstance(param.type, PlaceType) else ""
 
 
 class SectionOption(click.Option):
-    """An option that help lists under the heading `section`; an empty one is the command's own.
+    """An option with an environment variable, listed in help under the heading `section`, by default its command's.
 
     Attributes:
         from_found: whether a configuration file that was found in the working folder may set it.
     """
 
-    def __init__(self, *args: Any, section: str = "", from_found: FromFound = "confirmed", **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(
+        self, declared: Sequence[str], *, section: str = "", from_found: FromFound = "confirmed", **settings: Any
+    ) -> None:
+        name = next(name for name in declared if name.startswith("--")).removeprefix("--")
+        super().__init__(declared, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **settings)
         self.section = section
         self.from_found = from_found
 
@@ -98,8 +88,8 @@ class SectionOption(click.Option):
 class JoinedOption(SectionOption):
     """An option that may be given several times; its values are joined by commas."""
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, multiple=True, **settings)
+    def __init__(self, declared: Sequence[str], **settings: Any) -> None:
+        super().__init__(declared, multiple=True, **settings)
 
     def value_from_envvar(self, ctx: click.Context) -> str | None:
         """Return the variable's whole value: click would divide it at white space."""
@@ -192,17 +182,21 @@ class SectionGroup(click.Group):
         shown = set(self.list_commands(ctx))
         for title, names in self.sections.items():
             with formatter.section(title):
-                formatter.write_dl(list(self._lines(name for name in names if name in shown)))
-
-    def _lines(self, names: Iterable[str]) -> Iterable[tuple[str, str]]:
-        for name in names:
-            text = " ".join((self.commands[name].help or "").split())
-            yield name, f"{text.split('. ')[0].removesuffix('.')}."
+                texts = {name: " ".join((self.commands[name].help or "").split()) for name in names if name in shown}
+                sentences = {name: f"{text.split('. ')[0].removesuffix('.')}." for name, text in texts.items()}
+                formatter.write_dl(list(sentences.items()))
 
 
 def command(*models: str, name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
     """Return a decorator that makes a function a command with the options of models, which are given by name."""
     return click.command(name, cls=SectionCommand, models=models)
+
+
+# Options that a single command has and no operation: a value, and a flag.
+option = partial(click.option, cls=SectionOption)
+flag = partial(click.option, cls=SectionOption, is_flag=True)
+OUTPUT_FILE, STORED = ("--output", "-o"), "Store and output"
+PATH: dict[str, Any] = {"metavar": "PATH", "type": OUTPUT}
 
 
 class Number(click.types.FloatParamType):
@@ -270,7 +264,6 @@ def _option(model: type[Options], name: str, field: FieldInfo, flags: Mapping[st
         section=vars(declaring).get("section", "") if flag.section is None else flag.section,
         from_found=flag.from_found or vars(declaring).get("from_found", "confirmed"),
         required=field.is_required(),
-        envvar=f"RUBRICLAB_{_long(names).removeprefix('--').replace('-', '_').upper()}",
         metavar=flag.metavar or METAVARS.get(type(settings.get("type"))),
         help=_help(field, flags),
         **settings,
@@ -281,13 +274,9 @@ def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
     """Return the documentation of a field as help, with its default at the end."""
     text = " ".join((field.description or "").split())
     text, _, default = text.partition(" Default: ")
-    if not default and not field.is_required() and field.default not in (None, "", (), {}, False):
-        value = field.get_default(call_default_factory=True)
-        default = (
-            ""
-            if isinstance(value, Mapping) or not isinstance(value, str | int | float)
-            else str(value).removesuffix(".0")
-        )
+    value = None if field.is_required() else field.get_default(call_default_factory=True)
+    if not default and isinstance(value, str | int | float) and value is not False:
+        default = str(value).removesuffix(".0")
     shown = with_flags(f"{text}  [default: {default.removesuffix('.')}]" if default else text, flags)
     return shown.replace("`", "")
 
@@ -301,7 +290,7 @@ def _type(field: FieldInfo, flag: Flag) -> dict[str, Any]:
     bounds = {key: getattr(each, key) for each in field.metadata for key in ("ge", "gt", "le") if hasattr(each, key)}
     limits: dict[str, Any] = {"min": bounds.get("ge", bounds.get("gt")), "max": bounds.get("le")}
     if flag.place:
-        found: Any = PLACES[flag.place]
+        found: Any = PlaceType(flag.place)
     elif kind is bool:
         return {"is_flag": True}
     elif get_origin(kind) is Literal:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from io import FileIO
+from itertools import combinations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 import orjson
 
-from rubriclab.cli.options import FileType, JudgeType, OutputType, StoreType
+from rubriclab.cli.options import place_of
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import plain, with_flags
 
@@ -34,18 +35,14 @@ COMPANIONS = ("", "-wal", "-shm", "-journal")
 
 def check_outputs(context: click.Context) -> None:
     """Return if no output of a command would overwrite its store, an input, another output or any database."""
-    given = [(param, value) for each in (context.find_root(), context) for param, value in _given(each)]
-    outputs = [(param, value) for param, value in given if isinstance(param.type, OutputType) and value != "-"]
-    if not outputs:
-        return
-    inputs = list(_inputs(context, given))
-    for place, (param, path) in enumerate(outputs):
-        check_output(path, _flag(param), inputs)
-        for other, other_path in outputs[:place]:
-            if same_file(path, other_path):
-                raise SettingsError(
-                    f"{_flag(other)} and {_flag(param)} would both be written to {path}.", "Give each its own PATH."
-                )
+    given = [*_given(context.find_root()), *_given(context)]
+    outputs = [(_flag(param), value) for param, value in given if place_of(param) == "output" and value != "-"]
+    inputs = list(_inputs(context, given)) if outputs else []
+    for flag, path in outputs:
+        check_output(path, flag, inputs)
+    for (flag, path), (other, other_path) in combinations(outputs, 2):
+        if same_file(path, other_path):
+            raise SettingsError(f"{flag} and {other} would both be written to {other_path}.", "Give each its own PATH.")
 
 
 def check_output(path: str, name: str, inputs: list[str]) -> None:
@@ -85,15 +82,15 @@ def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) ->
     from rubriclab.store.tables import database_url, sqlite_file
 
     for param, value in given:
-        if isinstance(param.type, FileType) and not isinstance(param.type, OutputType):
+        if place_of(param) == "input":
             yield value
-        elif isinstance(param.type, JudgeType) and value.startswith(PREFIX):
+        elif place_of(param) == "judge" and value.startswith(PREFIX):
             path = value.removeprefix(PREFIX)
             yield path if Path(path).exists() else path.rpartition("#")[0] or path
     if config := context.find_root().obj:
         yield str(config.file)
-    if stores := [param for param in context.command.params if isinstance(param.type, StoreType)]:
-        store = sqlite_file(database_url(context.params.get(str(stores[0].name))))
+    if any(place_of(param) == "store" for param in context.command.params):
+        store = sqlite_file(database_url(context.params["store"]))
         yield from (f"{place}{end}" for place in ([store, store.resolve()] if store else []) for end in COMPANIONS)
 
 
@@ -189,6 +186,13 @@ def writing_rows(
             write(b"")
 
 
+def write_rows(output: str, rows: Iterable[Mapping[str, Any]], **settings: Any) -> None:
+    """Write rows as `writing_rows` does with these settings."""
+    with writing_rows(output, **settings) as write:
+        for row in rows:
+            write(row)
+
+
 @contextmanager
 def _naming(output: str) -> Iterator[None]:
     try:
@@ -213,11 +217,8 @@ def write_csv(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
 
 def write_text(path: str, text: str) -> None:
     """Write a file, and say so."""
-
-    try:
+    with _naming(path):
         Path(path).write_text(text, "utf-8")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}.") from None
     note(f"{path} written")
 
 
@@ -292,7 +293,7 @@ class Call:
             **{name: value for name, value in given.items() if not (value is None or value is False or value == ())}
         )
 
-    def workspace(self, notify: Callable[[str], None] | None = None) -> Workspace:
+    def workspace(self) -> Workspace:
         """Return the workspace that the options say."""
         from rubriclab.judges.options import JudgeOptions
         from rubriclab.ops.learn import parse_settings
@@ -302,7 +303,7 @@ class Call:
         return Workspace(
             self.values["store"],
             self.options(JudgeOptions),
-            notify=notify or note,
+            notify=note,
             progress=terminal_bar if sys.stderr.isatty() else regular_lines,
             record=Path(record) if record else None,
             settings=parse_settings(self.values.get("configured") or ()),

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.config import TAKEN_TO_CONFIRM, Config, load_config
-from rubriclab.cli.options import FILE, command
-from rubriclab.cli.output import Call, check_place, check_rows_place, note, write_text, writing, writing_rows
+from rubriclab import ops, report as views
+from rubriclab.cli import config
+from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, command, flag, option
+from rubriclab.cli.output import Call, check_place, check_rows_place, note, write_rows, write_text, writing
 from rubriclab.errors import NoStore, SettingsError
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Outcome, Version
-    from rubriclab.ops.versions import VerifyResult
 
 
 @click.group("store")
@@ -28,10 +28,8 @@ def store() -> None:
 @command("RowsCsv", "StoreJson")
 def size(call: Call) -> None:
     """Show the rows and bytes of the store by kind, cached answers by model."""
-    from rubriclab.ops import versions as service
-
     with call.store("read") as store:
-        result = service.store_size(store)
+        result = ops.versions.store_size(store)
     call.show_rows(result, result.to_row(), result.to_row()["kinds"])
 
 
@@ -42,12 +40,9 @@ def prune(call: Call) -> None:
     Answers that are removed are asked again, and paid for again, when a command needs them. With --older-than 0d, all
     are removed.
     """
-    from rubriclab.ops import versions as service
-    from rubriclab.ops.options import PruneOptions
-
-    options = call.options(PruneOptions)
+    options = call.options(ops.options.PruneOptions)
     with call.store("read" if options.dry_run else "write") as store:
-        result = service.prune(store, options)
+        result = ops.versions.prune(store, options)
     call.show(result, asdict(result))
 
 
@@ -58,10 +53,8 @@ def vacuum(call: Call) -> None:
     Other processes that use the store wait meanwhile. SQLite writes a copy of the file first, so that the disk needs as
     much free space as the store takes.
     """
-    from rubriclab.ops import versions as service
-
     with call.store() as store:
-        result = service.vacuum(store)
+        result = ops.versions.vacuum(store)
     call.show(result, asdict(result))
 
 
@@ -75,17 +68,14 @@ def batches(call: Call) -> None:
 
     To fetch them, run the command that sent them again: it waits for its batches, and pays for nothing twice.
     """
-    from rubriclab.ops import versions as service
-    from rubriclab.ops.options import BatchesOptions
-    from rubriclab.ops.workspace import finish
-
-    options = call.options(BatchesOptions)
+    options = call.options(ops.options.BatchesOptions)
     with call.workspace() as workspace:
-        result = finish(lambda: service.batches(workspace, options))
+        result = ops.workspace.finish(lambda: ops.versions.batches(workspace, options))
     call.show_rows("\n".join(result.lines()), {"batches": result.to_rows()}, result.to_rows())
 
 
-@command("TrustFlags", "StoreJson")
+@command("StoreJson")
+@flag("--revoke", from_found="never", help="Withdraw the confirmation instead.")
 @click.argument("what", type=FILE, required=False, metavar="[REF|FILE]")
 def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
@@ -95,12 +85,13 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     `.` for the working folder, stands for its rubriclab.toml with any later content. Without an argument, all imported
     versions and confirmed files are listed.
     """
+    found: config.Config | None = click.get_current_context().find_root().obj
     if what is not None and (what.endswith((".", ".toml")) or "/" in what or "\\" in what):
-        _trust_file(call, Path(what), revoke=revoke)
+        said = _revoke_file(Path(what)) if revoke else _confirm_file(Path(what))
+        call.show(said, {"file": str(Path(what).resolve()), "confirmed": not revoke})
         return
-    config: Config | None = click.get_current_context().find_root().obj
-    if call.values["store"] is None and config and TAKEN_TO_CONFIRM in config.values:
-        config.check_may_set(TAKEN_TO_CONFIRM)
+    if call.values["store"] is None and found and config.TAKEN_TO_CONFIRM in found.values:
+        found.check_may_set(config.TAKEN_TO_CONFIRM)
     if what is None:
         _list_trusted(call)
         return
@@ -109,24 +100,30 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     call.show(_outcome(version), trust_row(version))
 
 
-def _trust_file(call: Call, file: Path, *, revoke: bool) -> None:
-    from rubriclab.cli.config import ANY, CONFIG_NAME, confirm, digest_of, revoke as revoke_file
+def _revoke_file(file: Path) -> str:
+    return f"{file} is no longer confirmed" if config.revoke(file) else f"{file} was not confirmed"
 
-    if revoke:
-        said = f"{file} is no longer confirmed" if revoke_file(file) else f"{file} was not confirmed"
-    else:
-        any_content = file.is_dir()
-        config = load_config(file / CONFIG_NAME if any_content else file)
-        assert config, "a file that was named is loaded or refused"
-        changes = ", also with later changes" if any_content else " as it is now"
-        said = f"{config.file} is confirmed{changes}; it sets {config.said() or 'nothing'}"
-        confirm(file, ANY if any_content else digest_of(config.content))
-    call.show(said, {"file": str(file.resolve()), "confirmed": not revoke})
+
+def _confirm_file(file: Path) -> str:
+    any_content = file.is_dir()
+    named = config.load_config(file / config.CONFIG_NAME if any_content else file)
+    assert named, "a file that was named is loaded or refused"
+    config.confirm(file, config.ANY if any_content else config.digest_of(named.content))
+    changes = ", also with later changes" if any_content else " as it is now"
+    return f"{named.file} is confirmed{changes}; it sets {named.said() or 'nothing'}"
 
 
 def _outcome(version: Version) -> str:
+    from rubriclab.judges.stack import PREFIX
+
     if version.confirmed:
-        return f"{version.ref} is confirmed; {_consequence(version)}"
+        judges, named = ops.workspace.online_judges(version), ops.workspace.named_judges(version)
+        consequence = f"commands send texts and your key to {named} unless --judge names another"
+        if all(name.startswith(PREFIX) for name, _ in judges.values()):
+            consequence = f"commands read {named} unless --judge names another"
+        if not judges:
+            consequence = "it asks the offline judge only, which sends nothing"
+        return f"{version.ref} is confirmed; {consequence}"
     if version.imported:
         return f"{version.ref} is not confirmed: its judge is asked only if it is named with --judge"
     made = version.provenance
@@ -136,31 +133,19 @@ def _outcome(version: Version) -> str:
     return f"{version.ref} was learned in this store: there is nothing to confirm"
 
 
-def _consequence(version: Version) -> str:
-    from rubriclab.judges.stack import PREFIX
-    from rubriclab.ops.workspace import named_judges, online_judges
-
-    judges = online_judges(version)
-    if not judges:
-        return "it asks the offline judge only, which sends nothing"
-    if all(name.startswith(PREFIX) for name, _ in judges.values()):
-        return f"commands read {named_judges(version)} unless --judge names another"
-    return f"commands send texts and your key to {named_judges(version)} unless --judge names another"
-
-
 def _list_trusted(call: Call) -> None:
-    from rubriclab.cli.config import ANY, confirmed_files, digest_of
-    from rubriclab.report.results import trust_view
-
     versions: tuple[Version, ...] = ()
     with suppress(NoStore), call.store() as store:
         versions = store.imported()
     files = {
-        name: digest == ANY or (Path(name).is_file() and digest_of(Path(name).read_bytes()) == digest)
-        for name, digest in confirmed_files().items()
+        name: digest == config.ANY or (Path(name).is_file() and digest == config.digest_of(Path(name).read_bytes()))
+        for name, digest in config.confirmed_files().items()
     }
-    rows = [{"file": name, "confirmed": same} for name, same in files.items()]
-    call.show(trust_view(versions, files), {"versions": [trust_row(version) for version in versions], "files": rows})
+    row = {
+        "versions": [trust_row(version) for version in versions],
+        "files": [{"file": name, "confirmed": same} for name, same in files.items()],
+    }
+    call.show(views.results.trust_view(versions, files), row)
 
 
 def trust_row(version: Version) -> dict[str, Any]:
@@ -177,25 +162,20 @@ def trust_row(version: Version) -> dict[str, Any]:
 @command("RowsCsv", "StoreJson", name="list")
 def list_names(call: Call) -> None:
     """List the rubrics in the store, the newest version of each."""
-    from rubriclab.ops.versions import list_versions
-    from rubriclab.report.results import names_view
-
     with call.store("read") as store:
-        versions = list_versions(store, note)
+        versions = ops.versions.list_versions(store, note)
     rows = [_row(version) for version in versions]
-    call.show_rows(names_view(versions) if versions else "", {"versions": rows}, rows)
+    call.show_rows(views.results.names_view(versions) if versions else "", {"versions": rows}, rows)
 
 
 @command("RowsCsv", "StoreJson")
 @click.argument("name")
 def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
-    from rubriclab.report.results import log_view
-
     with call.store("read") as store:
         versions = store.log(name)
     rows = [_row(version) for version in versions]
-    call.show_rows(log_view(versions), {"versions": rows}, rows)
+    call.show_rows(views.results.log_view(versions), {"versions": rows}, rows)
 
 
 def _row(version: Version) -> dict[str, Any]:
@@ -228,7 +208,9 @@ def diff(call: Call, before: str, after: str) -> None:
     call.show(difference, difference.as_json())
 
 
-@command("TagFlags", "StoreOption")
+@command("StoreOption")
+@flag("--delete", from_found="never", help="Remove the tag instead.")
+@flag("--force", from_found="never", help="Allow the tag production regardless of the gate.")
 @click.argument("ref")
 @click.argument("tag")
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
@@ -237,100 +219,101 @@ def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     The tag production is refused, with exit code 1, if the gate did not find the version better than the free
     baselines.
     """
-    from rubriclab.ops import versions as service
-
     with call.store() as store:
         if delete:
             name = ref.partition("@")[0]
             store.untag(name, tag)
             click.echo(f"{name} has no tag {tag} any more")
         else:
-            click.echo(f"{service.tag(store, ref, tag, note, force=force).ref} is {tag}")
+            click.echo(f"{ops.versions.tag(store, ref, tag, note, force=force).ref} is {tag}")
 
 
-@command("ExportFlags", "StoreOption", name="export")
+@command("StoreOption", name="export")
+@option(*OUTPUT_FILE, default="-", help="The pack to write.  [default: standard output]", **PATH)
+@flag("--anonymous", help="Leave the names of raters and editors out.")
 @click.argument("ref")
 def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
     """Write the version REF as a pack: a file to review, keep in git and share."""
-    from rubriclab.ops import versions as service
-
     with call.store("read") as store:
-        text = service.export(store, ref, note, anonymous=anonymous)
+        text = ops.versions.export(store, ref, note, anonymous=anonymous)
     if output == "-":
         click.echo(text, nl=False)
     else:
         write_text(output, text)
 
 
-@command("ImportFlags", "StoreJson", name="import")
+@command("StoreJson", name="import")
+@option(
+    "name", "--as", metavar="NAME", from_found="never", help="The name to save it under.  [default: the pack's own]"
+)
 @click.argument("pack", type=FILE)
 def import_(call: Call, pack: str, *, name: str | None) -> None:
     """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
-    from rubriclab.ops import versions as service
-
     notes: list[str] = []
-    version = service.import_(call.values["store"], pack, notes.append, name)
+    version = ops.versions.import_(call.values["store"], pack, notes.append, name)
     shown = version.ref if version.new else f"{version.ref} holds it already"
     call.show(shown, {**trust_row(version), "new": version.new, "digest": version.digest})
     for text in notes if not call.as_json else ():
         note(text)
 
 
-@command("VerifyFlags", "StoreJson")
+@command("StoreJson")
+@flag("--repair", from_found="never", help="Remove damaged cached answers; their prompts are sent again when needed.")
 def verify(call: Call, *, repair: bool) -> None:
     """Recompute every digest in the store; exit code 1 if any does not match."""
-    from rubriclab.ops import versions as service
-
     with call.store("write" if repair else "read") as store:
-        result = service.verify(store, repair=repair)
+        result = ops.versions.verify(store, repair=repair)
     row = {"store": result.place, "problems": [str(problem) for problem in result.problems]}
     call.show(result, {**row, "removed": list(result.removed)} if repair else row)
-    if result.problems:
-        if not call.as_json:
-            _say_remedy(result, repair=repair)
-        call.end(1)
-
-
-def _say_remedy(result: VerifyResult, *, repair: bool) -> None:
-    if answers := sum(problem.answer is not None for problem in result.problems):
+    answers = sum(problem.answer is not None for problem in result.problems)
+    if answers and not call.as_json:
         note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that they are asked again")
-    if repair:
+    if result.problems and repair and not call.as_json:
         note("what is left cannot be repaired: save it again (learn, import), or restore the store from a copy")
+    if result.problems:
+        call.end(1)
 
 
 COMMANDS = (list_names, log, diff, tag, export_pack, import_, verify, trust, store, batches)
 
 
-@command("ShowFlags", "StoreJson")
+@command("StoreJson")
+@flag(
+    "--evidence",
+    from_found="always",
+    help="Also show the origin of each criterion, and dropped criteria with reasons.",
+)
+@flag(
+    "--matrix",
+    from_found="always",
+    help="Show the rating of each labelled text by each candidate criterion instead.",
+)
+@option(*OUTPUT_FILE, help="Write the matrix with all reasons to this file, a row for each text and criterion.", **PATH)
 @click.argument("rubric")
 def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str | None) -> None:
     """Show RUBRIC (NAME, NAME@NUMBER or NAME@TAG): its criteria with levels, weights, evidence and agreement."""
-    from rubriclab.ops import versions as service
-    from rubriclab.report.rubrics import evidence_view, matrix_rows, matrix_view, version_view
-
     if output and not matrix:
         raise SettingsError("--output goes with --matrix.", "Give both, or neither.")
     with call.store("read") as store:
         version = store.load(rubric)
         if output:
             check_rows_place(output)
-        record = service.training_record(store, version.ref) if matrix else None
-        pack = service.export(store, version.ref, note) if call.as_json else ""
+        record = ops.versions.training_record(store, version.ref) if matrix else None
+        pack = ops.versions.export(store, version.ref, note) if call.as_json else ""
     if not record:
         if call.as_json:
             click.echo(pack, nl=False)
         else:
-            call.show(evidence_view(version) if evidence else version_view(version), None)
+            call.show(views.rubrics.evidence_view(version) if evidence else views.rubrics.version_view(version), None)
         return
     if output:
-        with writing_rows(output) as write:
-            for row in matrix_rows(record):
-                write(row)
+        write_rows(output, views.rubrics.matrix_rows(record))
     if call.as_json or not output:
-        call.show(matrix_view(version, record), {"rubric": version.ref, **record.model_dump(mode="json")})
+        call.show(views.rubrics.matrix_view(version, record), {"rubric": version.ref, **record.model_dump(mode="json")})
 
 
-@command("ReportFlags", "StoreOption")
+@command("StoreOption")
+@option(*OUTPUT_FILE, "--html", default="-", help="The page to write.  [default: standard output]", **PATH)
 @click.argument("rubric")
 def report(call: Call, rubric: str, *, output: str) -> None:
     """Write an HTML report on RUBRIC: verdict, agreement, criteria, disagreements, raters and provenance.
@@ -338,11 +321,9 @@ def report(call: Call, rubric: str, *, output: str) -> None:
     The report is one file without external resources. It shows the texts and labels that RUBRIC was learned from, if
     the store has them.
     """
-    from rubriclab.report import rubrics
-
     with call.store("read") as store:
         check_place(output)
-        page = rubrics.report(store, rubric)
+        page = views.rubrics.report(store, rubric)
     with writing(output) as write:
         write(page.encode())
     if output != "-":
@@ -356,13 +337,10 @@ def disagreements(call: Call, rubric: str) -> None:
 
     Each text has its label, the raters' scores, its source, and the score and reason of every criterion.
     """
-    from rubriclab.ops import versions as service
-    from rubriclab.ops.options import DisagreementsOptions
-
-    options = call.options(DisagreementsOptions)
+    options = call.options(ops.options.DisagreementsOptions)
     with call.store("read") as store:
         version = store.load(rubric)
-        result = service.disagreements(version, service.training_record(store, version.ref), options)
+        result = ops.versions.disagreements(version, ops.versions.training_record(store, version.ref), options)
     call.show_rows(result, {"rubric": result.version.ref, "texts": result.to_rows()}, result.to_rows())
 
 
@@ -377,10 +355,8 @@ def gate(call: Call, ref: str) -> None:
     The comparison was made on held-out labels when the version was learned, in correlation and in error. A rubric must
     also be better than baselines without calls. Exit codes: 0 better, 1 not better, 3 inconclusive.
     """
-    from rubriclab.ops import versions as service
-
     with call.store("read") as store:
-        result = service.gate(store, ref)
+        result = ops.versions.gate(store, ref)
     fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = result.validation.model_dump(mode="json", include=fields)
     call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, **figures})

@@ -9,3 +9,11 @@ beyond is in its documentation.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rubriclab.lazy_names import lazy_modules
+
+# Hidden from type checkers, which would take any name for a module.
+if not TYPE_CHECKING:
+    __getattr__ = lazy_modules(__name__)

@@ -10,9 +10,13 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from rubriclab.lazy_names import lazy_modules
+
 if TYPE_CHECKING:
     from rubriclab.display import Displayed
     from rubriclab.report.render import View
+else:
+    __getattr__ = lazy_modules(__name__)
 
 # By class of result: the module and the function that make its view, and the attributes that the function takes, or
 # else the result itself.

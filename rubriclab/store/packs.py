@@ -18,7 +18,7 @@ from rubriclab.judges.providers import check_address
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.base import FrozenModel, Moment, Unreadable, first_bounds_fault, parse_json
 from rubriclab.models.characters import describe, is_blank
-from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Part, Rubric
+from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Rubric
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Effort, Provenance, Version, check_name, names_a_version
 from rubriclab.store.store import PackOrigin, Store
@@ -164,6 +164,8 @@ def _difference(read: JsonValue, written: JsonValue, path: str = "") -> str | No
 
 def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
     """Yield what keeps the methods of an imported rubric, which may have been written by hand, from scoring with it."""
+    from rubriclab.methods.catalogue import METHODS
+
     ids = Counter(criterion.id for criterion in rubric.criteria)
     if repeated := [name for name, count in ids.items() if count > 1]:
         yield f"rubric: two criteria have the id {describe(repeated[0])}; expected each id once"
@@ -172,7 +174,13 @@ def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
     for number, part in enumerate(rubric.parts):
         path = f"rubric.parts[{number}]"
         yield from _settings_faults(part.method, part.settings, f"{path}.settings")
-        yield from _part_faults(part, rubric.scale, path)
+        method = METHODS[part.method]
+        if method.single_criterion and len(part.criteria) > 1:
+            yield f"{path}.criteria: {part.method} scores by one criterion, got {len(part.criteria)}"
+        yield from (f"{path}.{fault}" for fault in method.part_faults(part))
+        for place, criterion in enumerate(part.criteria):
+            faults = _criterion_faults(criterion, rubric.scale, method.criterion_kind, part.method)
+            yield from (f"{path}.criteria[{place}].{fault}" for fault in faults)
     yield from _provenance_faults(provenance)
 
 
@@ -218,27 +226,15 @@ def _settings_faults(method: str, values: Mapping[str, Any], path: str) -> Itera
         yield first_fault(error, path)
 
 
-def _part_faults(part: Part, scale: Scale, path: str) -> Iterator[str]:
-    from rubriclab.methods.catalogue import METHODS
-
-    method = METHODS[part.method]
-    if method.single_criterion and len(part.criteria) > 1:
-        yield f"{path}.criteria: {part.method} scores by one criterion, got {len(part.criteria)}"
-    yield from (f"{path}.{fault}" for fault in method.part_faults(part))
-    for number, criterion in enumerate(part.criteria):
-        place = f"{path}.criteria[{number}]"
-        if criterion.kind != method.criterion_kind:
-            yield f"{place}.kind: {part.method} scores by the kind {method.criterion_kind!r}, got {criterion.kind!r}"
-        yield from _criterion_faults(criterion, scale, place)
-
-
-def _criterion_faults(criterion: Criterion, scale: Scale, path: str) -> Iterator[str]:
+def _criterion_faults(criterion: Criterion, scale: Scale, kind: str, method: str) -> Iterator[str]:
+    if criterion.kind != kind:
+        yield f"kind: {method} scores by the kind {kind!r}, got {criterion.kind!r}"
     for name in ("id", "trait", "statement"):
         if is_blank(getattr(criterion, name)):
-            yield f"{path}.{name}: expected a text, got {describe(getattr(criterion, name))}"
+            yield f"{name}: expected a text, got {describe(getattr(criterion, name))}"
     scores = [level.score for level in criterion.levels]
     for number, score in enumerate(scores):
         if not scale.contains(score):
-            yield f"{path}.levels[{number}].score: expected a score on the scale, {scale.describe()}; got {score:g}"
+            yield f"levels[{number}].score: expected a score on the scale, {scale.describe()}; got {score:g}"
     if any(later <= score for score, later in pairwise(scores)):
-        yield f"{path}.levels: expected scores in ascending order, each once"
+        yield "levels: expected scores in ascending order, each once"

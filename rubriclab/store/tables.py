@@ -277,7 +277,19 @@ class RubricRow(StoredTable, table=True):
     content: str = Field(sa_type=sa.Text)
 
 
-class VersionRow(StoredTable, table=True):
+class VersionTable(StoredTable):
+    """Base of the tables with at most one row for each version, under its name and number."""
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    number: int = Field(primary_key=True)
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER` of the version."""
+        return f"{self.name}@{self.number}"
+
+
+class VersionRow(VersionTable, table=True):
     """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record.
 
     `origin` is `learned` for what was learned in this store, else the `NAME@NUMBER` of the pack that it came from;
@@ -290,8 +302,6 @@ class VersionRow(StoredTable, table=True):
         sa.CheckConstraint("number >= 1", name="number_from_one"),
     )
 
-    name: str = Field(primary_key=True, max_length=NAME)
-    number: int = Field(primary_key=True)
     rubric_digest: str = Field(foreign_key="rubrics.digest", max_length=DIGEST)
     provenance: str = Field(sa_type=sa.Text)
     provenance_digest: str = Field(max_length=DIGEST)
@@ -303,11 +313,6 @@ class VersionRow(StoredTable, table=True):
     origin: str = Field(max_length=NAME + 11)
 
     @property
-    def ref(self) -> str:
-        """`NAME@NUMBER`."""
-        return f"{self.name}@{self.number}"
-
-    @property
     def parent(self) -> str | None:
         """The parent's `NAME@NUMBER`, if it has one."""
         return f"{self.parent_name}@{self.parent_number}" if self.parent_name else None
@@ -315,18 +320,6 @@ class VersionRow(StoredTable, table=True):
 
 def _of_version() -> sa.ForeignKeyConstraint:
     return sa.ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"])
-
-
-class VersionTable(StoredTable):
-    """Base of the tables with at most one row for each version."""
-
-    name: str = Field(primary_key=True, max_length=NAME)
-    number: int = Field(primary_key=True)
-
-    @property
-    def ref(self) -> str:
-        """`NAME@NUMBER` of the version."""
-        return f"{self.name}@{self.number}"
 
 
 class TrainingRow(VersionTable, table=True):

@@ -9,7 +9,7 @@ from rubriclab.lazy_names import home_of, lazy_getattr
 if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricChecker as RubricChecker, RubricFixture as RubricFixture
 
-_HOME_OF = home_of({"integrations.pytest.checker": ("RubricChecker", "RubricFixture")})
+_HOME_OF = home_of({"integrations.pytest.checker": "RubricChecker RubricFixture"})
 
 __all__ = [*_HOME_OF]
 
