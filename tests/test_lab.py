@@ -120,12 +120,6 @@ def test_notes_go_to_whom_the_lab_is_told(store: Path, rubric: Version) -> None:
     assert any(text.startswith("left out: rows:13: field 'output': got nothing") for text in texts)
 
 
-def test_progress_goes_to_a_callback(store: Path, rubric: Version) -> None:
-    told: list[tuple[str, float]] = []
-    Lab(store, progress=lambda text, share: told.append((text, share))).score(ROWS, "news")
-    assert told[-1] == ("12 texts", 1.0)
-
-
 def test_learning_says_its_stage_and_how_many_calls_are_left(tmp_path: Path) -> None:
     told = list[str]()
     lab = Lab(tmp_path / "store.db", progress=lambda text, _share: told.append(text))

@@ -52,8 +52,3 @@ def test_no_phrase_of_a_pattern_occurs_in_exactly_one_shipped_file(path: Path) -
     for phrase in set().union(*map(phrases, strings(path))):
         files = [names for names, text in shipped.items() if re.search(rf"\b{re.escape(phrase)}\b", text)]
         assert len(files) != 1, (phrase, files)
-
-
-def test_the_phrases_of_a_pattern_are_told_from_its_syntax() -> None:
-    pattern = r"\b(?:breaks? off|by or with it|a \w+ of)\b|in almost any|word word"
-    assert phrases(pattern) == {"by or with it", "in almost any"}

@@ -67,14 +67,6 @@ def own_prose(readme: str) -> str:
     return "\n".join(kept)
 
 
-def test_prose_of_our_own_leaves_out_generated_figures_code_and_papers() -> None:
-    readme = (
-        "# T\n0.11 here `0.22`\n<!-- figures: a -->\n0.33\n<!-- end of figures -->\n"
-        "## What the paper found\n0.44\n### How to read it\n0.55\n## Ours so far\n0.66\n"
-    )
-    assert DECIMALS.findall(own_prose(readme)) == ["0.11", "0.66"]
-
-
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The package with the results of one measurement, in a folder of its own."""
@@ -129,11 +121,3 @@ def test_results_of_an_earlier_judge_or_earlier_prompts_are_recognised(
     stored = json.loads((EXPERIMENTS / "gate" / "results" / "embedded.json").read_text("utf-8"))
     found = changed_since({**stored, "prompts": present_prompts(), **changed})
     assert found == (said or "")
-
-
-def test_a_block_that_nothing_offers_is_an_error_with_those_that_there_are(
-    copy: Path,
-) -> None:
-    readme = copy / "gate" / "README.md"
-    readme.write_text(readme.read_text("utf-8").replace("<!-- figures: gate -->", "<!-- figures: nothing -->"))
-    assert re.search(r"names 'nothing'; there are: .*gate", check(copy, "--check")[2])

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import pytest
 import scripted_model
 from commands import HELDOUT, Commands
 from server import RunningServer
-
-from rubriclab.stats.reliability import krippendorff_alpha
 
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
 STRICT, MILD = "openai/strict", "openai/mild"
@@ -40,45 +37,6 @@ def recorded(offline: Commands, recording: dict[str, Any]) -> Commands:
     """The command line with a store of rubrics, twelve texts and the recording, and no server."""
     (offline.folder / "recorded.jsonl").write_bytes((recording["folder"] / "recorded.jsonl").read_bytes())
     return offline
-
-
-def scored(commands: Commands, judge: str) -> list[dict[str, Any]]:
-    done = commands("score", "texts.jsonl", "--rubric", "news@1", "--judge", judge)
-    assert done.code == 0, done.err
-    return done.rows
-
-
-def test_figures_are_those_of_the_scores_that_the_score_command_gives(
-    recorded: Commands, recording: dict[str, Any]
-) -> None:
-    found = recording["found"]
-    rows = [scored(recorded, f"recorded:recorded.jsonl#{judge}") for judge in (STRICT, MILD)]
-    table = np.array([[row["score"] for row in mine] for mine in rows])
-    groups = np.unique([json.loads(line)["group"] for line in TEXTS], return_inverse=True)[1]
-    assert (found["rubric"], found["aspect"], found["texts"], found["groups"]) == ("news@1", "coherence", 12, 2)
-    assert [judge["judge"] for judge in found["judges"]] == [STRICT, MILD]
-    assert [judge["mean"] for judge in found["judges"]] == pytest.approx(table.mean(axis=1))
-    alpha = krippendorff_alpha(table, "interval", groups)
-    assert found["scores"]["alpha"]["low"] == pytest.approx(alpha.low)
-    for number, criterion in enumerate(found["criteria"]):
-        ratings = np.array([[row["criteria"][number]["score"] for row in mine] for mine in rows])
-        assert criterion["id"] == rows[0][0]["criteria"][number]["id"]
-        assert (criterion["kind"], criterion["answers"], criterion["missing"]) == ("graded", 12, 0)
-        assert criterion["figures"]["alpha_interval"]["value"] == pytest.approx(
-            krippendorff_alpha(ratings, "interval").value
-        )
-    assert [(row["id"], row["criteria"], row["answers"]) for row in found["pooled"]] == [("graded", 5, 60)]
-
-
-def test_each_model_is_asked_once_and_answers_are_kept(asking: Commands, models: RunningServer) -> None:
-    first = asking(*AGREE, *TWO, "--json").json
-    assert first["calls"] == {"made": 120, "answered_from_cache": 0, "failed": 0}
-    assert models.requests.total() == 120
-    assert {body["model"] for body in models.bodies} == {"strict", "mild"}
-    again = asking(*AGREE, *TWO, "--json")
-    assert again.json["calls"] == {"made": 0, "answered_from_cache": 120, "failed": 0}
-    assert models.requests.total() == 120
-    assert again.json["scores"] == first["scores"]
 
 
 def test_a_reply_that_cannot_be_used_is_missing_and_counted(asking: Commands, models: RunningServer) -> None:

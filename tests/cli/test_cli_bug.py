@@ -56,20 +56,15 @@ def test_no_key_is_in_what_a_bug_leaves(
     assert not any(secret in said for secret in ("0123456789", "another-secret", "hunter2"))
 
 
-def test_the_traceback_of_a_bug_is_shown_where_that_is_asked_for(
+def test_a_traceback_is_shown_where_that_is_asked_for_and_a_bug_is_told_where_no_file_can_be_written(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    assert run(["list"]) == 70
+    assert "the traceback could not be written, RUBRICLAB_TRACEBACK=1 shows it." in capsys.readouterr().err
     monkeypatch.setenv("RUBRICLAB_TRACEBACK", "1")
     assert run(["list"]) == 70
     said = capsys.readouterr().err
     assert "Traceback" in said
     assert "the traceback is above" in said
     assert not list(tmp_path.iterdir())
-
-
-def test_a_bug_is_told_where_no_file_can_be_written(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
-    assert run(["list"]) == 70
-    assert "the traceback could not be written, RUBRICLAB_TRACEBACK=1 shows it." in capsys.readouterr().err

@@ -53,28 +53,6 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
         assert words in usable.out
 
 
-@pytest.mark.parametrize("words", [("pass", "fail"), ("true", "false"), ("👍", "👎")])
-def test_a_column_of_verdicts_of_any_name_is_proposed_and_makes_the_file_usable(
-    here: Commands, words: tuple[str, str]
-) -> None:
-    rows = "".join(f"A text with the number {n} of them.,{words[n % 3 > 0]}\n" for n in range(12))
-    (here.folder / "t.csv").write_text(f"what,x1\n{rows}", "utf-8")
-    found = here("check", "t.csv", "--aspect", "tone")
-    assert found.code == 2
-    assert "t.csv: Usable with the mapping below." in found.out
-    assert "next: rubriclab learn t.csv --task TASK --aspect tone" in found.out
-    assert here("check", "t.csv", "--aspect", "tone", "--map", "output=what,scores.tone=x1").code == 0
-
-
-def test_words_of_a_column_that_is_proposed_get_proposed_levels(here: Commands) -> None:
-    rows = "".join(f"A text with the number {n} of them.,{'Good' if n % 3 else 'Poor'}\n" for n in range(12))
-    (here.folder / "t.csv").write_text(f"output,x1\n{rows}", "utf-8")
-    found = here("check", "t.csv", "--aspect", "tone")
-    assert "t.csv: Usable with the mapping and the levels below." in found.out
-    assert "next: rubriclab learn t.csv --task TASK --aspect tone" in found.out
-    assert "--map scores.tone=x1 --levels poor=1,good=2" in found.out
-
-
 @pytest.mark.parametrize("output", ["output", "what"])
 @pytest.mark.parametrize(
     ("column", "words", "levels"),
@@ -118,16 +96,6 @@ def test_a_table_of_ratings_of_several_aspects_can_be_learned_from_by_any_of_the
     assert "next: rubriclab learn t.csv --task TASK --aspect a" in here("check", "t.csv").out
 
 
-def test_of_several_files_each_is_described_and_one_that_needs_a_mapping_fails(here: Commands) -> None:
-    survey(here.folder / "umfrage.csv")
-    (here.folder / "texts.jsonl").write_text('{"output": "A text."}\n', "utf-8")
-    done = here("check", "texts.jsonl", "umfrage.csv")
-    assert done.code == 2
-    assert "texts.jsonl: Usable." in done.out
-    assert "umfrage.csv: Usable with the mapping below." in done.out
-    assert [row["usable"] for row in here("check", "texts.jsonl", "umfrage.csv", "--json").json] == [True, False]
-
-
 def test_a_file_of_which_nothing_can_be_read_is_described_among_several(here: Commands) -> None:
     (here.folder / "texts.jsonl").write_text('{"output": "A text."}\n', "utf-8")
     (here.folder / "notes.docx").write_text("x")
@@ -146,14 +114,6 @@ def test_a_file_of_which_nothing_can_be_read_is_described_among_several(here: Co
     assert [(row["usable"], row["problem_count"]) for row in rows] == [(False, 1), (False, 1), (True, 0)]
     alone = here("check", "notes.docx")
     assert (alone.code, alone.out) == (2, "")
-
-
-def test_what_keeps_valid_rows_from_being_learned_from_is_counted_as_a_problem(here: Commands) -> None:
-    lines = [json.dumps({"output": f"T{n}.", "scores": {"tone": n}}) for n in range(4)]
-    (here.folder / "few.jsonl").write_text("\n".join(lines))
-    shown = " ".join(here("check", "few.jsonl", "--aspect", "tone").out.split())
-    assert "few.jsonl: Not usable: 1 problem." in shown
-    assert "Texts with a score for 'tone': 4 of 4; learning needs at least 10." in shown
 
 
 def test_learning_without_the_column_of_the_scores_proposes_it(here: Commands) -> None:

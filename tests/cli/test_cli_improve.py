@@ -65,13 +65,6 @@ def test_what_changed_can_be_read(improved: dict[str, Any]) -> None:
                 assert (beginning in improved["shown"]) == changed
 
 
-def test_improved_texts_can_be_scored_again(consistency: Commands, improved: dict[str, Any]) -> None:
-    done = consistency("score", "improved.jsonl", "--rubric", "facts")
-    assert done.code == 0
-    after = [row["improvement"]["after"] for row in improved["rows"]]
-    assert [row["score"] for row in done.rows] == after
-
-
 def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(consistency: Commands) -> None:
     rows = consistency("improve", "-", "--rubric", "facts", stdin=b"".join(LINES)).rows
     assert [row["id"] for row in rows] == [row["id"] for row in ROWS]

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-import pytest
 from commands import HELDOUT, PATIENCE, Commands, Done
 
 ASKED = ("--task", "summarization", "--aspect", "coherence")
@@ -80,31 +79,3 @@ def test_a_killed_server_goes_on_and_ctrl_c_writes_rows_to_learn_from(rubriclab:
     assert checked.code == 0, checked.err
     exported = rubriclab("label", "texts.csv", *ASKED, *meaning, "--no-page", "-o", "-")
     assert sorted(row["annotations"]["coherence"]["anna"] for row in exported.rows) == [2] * 8 + [4] * 6
-
-
-@pytest.mark.parametrize("shared", [("--share", "ann", "--share", "bob"), ("--share", "ann,bob")])
-def test_every_rater_that_the_page_is_shared_with_can_rate_by_a_link(
-    rubriclab: Commands, shared: tuple[str, ...]
-) -> None:
-    few = [json.loads(line)["output"] for line in HELDOUT.read_text("utf-8").splitlines()[:3]]
-    (rubriclab.folder / "texts.jsonl").write_text("".join(json.dumps({"output": text}) + "\n" for text in few))
-    process = rubriclab.start("label", "texts.jsonl", *ASKED, *shared, "--no-browser", "-o", "labelled.jsonl")
-    try:
-        port = httpx.URL(process.address()).port
-        links = dict(re.findall(r"(\w+): http://[^/]+(/join/\S+)", process.said()))
-        assert set(links) == {"ann", "bob"}
-        for rater, path in links.items():
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=PATIENCE) as client:
-                client.get(path)
-                token = re.search(r'name="token" content="([^"]+)"', client.get("/").text)
-                client.headers.update({"X-Rubriclab-Token": token[1], "Origin": f"http://127.0.0.1:{port}"})
-                item = client.get("/item").json()["shown"]["item"]
-                submission = {"id": uuid.uuid4().hex, "item": item, "kind": "rating", "value": 4}
-                rated = client.post("/judgments", json={"rater": rater, "submission": submission})
-                assert rated.status_code == 200, rated.text
-    finally:
-        os.kill(process.pid, signal.SIGINT)
-        done = process.wait()
-    assert done.code == 0, done.err
-    rows = [json.loads(line) for line in (rubriclab.folder / "labelled.jsonl").read_text().splitlines()]
-    assert {name for row in rows for name in row.get("annotations", {}).get("coherence", {})} == {"ann", "bob"}

@@ -93,12 +93,7 @@ def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
     assert "all 36 texts are in one group ('g'): no group can be held out" in done.err
 
 
-def test_a_rubric_of_several_methods_has_at_most_so_many_criteria(rubriclab: Commands) -> None:
-    given = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
-    methods = ("--method", "hypoeval", "--method", "direct", "--judge", "embedded", "--set", "joint.repeats=1")
-    for most in (1, 3):
-        assert rubriclab(*given, *methods, "--criteria", str(most), "--name", f"most-{most}").code == 0
-        parts = rubriclab("show", f"most-{most}", "--json").json["rubric"]["parts"]
-        kinds = [criterion["kind"] for part in parts for criterion in part["criteria"]]
-        assert 1 <= kinds.count("hypothesis") <= most
-        assert kinds.count("score") == 1
+def test_a_checklist_that_the_method_has_no_use_for_is_not_left_out_in_silence(rubriclab: Commands) -> None:
+    done = rubriclab("learn", LABELLED, *TASK[:4], "--method", "direct", "--checklist", "mine.json", "--dry-run")
+    assert done.code == 0
+    assert "--checklist is left out: direct asks no questions of a checklist" in done.err

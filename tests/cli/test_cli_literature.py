@@ -175,24 +175,3 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(
         Lab(tmp_path / "store.db", progress=None).literature_add(tmp_path / paper, **given)
     assert server.bodies == []
     assert not (tmp_path / "found").exists()
-
-
-def test_findings_are_listed_and_removed(reader: Commands) -> None:
-    assert reader(*ADD).code == 0
-    place = ("--folder", "found")
-    ids = [each["id"] for each in reader("literature", "list", *place, "--json").json["findings"]]
-    assert ids == ["paper-1", "paper-2"]
-    shown = " ".join(reader("literature", "list", "paper-2", *place).out.split())
-    assert "did not reward length" in shown
-    assert "Did you mean 'paper-1'?" in reader("literature", "list", "paper-11", *place).error
-    assert reader("literature", "remove", "paper-1", *place).code == 0
-    assert [each["id"] for each in kept(reader.folder)] == ["paper-2"]
-    assert "no finding 'paper-1'" in reader("literature", "remove", "paper-1", *place).error
-
-
-def test_findings_that_ship_are_shown_by_aspect_and_id(rubriclab: Commands) -> None:
-    (shown,) = rubriclab("literature", "list", "sum-01", "--included", "--json").json["findings"]
-    assert (shown["id"], shown["task"], shown["benchmarks"]) == ("sum-01", "summarization", ["summeval"])
-    listed = rubriclab("literature", "list", "--included", "--aspect", "empathy", "--json").json["findings"]
-    assert listed
-    assert all("empathy" in each["aspects"] or not each["aspects"] for each in listed)

@@ -11,7 +11,7 @@ import pytest
 from commands import Commands
 
 from rubriclab.cli.main import cli, every_command
-from rubriclab.cli.options import FileType, JudgeType, OutputType, StoreType
+from rubriclab.cli.options import place_of
 from rubriclab.cli.output import COMPANIONS, check_outputs
 from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
@@ -21,14 +21,12 @@ COMMANDS = every_command()
 NO_OUTPUT = {("split", "output")}
 
 
-def parameters(kind: type[click.ParamType]) -> Iterator[tuple[str, click.Parameter]]:
-    for name, command in COMMANDS.items():
-        for param in (*command.params, *cli.params):
-            if isinstance(param.type, kind):
-                yield name, param
-
-
-OUTPUTS = [(name, param) for name, param in parameters(OutputType) if (name, param.name) not in NO_OUTPUT]
+OUTPUTS = [
+    (name, param)
+    for name, command in COMMANDS.items()
+    for param in (*command.params, *cli.params)
+    if place_of(param) == "output" and (name, param.name) not in NO_OUTPUT
+]
 
 
 def context_of(command: str, **values: object) -> click.Context:
@@ -55,9 +53,9 @@ def pairs() -> Iterator[tuple[str, str, str, object]]:
             several = param.multiple if isinstance(param, click.Option) else param.nargs != 1
             if param.name == output.name:
                 continue
-            if isinstance(param.type, FileType):
+            if place_of(param) in ("input", "output"):
                 yield command, str(output.name), str(param.name), ["x"] if several else "x"
-            elif isinstance(param.type, JudgeType):
+            elif place_of(param) == "judge":
                 for value in ("recorded:x", "recorded:x#judge"):
                     yield command, str(output.name), str(param.name), [value] if several else value
 
@@ -81,7 +79,7 @@ def test_an_output_is_neither_the_store_nor_what_sqlite_keeps_beside_it_nor_any_
     Path("other.db").write_bytes(b"SQLite format 3\0" + bytes(84))
     for command, output in OUTPUTS:
         paths = ["other.db"]
-        if any(isinstance(param.type, StoreType) for param in COMMANDS[command].params):
+        if any(place_of(param) == "store" for param in COMMANDS[command].params):
             paths += [f"store.db{end}" for end in COMPANIONS]
         for path, store in itertools.product(paths, ("store.db", "sqlite:///store.db")):
             assert refused(command, **{str(output.name): path, "store": store}), (command, output.name, path)
@@ -92,7 +90,7 @@ def test_every_option_that_names_a_file_says_whether_it_is_written() -> None:
         for param in command.params:
             metavar = str(param.metavar or param.name).upper()
             if any(word in metavar for word in ("PATH", "FILE", "PREFIX")) and "URL" not in metavar:
-                assert isinstance(param.type, FileType), (name, param.name)
+                assert place_of(param) in ("input", "output"), (name, param.name)
 
 
 def test_devices_can_take_several_outputs() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,30 +26,6 @@ def scores(learned: Commands) -> list[dict[str, Any]]:
     return learned("score", "-", "--rubric", "news@1", stdin=b"".join(TEXTS)).rows
 
 
-def write_csv(path: Path, columns: dict[str, str]) -> None:
-    """Write the rows with each field under the name of its column."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(columns.values())
-        table.writerows([row[field] for field in columns] for row in ROWS)
-
-
-def test_every_text_gets_a_row_of_the_promised_form_in_order(scores: list[dict[str, Any]]) -> None:
-    assert [row["id"] for row in scores] == [row["id"] for row in ROWS]
-    for row, given in zip(scores, ROWS, strict=True):
-        expected = {"aspect", "score", "criteria", "unscored", "rubric", "judge", "addresses_judge"}
-        assert row.keys() - given.keys() == expected
-        assert {name: row[name] for name in given} == given
-        assert (row["aspect"], row["rubric"], row["judge"]) == ("coherence", "news@1", "embedded")
-        assert row["unscored"] is None
-        assert len(row["criteria"]) == 5
-        assert all(criterion.keys() == {"id", "score", "reason", "applies"} for criterion in row["criteria"])
-        assert all(criterion["reason"].startswith("Measured, not read: ") for criterion in row["criteria"])
-        ratings = [criterion["score"] for criterion in row["criteria"]]
-        assert row["score"] == pytest.approx(sum(ratings) / 5)
-    assert len({row["score"] for row in scores}) > 3
-
-
 def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands, scores: list[dict[str, Any]]) -> None:
     lines = [TEXTS[0], b'{"id": "broken", "output"\n', TEXTS[1], b'{"id": "blank", "output": " "}\n', b"7\n", TEXTS[2]]
     done = learned("score", "-", "--rubric", "news@1", stdin=b"".join(lines))
@@ -67,13 +42,6 @@ def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands, scor
         assert (row["score"], row["criteria"], row["rubric"], row["judge"]) == (None, [], "news@1", "embedded")
     assert done.code == 0
     assert done.err.splitlines()[-1] == "3 texts scored by news@1, 3 unscored"
-
-
-def test_another_judge_than_the_rubrics_own_is_said(learned: Commands) -> None:
-    done = learned("score", HELDOUT, "--rubric", "news", "--judge", "openai/mine", "--dry-run", "--price", "1:1")
-    assert 'news@2 is calibrated for "embedded"; with another judge its agreement may differ' in done.err
-    assert done.out.startswith("judge openai/mine: about 360 calls, ")
-    assert "no calls were made" in done.out
 
 
 @pytest.fixture
@@ -108,17 +76,6 @@ def test_texts_that_address_the_judge_are_marked_and_counted_and_score_as_before
     own("score", "texts.jsonl", *options, "-o", "scores.csv")
     with (own.folder / "scores.csv").open(encoding="utf-8", newline="") as file:
         assert [row["addresses_judge"].lower() for row in csv.DictReader(file)] == ["true"] * 2 + ["false"] * 11
-
-
-@pytest.mark.parametrize(("threshold", "code", "outcome"), [(1, 0, "met"), (5, 1, "not met")])
-def test_a_mean_below_the_threshold_is_exit_code_1_with_its_reason(
-    learned: Commands, threshold: float, code: int, outcome: str
-) -> None:
-    done = learned("score", HELDOUT, "--rubric", "news", "-o", "scores.jsonl", "--fail-under", threshold)
-    assert done.code == code
-    assert "mean " in done.err
-    assert "standard deviation" in done.err
-    assert f"--fail-under {threshold}: {outcome}\n" in done.err
 
 
 def partly_labelled(commands: Commands, name: str) -> str:

@@ -287,13 +287,6 @@ def test_rows_without_a_record_are_refused_and_left_as_they_are(
     assert output.read_bytes() == before
 
 
-def test_scoring_anew_removes_the_record_of_the_rows_that_it_replaces(commands: Commands, folder: Path) -> None:
-    for name in ("scores.jsonl", "scores.jsonl.resume.json"):
-        shutil.copy(folder / name, commands.folder / name)
-    assert commands("score", "texts.jsonl", *RESUME[:-1]).code == 0
-    assert [path.name for path in commands.folder.glob("scores*")] == ["scores.jsonl"]
-
-
 def test_more_scores_than_texts_are_refused(scoring: Callable[..., Scoring], folder: Path) -> None:
     (folder / "few.jsonl").write_bytes(b"".join(LINES[:2]))
     kept = [json.loads(line) for line in (folder / "scores.jsonl").read_bytes().splitlines()[:3]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from commands import LABELLED, Commands
 from server import RunningServer
 
 from rubriclab import Lab
-from rubriclab.errors import SettingsError
 
 TASK: dict[str, Any] = {
     "task": "summarization",
@@ -70,18 +68,3 @@ def test_removed_answers_are_asked_again_and_versions_stay(online: Commands, lab
     assert lab.verify().problems == ()
     lab.learn(ROWS, **TASK)
     assert answers(lab) == len(ROWS)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "Nothing says which cached answers to remove; give `older_than=90d`"),
-        ({"older_than": "soon"}, "expected hours, days or weeks, such as 12h, 90d or 8w; got 'soon'"),
-        ({"older_than": timedelta(days=-1)}, "expected hours, days or weeks"),
-    ],
-)
-def test_an_unclear_request_removes_nothing(lab: Lab, options: dict[str, Any], message: str) -> None:
-    before = answers(lab)
-    with pytest.raises(SettingsError, match=message):
-        lab.prune(**options)
-    assert answers(lab) == before

@@ -17,7 +17,7 @@ from sqlalchemy import make_url
 
 from rubriclab.cli.config import Config, confirm, defaults_from, digest_of, options_of
 from rubriclab.cli.main import every_command
-from rubriclab.cli.options import STORE, PlaceType
+from rubriclab.cli.options import PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods import catalogue
 from rubriclab.models.version import Provenance
@@ -47,21 +47,18 @@ def theirs(rubriclab: Commands, pack: str, server: RunningServer) -> Commands:
     return commands
 
 
-def test_import_says_whom_the_pack_names_and_when_that_one_is_asked(
-    theirs: Commands, pack: str, server: RunningServer
-) -> None:
-    hostile = signed(pack, judge=THEIRS, judge_address=server.url).encode()
-    judge = f'"{THEIRS}" at "{server.url}"'
-    asked = "asked only if you name it (--judge), or after: rubriclab trust other@1\n"
-    said = theirs("import", "-", "--as", "other", stdin=hostile).err
-    assert said == f"other@1 names the judge {judge}; {asked}"
-    row = theirs("import", "-", "--as", "third", "--json", stdin=hostile).json
-    assert (row["judge"], row["judge_address"], row["imported_from"], row["confirmed"]) == (
-        THEIRS,
-        server.url,
-        "news@1",
-        False,
+def test_import_and_trust_name_judge_and_generator(theirs: Commands, pack: str, server: RunningServer) -> None:
+    hostile = signed(pack, generator=THEIRS, generator_address=server.url).encode()
+    named = f'the generator "{THEIRS}" at "{server.url}"'
+    done = theirs("import", "-", "--as", "other", stdin=hostile)
+    assert done.err == (
+        f"other@1 names {named}; asked only if you name it (--judge), or after: rubriclab trust other@1\n"
     )
+    assert f"send texts and your key to {named} unless" in theirs("trust", "other@1").out
+    hostile = signed(pack, judge=THEIRS, judge_address=server.url).encode()
+    row = theirs("import", "-", "--as", "third", "--json", stdin=hostile).json
+    told = (row["judge"], row["judge_address"], row["imported_from"], row["confirmed"])
+    assert told == (THEIRS, server.url, "news@1", False)
 
 
 ASKING = [
@@ -139,15 +136,6 @@ def test_a_generator_of_a_pack_gets_no_request_from_relearning(
     assert done.code == 0, done.err
     assert f'not "{THEIRS}" at "{server.url}", as theirs@1 was imported and is not confirmed' in done.err
     assert server.requests.total() == 0
-
-
-def test_import_and_trust_name_a_generator_that_is_not_the_judge(
-    theirs: Commands, pack: str, server: RunningServer
-) -> None:
-    hostile = signed(pack, generator=THEIRS, generator_address=server.url).encode()
-    named = f'the generator "{THEIRS}" at "{server.url}"'
-    assert f"other@1 names {named}; asked only if" in theirs("import", "-", "--as", "other", stdin=hostile).err
-    assert f"send texts and your key to {named} unless" in theirs("trust", "other@1").out
 
 
 def test_revoking_reaches_what_was_made_while_the_pack_was_confirmed(theirs: Commands, server: RunningServer) -> None:
@@ -271,6 +259,11 @@ def test_a_found_file_is_used_once_confirmed_and_until_it_changes(user: Commands
     assert user("trust", "--json").json["files"] == [{"file": str(user.folder / FILE), "confirmed": True}]
     assert user("trust", FILE, "--revoke").out == f"{FILE} is no longer confirmed\n"
     assert user(*score, stdin=TEXT).code == 2
+    other = user.folder / "other"
+    other.mkdir()
+    (other / FILE).write_text(text)
+    user("trust", FILE)
+    assert Commands(other, **user.environment)(*score, stdin=TEXT).code == 2, "it was confirmed at another place"
     held = next(path for path in user.folder.rglob("trusted.json"))
     assert held.stat().st_mode & 0o777 == 0o600
 
@@ -335,47 +328,33 @@ def test_a_found_file_that_is_a_link_in_the_same_folder_is_used(user: Commands) 
     assert bare("list").code == 0
 
 
-LEARN = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--method")
-SCORE = ("score", HELDOUT, "--rubric", "news")
-EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
-
-
 @pytest.mark.parametrize(
-    ("line", "command"),
+    ("place", "value", "there"),
     [
-        ("checklist = 'gone'", (*LEARN, "checkeval")),
-        ("literature = 'gone'", (*LEARN, "hypoeval")),
-        ("judge = 'recorded:gone'", (*LEARN, "hypoeval")),
-        ("generator = 'recorded:gone#x'", (*LEARN, "hypoeval")),
-        ("output = 'gone/x'", SCORE),
-        ("record = 'gone/x'", SCORE),
-        ("html = 'gone/x'", EVALUATE),
-        ("to = 'gone.jsonl'", ("transfer", "news")),
-        ("diff = 'gone/x'", ("improve", HELDOUT, "--rubric", "news")),
+        ("input", "gone", "/a/gone"),
+        ("output", "gone/x", "/a/gone/x"),
+        ("output", "-", "-"),
+        ("judge", "recorded:gone#x", "recorded:/a/gone#x"),
+        ("judge", "gpt-4o", "gpt-4o"),
+        ("store", "s.db", "/a/s.db"),
+        ("store", "/b/s.db", "/b/s.db"),
+        ("store", "sqlite:///s.db", "sqlite:////a/s.db"),
+        ("store", "sqlite:////b/s.db", "sqlite:////b/s.db"),
+        ("store", "sqlite://", "sqlite://"),
+        ("store", "postgresql://me:hunter2@host/s", "postgresql://me:hunter2@host/s"),
     ],
-    ids=lambda value: value.split()[0] if isinstance(value, str) else value[0],
 )
-def test_every_path_in_a_file_is_relative_to_the_file(user: Commands, line: str, command: tuple[object, ...]) -> None:
+def test_a_path_in_a_file_is_relative_to_the_file(place: str, value: str, there: str) -> None:
+    resolved = PlaceType(place).resolved(value, Path("/a"))
+    assert resolved == there if "://" not in there else make_url(resolved) == make_url(there)
+
+
+def test_a_command_takes_paths_of_a_named_file_from_its_folder(user: Commands) -> None:
     folder = user.folder / "configured"
     folder.mkdir()
-    (folder / "mine.toml").write_text(line)
-    assert f"{folder}/gone" in user("--config", folder / "mine.toml", *command).error
-
-
-@pytest.mark.parametrize(
-    ("store", "there"),
-    [
-        ("s.db", "/a/s.db"),
-        ("/b/s.db", "/b/s.db"),
-        ("sqlite:///s.db", "sqlite:////a/s.db"),
-        ("sqlite:////b/s.db", "sqlite:////b/s.db"),
-        ("sqlite://", "sqlite://"),
-        ("postgresql://me:hunter2@host/s", "postgresql://me:hunter2@host/s"),
-    ],
-)
-def test_the_path_in_a_store_s_address_is_relative_to_the_file(store: str, there: str) -> None:
-    resolved = STORE.resolved(store, Path("/a"))
-    assert resolved == there if "://" not in there else make_url(resolved) == make_url(there)
+    (folder / "mine.toml").write_text("output = 'gone/x'")
+    done = user("--config", folder / "mine.toml", "score", HELDOUT, "--rubric", "news")
+    assert f"{folder}/gone" in done.error
 
 
 def test_every_option_that_takes_a_path_says_so_by_its_type() -> None:
@@ -406,17 +385,6 @@ def test_a_file_in_a_folder_with_an_at_sign_is_a_file(user: Commands) -> None:
     (user.folder / "x@y").mkdir()
     (user.folder / "x@y" / FILE).write_text("max-calls = 3")
     assert user("trust", f"x@y/{FILE}").out == f"x@y/{FILE} is confirmed as it is now; it sets max-calls = 3\n"
-
-
-def test_a_confirmation_is_for_one_place(user: Commands, tmp_path: Path) -> None:
-    config(user, "judge = 'gpt-4o-mini'")
-    user("trust", FILE)
-    (user.folder / "other").mkdir()
-    (user.folder / "other" / FILE).write_bytes((user.folder / FILE).read_bytes())
-    elsewhere = Commands(
-        user.folder / "other", **{**user.environment, "RUBRICLAB_STORE": str(user.folder / "store.db")}
-    )
-    assert elsewhere("score", "-", "--rubric", "news", stdin=TEXT).error.startswith(f"{FILE} in this folder sets judge")
 
 
 def test_what_a_found_file_sets_is_said_in_one_line_for_the_commands_that_take_it(user: Commands) -> None:
@@ -565,31 +533,6 @@ def test_the_page_on_security_lists_what_a_found_file_may_set() -> None:
     _, never, _ = re.split("confirmed or not:|A link to a file", rest)
     for listed, options in ((always, ALWAYS), (never, NEVER)):
         assert sorted(re.findall("`([^`]*)`", listed)) == sorted(options)
-
-
-@pytest.mark.parametrize(
-    ("lines", "command", "key"),
-    [
-        ("drop = ['h01']\nbecause = 'x'", ("edit", "news"), "drop"),
-        ("add = ['x']\nbecause = 'x'", ("edit", "news"), "add"),
-        ("save = true", ("transfer", "news", "--to", HELDOUT, "--no-relearn"), "save"),
-        ("force = true", ("tag", "news@1", "production"), "force"),
-        ("older-than = '0d'", ("store", "prune"), "older-than"),
-    ],
-    ids=lambda value: value if isinstance(value, str) and "=" not in value else "",
-)
-def test_a_command_changes_the_store_by_no_file_that_was_found(
-    user: Commands, lines: str, command: tuple[object, ...], key: str
-) -> None:
-    config(user, lines)
-    before = user("export", "news").out, user("list", "--json").out
-    for _ in range(2):
-        done = user(*command)
-        assert (done.code, done.out) == (2, "")
-        assert f"{FILE} in this folder sets " in done.error
-        assert "what a command changes is never taken from a file that was found. Remove it" in done.error
-        assert (user("export", "news").out, user("list", "--json").out) == before
-        assert user("trust", FILE).code == 0
 
 
 def test_hyperparameters_of_a_found_file_wait_for_its_confirmation(user: Commands) -> None:

@@ -96,13 +96,6 @@ def test_the_parent_is_the_newest_of_the_name_unless_another_is_given(store: Sto
     assert [version.parent for version in store.log("news")] == ["news@1", "news@1", None]
 
 
-def test_a_parent_has_to_exist(store: Store) -> None:
-    save(store, 1)
-    with pytest.raises(NotInStore, match="news has no version 7; the newest is news@1"):
-        save(store, 2, parent="news@7")
-    assert [version.number for version in store.log("news")] == [1]
-
-
 def test_what_is_missing_is_said_with_what_is_there(store: Store) -> None:
     assert store.names() == ()
     with pytest.raises(NotInStore, match="holds no rubric 'news'; it has no rubric at all"):
@@ -409,14 +402,6 @@ def test_a_confirmation_lasts_until_it_is_revoked(store: Store, where: str) -> N
         assert not again.revoke(ref).trusted
     assert not store.load(ref).trusted
     assert store.verify() == ()
-
-
-def test_what_was_learned_here_needs_no_confirmation_and_what_is_not_there_gets_none(store: Store) -> None:
-    learned = store.save("news", numbered(1), MINE, EFFORT)
-    confirmed = store.confirm(learned.ref)
-    assert (confirmed.imported, confirmed.confirmed) == (False, False)
-    with pytest.raises(NotInStore):
-        store.confirm("other")
 
 
 @pytest.mark.parametrize(
