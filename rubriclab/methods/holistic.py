@@ -35,7 +35,6 @@ from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.replies import score_distribution
 from rubriclab.methods import method as interface, prompting
-from rubriclab.methods.prompting import rating
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
@@ -165,9 +164,7 @@ async def holistic_rating(
     prompt = holistic_prompt(example, criterion, assignment, form, settings)
     first = await ask(judge, prompt)
     if settings.scoring == "once":
-        if first.value is None:
-            return interface.CriterionRating(criterion.id, None, first.missing)
-        return rating(criterion.id, first.value.score, first.value.reasoning)
+        return prompting.answer_rating(criterion.id, first)
     if probabilities := distribution(first, prompt):
         expected = sum(score * share for score, share in probabilities.items())
         reason = f"Probability-weighted: {_shares(probabilities)}."

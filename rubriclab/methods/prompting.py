@@ -280,6 +280,13 @@ def _score_entry(low: float, high: float, whole: bool, assessable: bool) -> type
     return pydantic.create_model("Score", __base__=ScoreEntry, __doc__=None, score=(score, ...))
 
 
+def answer_rating(criterion: str, answer: JudgeAnswer[Any]) -> CriterionRating:
+    """Return the rating by an answer with a score and a reasoning; without a usable one, why it is missing."""
+    if answer.value is None:
+        return CriterionRating(criterion, None, answer.missing)
+    return rating(criterion, answer.value.score, answer.value.reasoning)
+
+
 def rating(criterion: str, score: float, reason: str) -> CriterionRating:
     """Return a judge's rating; NaN is its answer that the text cannot be assessed."""
     if math.isnan(score):

@@ -22,7 +22,6 @@ from rubriclab.judges.llm import strict_schema
 from rubriclab.methods.hypoeval import score
 from rubriclab.methods.hypoeval.learn import (
     Arm,
-    Bank,
     Hypothesis,
     ProposalContext,
     final_bank,
@@ -39,8 +38,8 @@ from rubriclab.methods.hypoeval.learn import (
     utility,
     wrong_needed,
 )
-from rubriclab.methods.hypoeval.score import NOT_REQUESTED, PRESETS, HypoEvalSettings, RatingTable, rate
-from rubriclab.methods.method import CriterionRating, choose_settings
+from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate
+from rubriclab.methods.method import choose_settings
 from rubriclab.models.rubric import Evidence, Part
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
@@ -146,21 +145,15 @@ def test_w_hyp_rises_from_nothing_as_in_the_published_code():
     assert [wrong_needed(10, step, 30) for step in (1, 16, 30)] == pytest.approx([0, 4, 10 * 29 / 30 * 0.8])
 
 
-@pytest.fixture
-def bank() -> Bank:
-    bank = Bank(HypoEvalSettings(bank_size=2))
-    bank.add(scripts.criterion(name) for name in "abc")
-    return bank
+async def test_trimming_keeps_the_best_and_says_why_others_left():
+    def script(prompt):
+        label = label_of(prompt)
+        return rating(6 - label if prompt.fields["criteria"][0]["trait"] == "trait 0.1" and label != 3 else label)
 
-
-def test_trimming_keeps_the_best_and_says_why_others_left(bank: Bank):
-    for name, gain in (("h01", 0.1), ("h02", 0.9), ("h03", 0.5)):
-        bank.visit(name, gain, 7)
-    bank.trim(7)
-    assert [c.id for c in bank.alive] == ["h02", "h03"]
-    (dropped,) = bank.dropped()
-    assert dropped.criterion.trait == "a"
-    assert dropped.reason == "reward below the best 2 after 7 labelled texts"
+    learned, *_ = await run(judge=scripts.scripted(rate=script), sources="labels", bank_size=2, wrong_bank=50)
+    (dropped,) = learned.part.dropped
+    assert dropped.criterion.trait == "trait 0.1"
+    assert dropped.reason == "reward below the best 2 after 3 labelled texts"
 
 
 NAN = np.nan
@@ -337,34 +330,10 @@ async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wro
     assert len(judge.prompts) == 2
 
 
-TEXTS_RATINGS = scripts.examples(4)
-
-
-@pytest.mark.parametrize("how", ["separately", "together", "concatenated"])
-async def test_overlapping_wishes_are_asked_once(how):
-    judge = scripts.scripted()
-    table = RatingTable(scripts.assignment(), judge, how)
-    await table.fill(THREE[:2], TEXTS_RATINGS[:3])
-    await table.fill(THREE, TEXTS_RATINGS)
-    await table.fill(THREE, TEXTS_RATINGS[::-1])
+@pytest.mark.parametrize("how", ["separately", "together"])
+async def test_no_rating_is_asked_for_twice(how):
+    _, judge, _ = await run(ask=how)
     assert set(questions(judge).values()) == {1}
-    assert len(questions(judge)) == 12
-
-
-def fails_on_b(prompt):
-    if prompt.fields["criteria"][0]["id"] == "b":
-        raise JudgeUnavailable("busy")
-    return rating(4)
-
-
-async def test_rows_tell_why_a_score_is_missing():
-    table = RatingTable(scripts.assignment(), scripts.scripted(rate=fails_on_b), "separately")
-    await table.fill(THREE[:2], TEXTS_RATINGS[:1])
-    ((failed, unasked, rated),) = table.rows(["b", "c", "a"], ["t00"])
-    assert (rated.id, rated.score, bool(rated.reason)) == ("a", 4, True)
-    assert (failed.id, failed.score) == ("b", None)
-    assert "busy" in failed.reason
-    assert unasked == CriterionRating("c", None, NOT_REQUESTED)
 
 
 TEXT_SCORE = scripts.example(1, 3)

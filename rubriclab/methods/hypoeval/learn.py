@@ -20,7 +20,7 @@ import asyncio
 import functools
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
@@ -31,7 +31,8 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_mo
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods import method as interface, prompting
-from rubriclab.methods.hypoeval.score import HypoEvalSettings, Procedure, RatingTable, rate
+from rubriclab.methods.hypoeval.score import Ask, HypoEvalSettings, Procedure, rate
+from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.questions import MAX_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
@@ -39,7 +40,7 @@ from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
 from rubriclab.models.text import Assignment, Example, Scale, content_order, format_score
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.stats.correlation import FloatArray, floats, label_correlations
+from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS, rounded
 
 # The paper states theta in points of its 1 to 5 scale.
@@ -101,61 +102,6 @@ def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure
     return sorted(arms, key=lambda arm: (-reward(arm, step, alpha, procedure), arm.id))
 
 
-class Bank:
-    """Hypotheses by id, also dropped ones; the arms of the others; and the reasons of the dropped.
-
-    Ids are assigned in the order of addition and never reused.
-    """
-
-    def __init__(self, settings: HypoEvalSettings) -> None:
-        self._settings = settings
-        self.criteria: dict[str, Criterion] = {}
-        self.arms: dict[str, Arm] = {}
-        self.reasons: dict[str, str] = {}
-
-    def add(self, proposed: Iterable[Criterion]) -> tuple[Criterion, ...]:
-        """Add proposed hypotheses and return them with their ids."""
-        first = len(self.criteria) + 1
-        added = [each.model_copy(update={"id": f"h{number:02d}"}) for number, each in enumerate(proposed, first)]
-        self.criteria |= {each.id: each for each in added}
-        self.arms |= {each.id: Arm(each.id) for each in added}
-        return tuple(added)
-
-    @property
-    def alive(self) -> tuple[Criterion, ...]:
-        """The hypotheses that are not dropped, in the order of addition."""
-        return tuple(self.criteria[name] for name in self.arms)
-
-    def top(self, count: int, step: int) -> tuple[Criterion, ...]:
-        """Return the `count` hypotheses of the highest reward after `step` texts, best first."""
-        best = rank_arms(self.arms.values(), step, self._settings.alpha, self._settings.procedure)[:count]
-        return tuple(self.criteria[arm.id] for arm in best)
-
-    def visit(self, name: str, utility: float | None, step: int) -> None:
-        """Record the utility of a rating."""
-        self.arms[name] = self.arms[name].seen(utility, step)
-
-    def drop(self, name: str, reason: str) -> None:
-        """Drop a hypothesis for `reason`; its evidence is kept."""
-        del self.arms[name]
-        self.reasons[name] = reason
-
-    def keep_only(self, criteria: Iterable[Criterion], reason: str) -> None:
-        """Drop all hypotheses but these for `reason`."""
-        for name in self.arms.keys() - {criterion.id for criterion in criteria}:
-            self.drop(name, reason)
-
-    def trim(self, step: int) -> None:
-        """Keep the hypotheses of the highest reward, as many as the bank holds."""
-        size = self._settings.bank_size
-        self.keep_only(self.top(size, step), f"reward below the best {size} after {step} labelled texts")
-
-    def dropped(self) -> tuple[DroppedCriterion, ...]:
-        """Return the dropped hypotheses with the reasons, in the order of addition."""
-        names = (name for name in self.criteria if name in self.reasons)
-        return tuple(DroppedCriterion(criterion=self.criteria[name], reason=self.reasons[name]) for name in names)
-
-
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the criteria kept: the best `selected` by Pearson correlation, of those eligible.
 
@@ -201,12 +147,12 @@ def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, draw: random.Random
 ) -> tuple[Criterion, ...]:
     """Return at most `size` hypotheses from labels and literature, each best first, or from the only kind given."""
-    half = size // 2
-    if not (learned and literature):
-        all_of_one = [*learned, *literature]
-        return tuple(draw.sample(all_of_one, min(size, len(all_of_one))) if procedure == "paper" else all_of_one[:size])
+    both, half = bool(learned and literature), size // 2
     if procedure == "paper":
-        return (*draw.sample(learned, min(half, len(learned))), *draw.sample(literature, min(half, len(literature))))
+        most = half if both else size
+        return tuple(each for side in (learned, literature) for each in draw.sample(side, min(most, len(side))))
+    if not both:
+        return (*learned, *literature)[:size]
     if procedure == "published":
         kept = tuple(learned[:half])
         return (*kept, *literature[: size - len(kept)])
@@ -243,17 +189,6 @@ class ProposalContext:
         """Return the raters' reasons for the labels, numbered in the order in which a prompt shows the texts."""
         return prompting.numbered_reasons(prompting.by_source(self.examples), aspect)
 
-    def evidence(self) -> Evidence:
-        """Return the evidence of a hypothesis from this material."""
-        sources = ("labels" if self.examples else "", "literature" if self.findings else "")
-        return Evidence.model_validate(
-            {
-                "origin": " and ".join(filter(None, sources)) or "prior knowledge",
-                "examples": tuple(example.id for example in self.examples),
-                "findings": tuple(finding.id for finding in self.findings),
-            }
-        )
-
     def fields(self, assignment: Assignment) -> dict[str, Any]:
         """Return what a prompt shows of the material."""
         reasons = self.reasons(assignment.aspect.name)
@@ -284,18 +219,28 @@ async def propose(
     answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return (), answer.missing
-    reasons, evidence = material.reasons(assignment.aspect.name), material.evidence()
+    sources = ("labels" if material.examples else "", "literature" if material.findings else "")
+    origin: Any = " and ".join(filter(None, sources)) or "prior knowledge"
+    evidence = Evidence(
+        origin=origin,
+        examples=tuple(example.id for example in material.examples),
+        findings=tuple(finding.id for finding in material.findings),
+    )
+    reasons = material.reasons(assignment.aspect.name)
     return tuple(
         each.criterion(evidence, prompting.cited_reasons(each.reasons, reasons))
         for each in answer.value.hypotheses[:count]
     ), None
 
 
-def propose_prompt(count: int, material: ProposalContext, assignment: Assignment) -> Prompt[Any]:
-    """Return the prompt for `count` hypotheses from `material`."""
-    fields = {**material.fields(assignment), "count": count}
-    form = proposal_form(assignment.scale.anchors(), citing=bool(fields["reasons_shown"]))
-    return Prompt("hypoeval/propose", fields, form, max_tokens=TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count)
+def propose_prompt(
+    count: int, material: ProposalContext, assignment: Assignment, before: Sequence[Mapping[str, Any]] | None = None
+) -> Prompt[Any]:
+    """Return the prompt for `count` hypotheses from `material`: new ones, or better ones than those `before`."""
+    shown = material.fields(assignment) | ({"count": count} if before is None else {"hypotheses": before})
+    form = proposal_form(assignment.scale.anchors(), citing=bool(shown["reasons_shown"]))
+    template = "hypoeval/propose" if before is None else "hypoeval/refine"
+    return Prompt(template, shown, form, max_tokens=TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count)
 
 
 async def refine(
@@ -305,16 +250,9 @@ async def refine(
     reasons = material.reasons(assignment.aspect.name)
     numbers = {(each.example, each.rater): each.number for each in reasons}
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
-    cited = [
-        sorted(numbers[key] for each in hypothesis.evidence.reasons if (key := (each.example, each.rater)) in numbers)
-        for hypothesis in hypotheses
-    ]
-    shown = [{**each, "reasons": own} for each, own in zip(payload, cited, strict=True)]
-    form = proposal_form(assignment.scale.anchors(), citing=bool(reasons))
-    longest = TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * len(hypotheses)
-    fields = {**material.fields(assignment), "hypotheses": shown}
-    prompt: Prompt[Any] = Prompt("hypoeval/refine", fields, form, max_tokens=longest)
-    answer = await ask(generator, prompt)
+    cited = ({numbers.get((each.example, each.rater)) for each in one.evidence.reasons} for one in hypotheses)
+    shown = [{**each, "reasons": sorted(filter(None, own))} for each, own in zip(payload, cited, strict=True)]
+    answer = await ask(generator, propose_prompt(len(hypotheses), material, assignment, shown))
     before = hypotheses[0].evidence
     if answer.value is None or [_payload(each.criterion(before)) for each in answer.value.hypotheses] == payload:
         return hypotheses
@@ -328,12 +266,13 @@ async def refine(
     )
     # The reply cannot cite reasons that the prompt did not show: those of an earlier wording are kept. A reply with
     # fewer hypotheses may have left out any, so these are matched by trait.
-    by_trait = {each.trait: each for each in hypotheses}
-    same_order = len(hypotheses) == len(answer.value.hypotheses[: len(hypotheses)])
+    replies = answer.value.hypotheses[: len(hypotheses)]
+    places = {each.trait: place for place, each in enumerate(hypotheses)}
     refined = []
-    for place, each in enumerate(answer.value.hypotheses[: len(hypotheses)]):
-        earlier = by_trait.get(each.trait.strip(), hypotheses[place] if same_order else None)
-        kept = [old for old in (earlier.evidence.reasons if earlier else ()) if (old.example, old.rater) not in numbers]
+    for place, each in enumerate(replies):
+        earlier = places.get(each.trait.strip(), place if len(replies) == len(hypotheses) else None)
+        old = () if earlier is None else hypotheses[earlier].evidence.reasons
+        kept = [one for one in old if (one.example, one.rater) not in numbers]
         refined.append(each.criterion(evidence, (*kept, *prompting.cited_reasons(each.reasons, reasons))))
     return tuple(refined)
 
@@ -412,6 +351,11 @@ def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[Hypothesis
 WRONG_SHARE = 0.5
 
 
+def numbered(proposed: Sequence[Criterion], earlier: int) -> tuple[Criterion, ...]:
+    """Return the proposed hypotheses with ids after those of `earlier` ones."""
+    return tuple(each.model_copy(update={"id": f"h{earlier + place:02d}"}) for place, each in enumerate(proposed, 1))
+
+
 async def extend(
     part: Part,
     ratings: Mapping[str, Mapping[str, float]],
@@ -429,8 +373,7 @@ async def extend(
     texts = content_order(each for each in training_input.shown if each.id in wrong)
     material = ProposalContext(texts, (), part.criteria, wrong, tolerance(settings.theta, assignment.scale))
     proposed, failure = await propose(settings.new_hypotheses, material, assignment, generator)
-    first = len(part.criteria) + len(part.dropped) + 1
-    new = tuple(each.model_copy(update={"id": f"h{number:02d}"}) for number, each in enumerate(proposed, first))
+    new = numbered(proposed, len(part.criteria) + len(part.dropped))
     # Hypotheses with ratings are preferred to new ones.
     tiers = [*([each] for each in part.criteria), new]
     redundant, notes = await find_redundant(tiers, "hypothesis", assignment, judge)
@@ -516,97 +459,140 @@ async def learn(
             f"{training_input.assignment.words.task!r}.",
             "Give your own with `literature=PATH`.",
         )
-    run = _HypoEvalRun(training_input, settings, judge, generator, seed, on_progress)
+    run = _HypoEvalRun(training_input, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress)
     await run.propose_all()
-    await run.remove_redundant()
+    await run.reduce_bank()
     await run.rate_bank()
     return await run.conclude()
 
 
-@dataclass
 class _HypoEvalRun:
-    """One run of learning: the bank, the ratings, and the steps in order."""
+    """One run of learning: the bank of hypotheses, their ratings, and the steps in order."""
 
-    training_input: interface.TrainingInput
-    settings: HypoEvalSettings
-    judge: Judge
-    generator: Judge
-    seed: int
-    on_progress: interface.Progress
-
-    def __post_init__(self) -> None:
-        given, count = self.training_input, self.settings.initial_examples
-        self.assignment, shown = given.assignment, list(content_order(given.shown))
-        if self.settings.procedure == "improved":
+    def __init__(
+        self,
+        given: interface.TrainingInput,
+        settings: HypoEvalSettings,
+        *,
+        judge: Judge,
+        generator: Judge,
+        seed: int,
+        on_progress: interface.Progress,
+    ) -> None:
+        self.settings, self.judge, self.generator, self.seed = settings, judge, generator, seed
+        self.assignment, self.groups, self.on_progress = given.assignment, given.groups, on_progress
+        self.improved, aspect = settings.procedure == "improved", given.assignment.aspect.name
+        shown = list(content_order(given.shown))
+        if self.improved:
             # The proposals should not depend on a random draw: the texts are spread over the labels.
-            spread = interface.pick_evenly(
-                sorted(shown, key=lambda each: each.scores[self.assignment.aspect.name]), count
-            )
+            ranked = sorted(shown, key=lambda example: example.scores[aspect])
+            spread = interface.pick_evenly(ranked, settings.initial_examples)
             shown.sort(key=lambda example: example not in spread)
         else:
-            random.Random(self.seed).shuffle(shown)
-        self.first, self.order = tuple(shown[:count]), shown if given.examples else []
-        self.findings = given.findings if "literature" in self.settings.sources else ()
-        self.bank = Bank(self.settings)
-        self.ratings = RatingTable(self.assignment, self.judge, self.settings.ask)
-        self.labels = {example.id: example.scores[self.assignment.aspect.name] for example in self.order}
-        self.improved = self.settings.procedure == "improved"
+            random.Random(seed).shuffle(shown)
+        self.first, self.order = tuple(shown[: settings.initial_examples]), shown if given.examples else []
+        self.labels = {example.id: example.scores[aspect] for example in self.order}
+        self.findings = given.findings if "literature" in settings.sources else ()
+        # All hypotheses by id in the order of addition; the arms of those not dropped; why the others were.
+        self.criteria: dict[str, Criterion] = {}
+        self.arms: dict[str, Arm] = {}
+        self.reasons: dict[str, str] = {}
+        # By hypothesis, then by text; only ratings that were requested.
+        self.ratings: dict[str, dict[str, CriterionRating]] = defaultdict(dict)
         self.failures: list[str] = []
         self.notes: list[str] = []
+
+    @property
+    def alive(self) -> tuple[Criterion, ...]:
+        """The hypotheses that are not dropped, in the order of addition."""
+        return tuple(self.criteria[name] for name in self.arms)
+
+    def _keep_only(self, names: Iterable[str], reason: str) -> None:
+        for name in self.arms.keys() - {*names}:
+            del self.arms[name]
+            self.reasons[name] = reason
+
+    def _ranked(self, step: int) -> list[Criterion]:
+        ranked = rank_arms(self.arms.values(), step, self.settings.alpha, self.settings.procedure)
+        return [self.criteria[arm.id] for arm in ranked]
+
+    async def _add(self, count: int, material: ProposalContext) -> tuple[Criterion, ...]:
+        proposed, failure = await propose(count, material, self.assignment, self.generator)
+        self.failures += filter(None, [failure])
+        return self._admit(proposed)
+
+    def _admit(self, proposed: Sequence[Criterion]) -> tuple[Criterion, ...]:
+        added = numbered(proposed, len(self.criteria))
+        self.criteria |= {each.id: each for each in added}
+        self.arms |= {each.id: Arm(each.id) for each in added}
+        return added
+
+    async def _rate(self, criteria: Sequence[Criterion], examples: Iterable[Example]) -> None:
+        """Request the ratings that have not been requested yet, also if they failed."""
+        # One overall rating does not distinguish hypotheses, so learning requests a rating by each.
+        how: Ask = "separately" if self.settings.ask == "concatenated" else self.settings.ask
+
+        async def rate_one(example: Example) -> None:
+            new = [criterion for criterion in criteria if example.id not in self.ratings[criterion.id]]
+            for rated in await rate(example, new, self.assignment, self.judge, how):
+                self.ratings[rated.id][example.id] = rated
+
+        await asyncio.gather(*map(rate_one, examples))
+
+    def _scores(self, names: Iterable[str]) -> FloatArray:
+        """Return the scores of all texts, shape (texts, hypotheses); NaN if missing or not requested."""
+        columns = [self.ratings[name] for name in names]
+        rows = ([own[name].score if name in own else None for own in columns] for name in self.labels)
+        return float_table(rows, len(columns))
 
     async def propose_all(self) -> None:
         """Fill the bank from the sources that the settings name."""
         settings = self.settings
         if settings.sources == "prior knowledge":
-            self.bank.add(await self._proposals(settings.selected, ProposalContext()))
+            await self._add(settings.selected, ProposalContext())
         if "labels" in settings.sources:
             await self._run_bandit()
         if self.findings:
-            material = ProposalContext(findings=self.findings, known=self._known)
-            self.bank.add(await self._proposals(settings.from_literature, material))
-        if not self.bank.alive:
+            known = self.alive if self.improved else ()
+            await self._add(settings.from_literature, ProposalContext(findings=self.findings, known=known))
+        if not self.arms:
             raise JudgeError(f"No hypothesis could be obtained: {self.failures[-1]}")
 
     async def _run_bandit(self) -> None:
         settings, total, first = self.settings, len(self.order), self.first
-        material = ProposalContext(first, self.findings)
-        added = self.bank.add(await self._proposals(settings.initial_hypotheses, material))
+        added = await self._add(settings.initial_hypotheses, ProposalContext(first, self.findings))
         await self._visit(added, first if total else (), len(first))
-        self.bank.trim(len(first))
         wrong: dict[str, tuple[Example, tuple[Prediction, ...]]] = {}
-        for step in range(len(first) + 1, total + 1):
-            example = self.order[step - 1]
-            top = self.bank.top(settings.k, step - 1)
+        for step, example in enumerate(self.order[len(first) :], len(first) + 1):
+            top = self._ranked(step - 1)[: settings.k]
             await self._visit(top, [example], step)
-            scores = {each.id: self.ratings.get(each.id, example.id).score for each in top}
+            scores = {each.id: self.ratings[each.id][example.id].score for each in top}
             label, scale = self.labels[example.id], self.assignment.scale
-            predictions = predict_label(top, scores, label, settings.theta, scale)
-            missed = sum(each["verdict"] != "close" for each in predictions)
+            found = predict_label(top, scores, label, settings.theta, scale)
+            missed = sum(each["verdict"] != "close" for each in found)
             if missed >= max(1, wrong_needed(len(top), step, total)):
-                wrong[example.id] = (example, predictions)
+                wrong[example.id] = (example, found)
             if len(wrong) >= settings.wrong_bank:
                 await self._propose_from_wrong(wrong, top, step)
                 wrong = {}
-            self.on_progress(
-                f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total
-            )
+            self.on_progress(f"{step} of {total} labelled texts seen, {len(self.arms)} hypotheses", 0.5 * step / total)
 
     async def _propose_from_wrong(
         self, wrong: Mapping[str, tuple[Example, tuple[Prediction, ...]]], top: Sequence[Criterion], step: int
     ) -> None:
-        settings = self.settings
+        settings, known = self.settings, self.alive if self.improved else ()
         texts = tuple(text for text, _ in wrong.values())
-        material = ProposalContext(texts)
+        material = again = ProposalContext(texts)
         if self.improved:
-            predictions = {name: missed for name, (_, missed) in wrong.items()}
-            close = tolerance(settings.theta, self.assignment.scale)
-            material = ProposalContext(texts, (), self._known, predictions, close)
-        new = await self._proposals(settings.new_hypotheses, material)
-        if not new:
+            found = {name: predicted for name, (_, predicted) in wrong.items()}
+            material = ProposalContext(texts, (), known, found, tolerance(settings.theta, self.assignment.scale))
+            # The generator has just seen these texts: a turn without material is skipped.
+            again = ProposalContext()
+        new, failure = await propose(settings.new_hypotheses, material, self.assignment, self.generator)
+        if failure:
+            self.failures.append(failure)
             return
-        # The generator has just seen these texts: a turn without material is skipped.
-        again = ProposalContext() if self.improved else material
-        turns = [again, ProposalContext(findings=self.findings, known=self._known)]
+        turns = [again, ProposalContext(findings=self.findings, known=known)]
         if settings.procedure == "published":
             turns.reverse()
         unchanged = 0
@@ -617,48 +603,39 @@ class _HypoEvalRun:
             unchanged = unchanged + 1 if new is before else 0
             if unchanged == len(turns):  # every further round would repeat a request
                 break
-        added = self.bank.add(new)
+        preferred = [each for some in self._by_preference() for each in some]
+        added = self._admit(new)
         if self.improved:
             # Earlier hypotheses have ratings and are preferred to new ones.
-            names = {criterion.id for criterion in added}
-            known = [[each] for some in self._by_preference() for each in some if each.id not in names]
-            await self._drop_redundant([*known, added])
-            added = tuple(criterion for criterion in added if criterion.id in self.bank.arms)
-        await self._visit(added, texts, step)
+            await self._drop_redundant([*([each] for each in preferred), added])
+            added = tuple(criterion for criterion in added if criterion.id in self.arms)
         if settings.procedure == "paper":
-            reason = "neither among the best nor new when new hypotheses were proposed"
-            self.bank.keep_only((*top, *added), reason)
-        self.bank.trim(step)
-
-    async def _proposals(self, count: int, material: ProposalContext) -> tuple[Criterion, ...]:
-        new, failure = await propose(count, material, self.assignment, self.generator)
-        if failure:
-            self.failures.append(failure)
-        return new
-
-    @property
-    def _known(self) -> tuple[Criterion, ...]:
-        return self.bank.alive if self.improved else ()
+            names = [each.id for each in (*top, *added)]
+            self._keep_only(names, "neither among the best nor new when new hypotheses were proposed")
+        await self._visit(added, texts, step)
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
-        await self.ratings.fill(criteria, examples)
+        """Rate the texts, record the utilities, and keep as many of the best hypotheses as the bank holds."""
+        await self._rate(criteria, examples)
         for example in examples:
             for criterion in criteria:
-                rating = self.ratings.get(criterion.id, example.id).score
-                gain = None if rating is None else utility(rating, self.labels[example.id], self.assignment.scale)
-                self.bank.visit(criterion.id, gain, step)
+                score = self.ratings[criterion.id][example.id].score
+                gain = None if score is None else utility(score, self.labels[example.id], self.assignment.scale)
+                self.arms[criterion.id] = self.arms[criterion.id].seen(gain, step)
+        size = self.settings.bank_size
+        best = (each.id for each in self._ranked(step)[:size])
+        self._keep_only(best, f"reward below the best {size} after {step} labelled texts")
 
     def _by_preference(self) -> tuple[list[Criterion], list[Criterion]]:
         """Return the rated hypotheses by reward or accuracy, and those from literature in the generator's order."""
-        arms = self.bank.arms.values()
-        best = rank_arms(arms, len(self.order), self.settings.alpha, self.settings.procedure)
+        learned = self._ranked(len(self.order))
         if self.settings.procedure == "published":
-            best = sorted(arms, key=lambda arm: (-arm.accuracy, arm.id))
-        learned = [self.bank.criteria[arm.id] for arm in best]
-        literature = [each for each in self.bank.alive if each.evidence.origin == "literature"]
+            best = sorted(self.arms.values(), key=lambda arm: (-arm.accuracy, arm.id))
+            learned = [self.criteria[arm.id] for arm in best]
+        literature = [each for each in self.alive if each.evidence.origin == "literature"]
         return [each for each in learned if each not in literature], literature
 
-    async def remove_redundant(self) -> None:
+    async def reduce_bank(self) -> None:
         """Drop redundant hypotheses, and reduce the bank to its size."""
         # Hypotheses from prior knowledge are in one reply to a prompt that forbids repetitions.
         if self.settings.sources != "prior knowledge":
@@ -672,75 +649,77 @@ class _HypoEvalRun:
                 await self._drop_redundant([[each] for each in literature], most_shown=2)
         size, draw = self.settings.bank_size, random.Random(f"union {self.seed}")
         kept = final_bank(*self._by_preference(), size, self.settings.procedure, draw)
-        self.bank.keep_only(kept, f"no place in the final bank of {size}")
-        self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
+        self._keep_only((each.id for each in kept), f"no place in the final bank of {size}")
+        self.on_progress(f"{len(self.arms)} hypotheses without redundant ones", 0.5)
 
     async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MAX_SHOWN) -> None:
         redundant, notes = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
         self.notes += notes
-        for name, reason in redundant.items():
-            self.bank.drop(name, reason)
+        self.reasons |= redundant
+        for name in redundant:
+            del self.arms[name]
 
     async def rate_bank(self) -> None:
         """Rate all texts by the whole bank, in rounds after which hopeless hypotheses are dropped."""
         if not self.order:
             return
-        ids, labels = [example.id for example in self.order], np.array(list(self.labels.values()))
+        labels = np.array(list(self.labels.values()))
         for rounds_left, share in zip(reversed(range(len(ROUNDS))), ROUNDS, strict=True):
             end = round(share * len(self.order))
-            await self.ratings.fill(self.bank.alive, self.order[:end])
+            await self._rate(self.alive, self.order[:end])
             if self.settings.drop_hopeless and rounds_left:
                 # All ratings count: hypotheses from the bandit have some of later texts too.
-                names = [criterion.id for criterion in self.bank.alive]
-                for column in hopeless_columns(self.ratings.matrix(names, ids), labels, rounds_left, self.settings):
-                    reason = f"tracked the labels too little when {end} texts were rated by the bank"
-                    self.bank.drop(names[column], reason)
-            doing = f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses"
+                names = list(self.arms)
+                out = hopeless_columns(self._scores(names), labels, rounds_left, self.settings)
+                kept = (name for column, name in enumerate(names) if column not in out)
+                self._keep_only(kept, f"tracked the labels too little when {end} texts were rated by the bank")
+            doing = f"{end} of {len(self.order)} texts rated by {len(self.arms)} hypotheses"
             self.on_progress(doing, 0.5 + 0.5 * share)
 
     async def conclude(self) -> interface.Learned:
         """Return the selected hypotheses with their evidence."""
-        settings, ids = self.settings, tuple(self.labels)
-        candidates = tuple(criterion.id for criterion in self.bank.alive)
-        matrix = self.ratings.matrix(candidates, ids)
-        labels = np.array(list(self.labels.values()))
+        settings, ids, labels = self.settings, tuple(self.labels), np.array(list(self.labels.values()))
+        candidates = tuple(self.arms)
+        matrix = self._scores(candidates)
         # Without labels, the generator's order of importance decides.
-        selected = candidates[: settings.selected]
+        selected, best = candidates[: settings.selected], f"first {settings.selected}"
         if ids:
             if np.isnan(matrix).all():
                 raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
             selected = tuple(candidates[column] for column in select(matrix, labels, settings))
-        if ids and not selected:
-            raise JudgeError(
-                f"No hypothesis was rated on at least half of the {len(ids)} texts.",
-                "Run it again, with `retry_failed`.",
-            )
-        for name, criterion in self.bank.criteria.items():
-            # Most hypotheses were dropped early and have few ratings.
-            ratings = self.ratings.of(name)
-            rated = [each for each in ids if each in ratings and ratings[each].score is not None]
-            given = np.array([[ratings[each].score] for each in rated], dtype=float).reshape(len(rated), 1)
-            r = label_correlations(given, np.array([self.labels[each] for each in rated], dtype=float))
-            update = {"pearson": rounded(float(r[0])), "judged": len(rated), "missing": len(ratings) - len(rated)}
+            best = f"{settings.selected} that track the labels best"
+            if not selected:
+                raise JudgeError(
+                    f"No hypothesis was rated on at least half of the {len(ids)} texts.",
+                    "Run it again, with `retry_failed`.",
+                )
+        self._keep_only(selected, f"not among the {best}")
+        every = self._scores(self.criteria)
+        correlations = label_correlations(every, labels)
+        for criterion, column, r in zip(tuple(self.criteria.values()), every.T, correlations, strict=True):
+            judged = int((~np.isnan(column)).sum())
+            update = {"pearson": rounded(r), "judged": judged, "missing": len(self.ratings[criterion.id]) - judged}
             evidence = criterion.evidence.model_copy(update=update)
-            self.bank.criteria[name] = criterion.model_copy(update={"evidence": evidence})
-        kept = tuple(self.bank.criteria[name] for name in selected)
-        best = f"{settings.selected} that track the labels best" if ids else f"first {settings.selected}"
-        self.bank.keep_only(kept, f"not among the {best}")
+            self.criteria[criterion.id] = criterion.model_copy(update={"evidence": evidence})
+        kept = tuple(self.criteria[name] for name in selected)
         if settings.ask == "concatenated":
             requests = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
             scores = floats(overall.score for (overall,) in await asyncio.gather(*requests))
         else:
             scores = predictions(matrix, [candidates.index(name) for name in selected])
+        dropped = [each for each in self.criteria.values() if each.id in self.reasons]
         return interface.Learned(
             part=Part(
-                method="hypoeval", settings=settings.model_dump(mode="json"), criteria=kept, dropped=self.bank.dropped()
+                method="hypoeval",
+                settings=settings.model_dump(mode="json"),
+                criteria=kept,
+                dropped=tuple(DroppedCriterion(criterion=each, reason=self.reasons[each.id]) for each in dropped),
             ),
             examples=ids,
             candidates=candidates,
-            ratings=self.ratings.rows(candidates, ids),
+            ratings=tuple(tuple(self.ratings[name][example] for name in candidates) for example in ids),
             scores=scores,
-            reselected=reselected(matrix, labels, self.training_input.groups, settings),
+            reselected=reselected(matrix, labels, self.groups, settings),
             notes=tuple(self.notes),
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -10,12 +9,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.method import CriterionRating, Presets, scores_of
-from rubriclab.methods.prompting import Rating, ask_entries, gather_in_order, score_entry
+from rubriclab.methods.method import CriterionRating, Presets
+from rubriclab.methods.prompting import Rating, answer_rating, ask_entries, gather_in_order, score_entry
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
-from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import DIGITS
 
 # Section 2 and appendix B.1; w_hyp, the number of new hypotheses and |H_L| are not stated and are those of the code.
@@ -120,9 +118,9 @@ async def rate(
             else CriterionRating(each.id, None, missing)
             for each in criteria
         )
-    if ask_how == "concatenated":
-        return (await _rate_once(example, criteria, OVERALL, assignment, judge),)
-    return tuple(await gather_in_order(_rate_once(example, [each], each.id, assignment, judge) for each in criteria))
+    groups = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
+    answers = await gather_in_order(ask(judge, rate_prompt(example, some, assignment)) for some in groups.values())
+    return tuple(map(answer_rating, groups, answers))
 
 
 def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Rating]:
@@ -138,64 +136,10 @@ def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assign
     return Prompt("hypoeval/rate_together", fields, form, max_tokens=256 + 128 * len(criteria))
 
 
-async def _rate_once(
-    example: Example, criteria: Sequence[Criterion], name: str, assignment: Assignment, judge: Judge
-) -> CriterionRating:
-    answer = await ask(judge, rate_prompt(example, criteria, assignment))
-    if answer.value is None:
-        return CriterionRating(name, None, answer.missing)
-    return CriterionRating(name, answer.value.score, answer.value.reasoning)
-
-
 def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> dict[str, Any]:
     payload = [criterion_payload(criterion) for criterion in criteria]
     text = assignment.text_fields(example, with_source=any(each.needs_source for each in criteria))
     return {**assignment.fields(), **text, "criteria": payload}
-
-
-NOT_REQUESTED = "the judge was never asked about this text by this criterion"
-
-
-class RatingTable:
-    """Ratings of training texts by hypotheses. Only missing ones are requested; failed ones are not requested again."""
-
-    def __init__(self, assignment: Assignment, judge: Judge, ask_how: Ask) -> None:
-        self._assignment = assignment
-        self._judge = judge
-        # One overall rating does not distinguish hypotheses, so learning requests a rating by each.
-        self._ask_how: Ask = "separately" if ask_how == "concatenated" else ask_how
-        # By criterion, then by example.
-        self._ratings: dict[str, dict[str, CriterionRating]] = {}
-
-    async def fill(self, criteria: Sequence[Criterion], examples: Sequence[Example]) -> None:
-        """Request the ratings of all `examples` by all `criteria` that are not stored yet."""
-
-        async def fill_one(example: Example) -> None:
-            new = [criterion for criterion in criteria if example.id not in self.of(criterion.id)]
-            if new:
-                for rated in await rate(example, new, self._assignment, self._judge, self._ask_how):
-                    self._ratings.setdefault(rated.id, {})[example.id] = rated
-
-        await asyncio.gather(*map(fill_one, examples))
-
-    def get(self, criterion: str, example: str) -> CriterionRating:
-        """Return a rating that was requested, without a score if it failed."""
-        return self._ratings[criterion][example]
-
-    def of(self, criterion: str) -> Mapping[str, CriterionRating]:
-        """Return the stored ratings of `criterion`, by example."""
-        return self._ratings.get(criterion, {})
-
-    def rows(self, criteria: Sequence[str], examples: Sequence[str]) -> tuple[tuple[CriterionRating, ...], ...]:
-        """Return a row for each example with a rating for each criterion; those never requested have no score."""
-        return tuple(
-            tuple(self.of(name).get(example) or CriterionRating(name, None, NOT_REQUESTED) for name in criteria)
-            for example in examples
-        )
-
-    def matrix(self, criteria: Sequence[str], examples: Sequence[str]) -> FloatArray:
-        """Return scores, shape (examples, criteria); NaN if missing or not requested."""
-        return scores_of(self.rows(criteria, examples), len(criteria))
 
 
 # The least share of the hypotheses' weight with a rating.
