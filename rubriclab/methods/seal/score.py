@@ -202,22 +202,18 @@ class VerificationPlan:
         packed = self.settings.weights == "as packed" and self.units.weights == "judge"
         return len(self.questions) > 1 and (self.settings.weights == "judge" or packed)
 
+    @property
+    def support(self) -> dict[str, Material]:
+        """The text whose facts must support a unit, by the id of each question that needs facts."""
+        named = ((question.id, question_of(question).support) for question in self.questions)
+        return {name: material for name, material in named if material}
+
     def materials(self, example: Example) -> dict[Material, str]:
         """Return the texts to compare with: those that the units name or a question needs, if the example has them."""
-        named = {*self.units.beside, *(question_of(question).support for question in self.questions)}
+        named = {*self.units.beside, *self.support.values()}
         texts: dict[Material, str] = {name: getattr(example, name) or "" for name in MATERIALS if name in named}
         # A text without letters and digits has no sentence.
         return {name: text for name, text in texts.items() if any(map(str.isalnum, text))}
-
-    def lacking(self, given: Mapping[Material, str]) -> dict[str, str]:
-        """Return the questions that need facts of a missing text, by id, with the reason."""
-        needed = ((question.id, question_of(question).support) for question in self.questions)
-        words = self.assignment.words
-        return {
-            name: f"no fact can be named: the {words.output} comes without a {words.called(material)}"
-            for name, material in needed
-            if material and material not in given
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,9 +290,10 @@ def _verdict_prompt(
         **plan.assignment.fields(),
         "kind": verification.kind,
         "units": [
-            {"id": unit.id, "text": unit.text}
-            if unit.second is None
-            else {"id": unit.id, "first": unit.text, "second": unit.second}
+            {
+                "id": unit.id,
+                **({"text": unit.text} if unit.second is None else {"first": unit.text, "second": unit.second}),
+            }
             for unit in units
         ],
         "questions": [
@@ -477,10 +474,6 @@ def split_by_judge(kind: UnitKind, settings: SealSettings) -> bool:
     return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
 
 
-# The ids of a unit and a question.
-Pair = tuple[str, str]
-
-
 @dataclass(frozen=True, slots=True)
 class TextVerdicts:
     """The verdicts on one text, v in equation 4: one for each pair of unit and question, by their ids.
@@ -492,7 +485,7 @@ class TextVerdicts:
     """
 
     units: tuple[Unit, ...] = ()
-    verdicts: Mapping[Pair, UnitVerdict] = field(default_factory=dict)
+    verdicts: Mapping[tuple[str, str], UnitVerdict] = field(default_factory=dict)
     rated: bool = False
     weights: Mapping[str, float] | None = None
     fault: str | None = None
@@ -503,31 +496,51 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
 
     No calls are made for an empty text, nor if every question needs facts of a missing text.
     """
-    words = plan.assignment.words
-    if not any(map(str.isalnum, example.output)):
+    words, settings, output = plan.assignment.words, plan.settings, example.output
+    if not any(map(str.isalnum, output)):
         return TextVerdicts(fault=f"there is no sentence in the {words.output}")
     texts = plan.materials(example)
-    lacking = plan.lacking(texts)
-    if len(lacking) == len(plan.questions):
-        return _all_verdicts((Unit("u1", example.output),), plan, lacking, {})
-    facts: dict[TextField, SentenceFacts] = {}
-    if plan.units.kind == "fact" and plan.settings.decompose and plan.settings.facts == "one call":
-        shown: dict[TextField, str] = dict(texts.items())
-        facts = await extract_facts({"output": example.output, **shown}, words, judge, in_one_call=True)
-    kind, units = await decompose(example.output, plan, judge, facts.pop("output", None))
+    lacking = {
+        name: f"no fact can be named: the {words.output} comes without a {words.called(material)}"
+        for name, material in plan.support.items()
+        if material not in texts
+    }
+    kind: Kind = "whole"
+    units: tuple[Unit, ...] = (Unit("u1", output),)
+    known: dict[TextField, SentenceFacts] = {}
+    if len(lacking) < len(plan.questions):
+        if plan.units.kind == "fact" and settings.decompose and settings.facts == "one call":
+            every = dict[TextField, str]([("output", output), *texts.items()])
+            known = await extract_facts(every, words, judge, in_one_call=True)
+        kind, units = await decompose(output, plan, judge, known.get("output"))
     askable = tuple(unit for unit in units if unit.lost is None)
-    if not askable:
-        return _all_verdicts(units, plan, lacking, {})
-    verification = TextVerification(plan, example.output, kind, askable, texts, {}, lacking)
-    if kind == "fact":
-        verification = await _with_facts(verification, facts, judge)
+    facts: dict[Material, dict[str, str]] = {}
+    if kind == "fact" and askable:
+        requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in known)
+        for extracted in await asyncio.gather(*requests):
+            known |= extracted
+        # With only some of the facts, units that a lost fact supports would count as wrong.
+        incomplete = {
+            name: f"the facts of the {words.called(name)} could not all be had: {lost[0]}"
+            for name in texts
+            if (lost := [each for each in known[name] if isinstance(each, str)])
+        }
+        for name in texts:
+            stated = itertools.chain(*(each for each in known[name] if not isinstance(each, str)))
+            facts[name] = {f"{LETTERS[name]}{number}": fact for number, fact in enumerate(stated, 1)}
+        texts = {name: text for name, text in texts.items() if name in incomplete}
+        lacking |= {name: incomplete[of] for name, of in plan.support.items() if of in incomplete}
 
+    verification = TextVerification(plan, output, kind, askable, texts, facts, lacking)
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
-    verdicts: dict[Pair, UnitVerdict] = {}
+    verdicts = {
+        (unit.id, question.id): unit.verdict(None, lacking.get(question.id) or unit.lost or "")
+        for unit, question in itertools.product(units, plan.questions)
+    }
     for prompt, answer in zip(prompts, answers, strict=True):
         verdicts |= _verdicts(prompt, answer, verification)
-    judged = replace(_all_verdicts(units, plan, verification.lacking, verdicts), rated=verification.rated)
+    judged = TextVerdicts(units, verdicts, verification.rated)
     if not (prompts and prompts[0].fields["weigh"]):
         return judged
     # The judge's weights may be usable even if the verdicts of the reply are not.
@@ -540,22 +553,23 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
 
 def _verdicts(
     prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
-) -> dict[Pair, UnitVerdict]:
-    found = {name: each for name, each in (answer.value.entries if answer.value else {}).items() if name != WEIGHTS}
-    usable = {(unit, name): entry for unit, each in found.items() for name, entry in each.entries.items()}
+) -> dict[tuple[str, str], UnitVerdict]:
+    usable = {
+        (unit, name): entry
+        for unit, each in (answer.value.entries if answer.value else {}).items()
+        for name, entry in each.entries.items()
+    }
     pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
-    missing = prompting.why_missing(prompt, answer, "verdict") if len(usable) < len(pairs) else ""
+    missing = "" if usable.keys() >= {*pairs} else prompting.why_missing(prompt, answer, "verdict")
     facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
-    plan, units = verification.plan, {unit.id: unit for unit in verification.units}
-    questions = {question.id: question for question in plan.questions}
-    verdicts = {}
-    for pair in pairs:
-        unit = units[pair[0]]
-        if pair in usable:
-            verdicts[pair] = unit.verdict(*_verdict(usable[pair], questions[pair[1]], facts, plan.assignment.scale))
-        else:
-            verdicts[pair] = unit.verdict(None, missing)
-    return verdicts
+    units = {unit.id: unit for unit in verification.units}
+    questions, scale = {each.id: each for each in verification.plan.questions}, verification.plan.assignment.scale
+    return {
+        (unit, name): units[unit].verdict(*_verdict(usable[unit, name], questions[name], facts, scale))
+        if (unit, name) in usable
+        else units[unit].verdict(None, missing)
+        for unit, name in pairs
+    }
 
 
 def _verdict(
@@ -580,43 +594,6 @@ def _verdict(
     return float(holds == (question_of(question).better == "yes")), reason, support
 
 
-def _all_verdicts(
-    units: Sequence[Unit], plan: VerificationPlan, lacking: Mapping[str, str], requested: Mapping[Pair, UnitVerdict]
-) -> TextVerdicts:
-    verdicts = {}
-    for unit, question in itertools.product(units, plan.questions):
-        why = lacking.get(question.id) or unit.lost
-        verdicts[unit.id, question.id] = unit.verdict(None, why) if why else requested[unit.id, question.id]
-    return TextVerdicts(tuple(units), verdicts)
-
-
-async def _with_facts(
-    verification: TextVerification, known: Mapping[TextField, SentenceFacts], judge: Judge
-) -> TextVerification:
-    plan, texts, words = verification.plan, verification.texts, verification.plan.assignment.words
-    requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in known)
-    facts = dict(known)
-    for extracted in await asyncio.gather(*requests):
-        facts |= extracted
-    # With only some of the facts, units that a lost fact supports would count as wrong.
-    incomplete = {
-        name: f"the facts of the {words.called(name)} could not all be had: {lost[0]}"
-        for name in texts
-        if (lost := [each for each in facts[name] if isinstance(each, str)])
-    }
-    stated = {name: itertools.chain(*(each for each in facts[name] if not isinstance(each, str))) for name in texts}
-    needed = ((question.id, question_of(question).support) for question in plan.questions)
-    return replace(
-        verification,
-        texts={name: text for name, text in texts.items() if name in incomplete},
-        facts={
-            name: {f"{LETTERS[name]}{number}": fact for number, fact in enumerate(each, 1)}
-            for name, each in stated.items()
-        },
-        lacking={**verification.lacking, **{name: incomplete[of] for name, of in needed if of in incomplete}},
-    )
-
-
 def normalise(weights: Sequence[float]) -> FloatArray:
     """Return weights, at least one of them above zero, in shares that sum to 1, shape (questions,).
 
@@ -624,8 +601,7 @@ def normalise(weights: Sequence[float]) -> FloatArray:
     """
     # Divided by the largest first, since the sum of large numbers may overflow.
     relative = np.asarray(weights, dtype=float) / max(weights)
-    shares: FloatArray = relative / relative.sum()
-    return shares
+    return np.asarray(relative / relative.sum())
 
 
 def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
@@ -638,8 +614,7 @@ def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
     weight = np.round(present @ shares, 9)
     good = np.where(present, verdicts, 0.0) @ shares
     enough = weight > 1 - MISSING_SHARE
-    scores: FloatArray = np.divide(good, present @ shares, out=np.full(len(verdicts), np.nan), where=enough)
-    return scores
+    return np.asarray(np.divide(good, present @ shares, out=np.full(len(verdicts), np.nan), where=enough))
 
 
 def mean_of_units(values: FloatArray) -> float | None:
