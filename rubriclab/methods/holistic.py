@@ -198,11 +198,6 @@ def require_scores(rated: Iterable[interface.CriterionRating]) -> None:
     prompting.require_any("score", [(rating.score, rating.reason) for rating in rated])
 
 
-def score_array(rated: Mapping[str, interface.CriterionRating], ids: Sequence[str]) -> FloatArray:
-    """Return the scores of the texts with these ids, NaN if missing or not requested."""
-    return floats(rated[name].score if name in rated else None for name in ids)
-
-
 def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) -> Criterion:
     """Return the criterion with its correlation with the labels as evidence."""
     judged = ~np.isnan(scores)

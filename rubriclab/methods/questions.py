@@ -1,14 +1,11 @@
 """Yes/no questions: reading a judge's answer, questions as criteria and in prompts, and their selection by labels; and
 the removal of redundant criteria of any kind.
 
-CheckEval's published code looks for "yes" and "no" anywhere, inside words too. Here an answer is the whole
-text, or its beginning up to a mark before an explanation; an ambiguous text is unreadable.
-
-The papers use no labels, and CheckEval finds no way to measure what its filter does. Here a question is dropped if its
-answers never vary, if they correlate negatively with the labels, or if they repeat another question's answers. With
-about thirty labels and as many questions the last two may be chance; each rule has a threshold against that. All
-questions weigh the same: on 30 labels, weights by regression overfit (Spearman 0.61 to 0.63 on other texts, 0.65 with
-equal weights), and CheckEval's paper (appendix C.2) finds no gain in them either.
+The papers use no labels. Here a question is dropped if its answers never vary, if they correlate negatively with the
+labels, or if they repeat another question's answers. With about thirty labels and as many questions the last two may be
+chance; each rule has a threshold against that. All questions weigh the same: on 30 labels, weights by regression
+overfit (Spearman 0.61 to 0.63 on other texts, 0.65 with equal weights), and CheckEval's paper (appendix C.2) finds no
+gain in them either.
 
 About redundancy, the papers ask about every pair (HypoEval: 380 calls in the published code); a model that sees all
 criteria needs one call, which groups those that are the same or nested, and the better one is kept. Only equal wording
@@ -23,8 +20,8 @@ import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
@@ -42,6 +39,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_cor
 from rubriclab.stats.intervals import rounded
 
 YesNo = Literal["yes", "no", "n/a"]
+Origin = Literal["seed", "diversified", "elaborated"]
 AnswersT = TypeVar("AnswersT")
 
 _DECORATION = str.maketrans("", "", "*_`~\"'“”„‘’«»")
@@ -76,15 +74,19 @@ def read_answer(text: str) -> YesNo | None:
     return "yes" if match["answer"] == "yes" else "no" if match["answer"] == "no" else "n/a"
 
 
-def _yes_or_no(value: Any) -> Any:
-    answer = read_answer(value) if isinstance(value, str) else None
-    if answer not in ("yes", "no"):
-        raise ValueError(f"yes or no was expected; got {value!r:.60}")
-    return answer
+def _among(*allowed: YesNo) -> BeforeValidator:
+    def check(value: Any) -> YesNo:
+        answer = read_answer(value) if isinstance(value, str) else None
+        if answer is None or answer not in allowed:
+            raise ValueError(f"{', '.join(allowed[:-1])} or {allowed[-1]} was expected; got {value!r:.60}")
+        return answer
+
+    return BeforeValidator(check)
 
 
-# A field of a reply that must be yes or no.
-YesOrNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]
+# Answers in a reply: one of two, or also that the question is not applicable.
+YesOrNo = Annotated[Literal["yes", "no"], _among("yes", "no")]
+Readable = Annotated[YesNo, _among("yes", "no", "n/a")]
 
 
 def question_of(criterion: Criterion) -> Question:
@@ -118,7 +120,7 @@ def make_question(
     sub: SubDimension,
     seed: str | None = None,
     *,
-    origin: Literal["seed", "diversified", "elaborated"] = "seed",
+    origin: Origin = "seed",
     better: Literal["yes", "no"] = "yes",
     author: Literal["written by hand", "prior knowledge"] = "written by hand",
     absent: YesNo | None = None,
@@ -193,13 +195,8 @@ class AnswerMatrix:
         return AnswerMatrix(self.good[chosen], self.applies[chosen], self.labels[chosen])
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedQuestions:
-    """The selected questions, why the others were dropped, by id, and notes for the user."""
-
-    questions: tuple[Criterion, ...]
-    dropped: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+# Why questions are dropped, by id, and notes for the user.
+Dropped = tuple[Mapping[str, str], tuple[str, ...]]
 
 
 def learn_from_answers(
@@ -210,7 +207,7 @@ def learn_from_answers(
     rate: Callable[[AnswersT, Criterion], CriterionRating],
     counts: Callable[[Criterion], Mapping[str, int]],
     score: Callable[[AnswersT, Sequence[Criterion]], float | None],
-    select: Callable[[Sequence[Criterion], AnswerMatrix], SelectedQuestions] | None,
+    select: Callable[[Sequence[Criterion], AnswerMatrix], Dropped] | None,
     reselect: bool,
 ) -> Learned:
     """Return the part with the questions that `select` keeps, and the others with the reasons.
@@ -220,7 +217,7 @@ def learn_from_answers(
         answers: what the judge said about each of the labelled texts, in the order of `in_order`.
         counts: returns the number of each answer to a question, as evidence.
         score: returns the score by some questions.
-        select: returns the questions that the labels select; all are kept without it, and without labelled texts.
+        select: returns what the labels speak against; all questions are kept without it.
         reselect: whether labels had an influence, so that each text is also scored by what the other groups' labels
             select.
     """
@@ -244,36 +241,33 @@ def learn_from_answers(
             for question, update in zip(questions, evidence, strict=True)
         )
 
-    def scores(selected: SelectedQuestions, some: Iterable[AnswersT]) -> FloatArray:
-        return floats(score(each, selected.questions) for each in some)
+    def selection(some: AnswerMatrix) -> tuple[tuple[Criterion, ...], Dropped]:
+        dropped, notes = select(questions, some) if select else ({}, ())
+        return tuple(question for question in questions if question.id not in dropped), (dropped, notes)
 
     def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        known = select(questions, matrix.rows(others)) if select else SelectedQuestions(questions)
-        return scores(known, itertools.compress(answers, held_out))
+        known, _ = selection(matrix.rows(others))
+        return floats(score(each, known) for each in itertools.compress(answers, held_out))
 
-    selected = select(questions, matrix) if select else SelectedQuestions(questions)
-    dropped = tuple(
-        DroppedCriterion(criterion=each, reason=selected.dropped[each.id])
-        for each in questions
-        if each.id in selected.dropped
-    )
-    chosen = scores(selected, answers)
+    kept, (reasons, notes) = selection(matrix)
+    dropped = (DroppedCriterion(criterion=each, reason=reasons[each.id]) for each in questions if each.id in reasons)
+    scores = floats(score(each, kept) for each in answers)
     return Learned(
-        part=part.model_copy(update={"criteria": selected.questions, "dropped": (*part.dropped, *dropped)}),
+        part=part.model_copy(update={"criteria": kept, "dropped": (*part.dropped, *dropped)}),
         examples=tuple(text.id for text in texts),
         candidates=tuple(question.id for question in questions),
         ratings=ratings,
-        scores=chosen,
-        reselected=cross_validated(training_input.groups, predict) if reselect else chosen,
+        scores=scores,
+        reselected=cross_validated(training_input.groups, predict) if reselect else scores,
         optimistic=reselect,
-        notes=selected.notes,
+        notes=notes,
     )
 
 
 def select_questions(
     questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0, proposed: bool = False
-) -> SelectedQuestions:
-    """Return the questions that the labels select; without labels, all of them.
+) -> Dropped:
+    """Return the questions that the labels speak against, with the reasons; without labels, none.
 
     At least one question is kept: if the labels speak against all, the best of each sub-dimension.
 
@@ -283,82 +277,68 @@ def select_questions(
         proposed: whether proposed questions need a positive correlation with the labels, unless there are no others.
     """
     r: list[float] = label_correlations(answers.good, answers.labels).tolist()
-    order = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
-    untracked, against = _by_correlation(questions, answers, r)
+    counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
+    dropped, untracked = dict[int, str](), dict[int, str]()
+    for column, (question, correlation, n) in enumerate(zip(questions, r, counts, strict=True)):
+        # Without a correlation, other rules apply.
+        measured = n >= MIN_ANSWERS and not math.isnan(correlation)
+        figures = f"correlation {correlation:.2f} over {n} training texts, so {{}} by chance in {{:.1%}} of cases"
+        above, below = (p_below(-correlation, n), p_below(correlation, n)) if measured else (0.0, 1.0)
+        if question_of(question).origin == "proposed" and above > TRACKING:
+            untracked[column] = f"does not track the labels: {figures.format('high', above)}"
+        # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
+        if measured and correlation < 0 and below < AGAINST:
+            dropped[column] = f"runs against the labels: {figures.format('low', below)}"
+        elif reason := _unvarying(answers, column) or _unearned(question, answers, column, ends):
+            dropped[column] = reason
     if not proposed or len(untracked) == len(questions):
         untracked = {}
-    dropped = _unearned(questions, answers, ends) | _unvarying(answers) | against | untracked
+    dropped |= untracked
+    order = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
     dropped |= _repeating([column for column in order if column not in dropped], questions, answers)
     notes: tuple[str, ...] = ()
     if questions and len(dropped) == len(questions):
         known = {question.id: -2.0 if math.isnan(each) else each for question, each in zip(questions, r, strict=True)}
         others = [question for column, question in enumerate(questions) if column not in untracked]
         firsts = [max(group, key=lambda each: known[each.id]) for group in by_trait(others).values()]
-        best = [questions.index(each) for each in firsts]
-        dropped = {column: reason for column, reason in dropped.items() if column not in best}
-        notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(best)})",)
-    kept = tuple(question for column, question in enumerate(questions) if column not in dropped)
-    return SelectedQuestions(kept, {questions[column].id: dropped[column] for column in sorted(dropped)}, notes)
+        for each in firsts:
+            del dropped[questions.index(each)]
+        notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(firsts)})",)
+    return {questions[column].id: dropped[column] for column in sorted(dropped)}, notes
 
 
-def _unvarying(answers: AnswerMatrix) -> dict[int, str]:
-    """Return the columns with constant answers.
+def _unvarying(answers: AnswerMatrix, column: int) -> str | None:
+    """Return why a question with constant answers is dropped.
 
     If every tenth text had another answer, 30 texts would all have the same one in one of 24 cases.
     """
-    constant = {}
-    for column, (good, applies) in enumerate(zip(answers.good.T, answers.applies.T, strict=True)):
-        present = good[~np.isnan(good)]
-        if not len(present) and (~applies).sum() >= MIN_ANSWERS:
-            constant[column] = f"it cannot be asked of any of the {len(good)} training texts"
-        elif len(present) >= MIN_ANSWERS and len(set(present)) == 1:
-            constant[column] = f"the same answer for all {len(present)} training texts that it was asked of"
-    return constant
+    good = answers.good[:, column]
+    present = good[~np.isnan(good)]
+    if not len(present) and (~answers.applies[:, column]).sum() >= MIN_ANSWERS:
+        return f"it cannot be asked of any of the {len(good)} training texts"
+    if len(present) >= MIN_ANSWERS and len(set(present)) == 1:
+        return f"the same answer for all {len(present)} training texts that it was asked of"
+    return None
 
 
-def _by_correlation(
-    questions: Sequence[Criterion], answers: AnswerMatrix, r: Sequence[float]
-) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the columns of proposed questions by correlation: not significantly above zero, and significantly below.
+def _unearned(question: Criterion, answers: AnswerMatrix, column: int, ends: float) -> str | None:
+    """Return why a generated question that the worst texts pass as often as the best is dropped.
 
-    Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
-    """
-    untracked, against = {}, {}
-    counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
-    for column, (question, correlation, n) in enumerate(zip(questions, r, counts, strict=True)):
-        # Without a correlation, other rules apply.
-        if n < MIN_ANSWERS or math.isnan(correlation):
-            continue
-        figures = f"correlation {correlation:.2f} over {n} training texts, so {{}} by chance in {{:.1%}} of cases"
-        above, below = p_below(-correlation, n), p_below(correlation, n)
-        if question_of(question).origin == "proposed" and above > TRACKING:
-            untracked[column] = f"does not track the labels: {figures.format('high', above)}"
-        if correlation < 0 and below < AGAINST:
-            against[column] = f"runs against the labels: {figures.format('low', below)}"
-    return untracked, against
-
-
-def _unearned(questions: Sequence[Criterion], answers: AnswerMatrix, ends: float) -> dict[int, str]:
-    """Return the columns of generated questions that the worst texts pass as often as the best.
-
-    Every text passes such a question, or even nonsense does. There are none if the two ends of the labels overlap.
+    Every text passes such a question, or even nonsense does. None is dropped if the two ends of the labels overlap.
     """
     labels, ordered = answers.labels, np.sort(answers.labels)
     count = math.floor(ends * len(labels))
-    if not count or ordered[count - 1] >= ordered[-count]:
-        return {}
-    unearned = {}
-    for column, question in enumerate(questions):
-        low = answers.good[labels <= ordered[count - 1], column]
-        high = answers.good[labels >= ordered[-count], column]
-        low, high = low[~np.isnan(low)], high[~np.isnan(high)]
-        if is_handwritten(question) or min(len(low), len(high)) < MIN_RARE or low.mean() < high.mean():
-            continue
-        unearned[column] = (
-            f"the worst texts earn it as often as the best: {low.sum():g} of the {len(low)} rated lowest, "
-            f"{high.sum():g} of the {len(high)} rated highest"
-        )
-    return unearned
+    if not count or ordered[count - 1] >= ordered[-count] or is_handwritten(question):
+        return None
+    low = answers.good[labels <= ordered[count - 1], column]
+    high = answers.good[labels >= ordered[-count], column]
+    low, high = low[~np.isnan(low)], high[~np.isnan(high)]
+    if min(len(low), len(high)) < MIN_RARE or low.mean() < high.mean():
+        return None
+    return (
+        f"the worst texts earn it as often as the best: {low.sum():g} of the {len(low)} rated lowest, "
+        f"{high.sum():g} of the {len(high)} rated highest"
+    )
 
 
 def p_below(r: float, n: int) -> float:
@@ -382,22 +362,21 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
     kept: list[int] = []
     repeated = {}
     for column in order:
-        adds = [(~np.isnan(answers.good[:, column]) & ~answers.applies[:, other]).any() for other in kept]
-        alike = [
+        given = ~np.isnan(answers.good[:, column])
+        alike = (
             other
-            for other, more in zip(kept, adds, strict=True)
-            if not more
+            for other in kept
+            if r[other, column] >= REPEATED_CORRELATION
             and shared[other, column] >= MIN_ANSWERS
             and min(rare[other, column], rare[column, other]) >= MIN_RARE
-            and r[other, column] >= REPEATED_CORRELATION
-        ]
-        if alike:
-            first, n = alike[0], int(shared[alike[0], column])
-            repeated[column] = (
-                f"answers as {questions[first].id} does (correlation {r[first, column]:.2f} over {n} texts)"
-            )
-        else:
+            # It adds nothing where the other cannot be asked.
+            and not (given & ~answers.applies[:, other]).any()
+        )
+        if (first := next(alike, None)) is None:
             kept.append(column)
+        else:
+            figures = f"correlation {r[first, column]:.2f} over {int(shared[first, column])} texts"
+            repeated[column] = f"answers as {questions[first].id} does ({figures})"
     return repeated
 
 
@@ -421,14 +400,11 @@ _QUOTED = re.compile(r"([\"'])(.*)\1")
 _CLOSING = re.compile(r"\s*[.?!]$")
 
 
-def shown_ids(fields: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the entries in a prompt's fields."""
-    return [entry["id"] for entry in fields["entries"]]
+ShownId = Annotated[str, BeforeValidator(lambda value, info: bare_id(value, _shown_ids(info)))]
 
 
-ShownId = Annotated[
-    str, BeforeValidator(lambda value, info: bare_id(value, shown_ids(info.context)) if info.context else value)
-]
+def _shown_ids(info: ValidationInfo) -> list[str]:
+    return [entry["id"] for entry in info.context["entries"]] if info.context else []
 
 
 class Group(BaseModel):
@@ -443,7 +419,7 @@ class Group(BaseModel):
 
     @model_validator(mode="after")
     def _of_shown_ones(self, info: ValidationInfo) -> Self:
-        known = shown_ids(info.context) if info.context else self.members
+        known = _shown_ids(info) or self.members
         if unknown := [name for name in self.members if name not in known]:
             raise ValueError(f"members must be among {', '.join(known)}; got {unknown[0]!r:.60}")
         if len(set(self.members)) < 2:

@@ -12,9 +12,9 @@ if so                         -> one more rewriting, by the errors on all labell
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -22,12 +22,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods import holistic, method as interface, prompting
+from rubriclab.methods.method import CriterionRating
 from rubriclab.models.base import MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
+from rubriclab.stats.correlation import BoolArray, FloatArray, floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
 
 # One explanation, elicited at temperature 0 from G-Eval's prompt with its steps, unchanged; a reply with the score
@@ -94,15 +95,6 @@ class CitingRefined(Refined):
     reasons: prompting.CitedNumbers = []
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """A text whose score differs from its label."""
-
-    example: Example
-    label: float
-    given: float
-
-
 async def elicit(
     count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings, steps: str = ""
 ) -> tuple[str, ...]:
@@ -127,17 +119,20 @@ def explain_prompt(
     )
 
 
-def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Assignment) -> Prompt[Refined]:
-    """Return the prompt that shows `mistakes` and requests a better explanation."""
-    reasons = _reasons(mistakes, assignment)
+def refine_prompt(
+    explanation: str, mistakes: Sequence[tuple[Example, float]], assignment: Assignment
+) -> Prompt[Refined]:
+    """Return the prompt that shows labelled texts with their wrong scores and requests a better explanation."""
+    aspect = assignment.aspect.name
+    reasons = prompting.numbered_reasons((text for text, _ in mistakes), aspect)
     observations = [
         {
-            **assignment.text_fields(mistake.example),
-            "score": mistake.label,
-            "given": mistake.given,
-            "reasons": prompting.fields_of_reasons(reasons, mistake.example.id),
+            **assignment.text_fields(text),
+            "score": float(text.scores[aspect]),
+            "given": given,
+            "reasons": prompting.fields_of_reasons(reasons, text.id),
         }
-        for mistake in mistakes
+        for text, given in mistakes
     ]
     fields = {
         **assignment.fields(),
@@ -146,10 +141,6 @@ def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Ass
         "reasons_shown": len(reasons),
     }
     return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=REFINED_TOKENS)
-
-
-def _reasons(mistakes: Sequence[Mistake], assignment: Assignment) -> tuple[prompting.NumberedReason, ...]:
-    return prompting.numbered_reasons((mistake.example for mistake in mistakes), assignment.aspect.name)
 
 
 NOT_BEST = "not asked: another explanation tracked the labels of the texts tried first better"
@@ -162,19 +153,6 @@ SHOWN = 6
 
 # Fewest texts in a half to evaluate a rewriting.
 MIN_IN_HALF = 5
-
-
-@dataclass(frozen=True, slots=True)
-class PromptRewrite:
-    """The two-fold evaluation of rewriting: the mean gain in Pearson correlation on the held-out half.
-
-    `scores` are each text's by the rewriting from the other half.
-    """
-
-    gain: float
-    halves: tuple[BoolArray, BoolArray]
-    scores: FloatArray
-    criteria: tuple[Criterion, ...]
 
 
 async def learn(
@@ -194,209 +172,208 @@ async def learn(
     return await _SEEvalRun(training_input, settings, judge, generator, on_progress).run()
 
 
-@dataclass
 class _SEEvalRun:
     """One run of learning."""
 
-    training_input: interface.TrainingInput
-    settings: SEEvalSettings
-    judge: Judge
-    generator: Judge
-    on_progress: interface.Progress
-
-    def __post_init__(self) -> None:
-        self.steps = ""
-        self.order, self.labels = self.training_input.in_order, self.training_input.label_array
-        self.ids = tuple(example.id for example in self.order)
-        self.groups = self.training_input.groups
-        # The explanations that texts are rated by, and the ratings by each, by text.
-        self.criteria: list[Criterion] = []
-        self.ratings: list[dict[str, interface.CriterionRating]] = []
+    def __init__(
+        self,
+        training_input: interface.TrainingInput,
+        settings: SEEvalSettings,
+        judge: Judge,
+        generator: Judge,
+        on_progress: interface.Progress,
+    ) -> None:
+        self.assignment, self.settings, self.steps = training_input.assignment, settings, ""
+        self.judge, self.generator, self.on_progress = judge, generator, on_progress
+        self.order, self.labels = training_input.in_order, training_input.label_array
+        self.ids, self.groups = tuple(example.id for example in self.order), training_input.groups
+        self.ratings: dict[str, dict[str, CriterionRating]] = {}
 
     async def run(self) -> interface.Learned:
-        best = await self._elicit()
-        base = self.criteria[best]
-        matrix = np.column_stack([holistic.score_array(each, self.ids) for each in self.ratings])
-        scores_before, reselected = matrix[:, best], self._reselected(matrix)
-        outdone = f"{base.id} tracks the labels better"
-        dropped = [DroppedCriterion(criterion=each, reason=outdone) for each in self.criteria if each is not base]
-        trial = await self._try_rewriting(base, scores_before)
-        if trial is None:
-            return self._learned(base, dropped, reselected)
-        change = f"rewriting changed the correlation on unseen texts by {trial.gain:+.2f}"
-        half = f"a trial rewriting, from one half of the texts; {change}"
-        dropped += (DroppedCriterion(criterion=criterion, reason=half) for criterion in trial.criteria)
-        final = await self._rewritten("r", base, scores_before, self.order) if trial.gain > 0 else None
-        rated = await self._rate(final, self.order) if final else {}
-        scores = holistic.score_array(rated, self.ids)
-        reselected = reselect_rewriting(reselected, scores_before, trial, self.labels, self.groups)
-        if final is None or np.isnan(_correlation(scores, self.labels)):
-            return self._learned(base, dropped, reselected)
-        kept = _heldout(holistic.with_evidence(final, scores, self.labels), _correlation(reselected, self.labels))
-        self.criteria.append(kept)
-        self.ratings.append(rated)
-        dropped.append(DroppedCriterion(criterion=base, reason=change))
-        return self._learned(kept, dropped, reselected)
+        settings = self.settings
+        if settings.elicitation == "open":
+            self.steps = await holistic.write_steps(self.assignment, settings, self.generator)
+        count = settings.explanations if self.order else 1
+        texts = await elicit(count, self.assignment, self.judge, settings, self.steps)
+        criteria = [self._criterion(f"e{place}", text) for place, text in enumerate(texts, 1)]
+        self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
 
-    async def _elicit(self) -> int:
-        """Elicit and rate the explanations, and return the index of the best one, which alone scores the texts outside
-        the trial.
+        best, reselected = await self._choose(criteria)
+        explanations = [self._with_evidence(each) for each in criteria]
+        base, outdone = explanations[best], f"{criteria[best].id} tracks the labels better"
+        kept, candidates = base, [each.id for each in criteria]
+        dropped = [DroppedCriterion(criterion=each, reason=outdone) for each in explanations if each is not base]
+        trial = await self._try_rewriting(base)
+        if trial is not None:
+            gain, first, trials = trial
+            change = f"rewriting changed the correlation on unseen texts by {gain:+.2f}"
+            half = f"a trial rewriting, from one half of the texts; {change}"
+            dropped += (DroppedCriterion(criterion=each, reason=half) for each in trials)
+            rewritten = np.where(first, self._scores("r2"), self._scores("r1"))
+            reselected = reselect_rewriting(
+                reselected, self._scores(base.id), rewritten, first, labels=self.labels, groups=self.groups
+            )
+            final = await self._rewritten("r", base, np.ones(len(self.order), dtype=bool)) if gain > 0 else None
+            if final is not None and not np.isnan(_correlation(await self._rate(final, self.order), self.labels)):
+                kept = _heldout(self._with_evidence(final), _correlation(reselected, self.labels))
+                candidates.append(final.id)
+                dropped.append(DroppedCriterion(criterion=base, reason=change))
+        self.on_progress("explanation chosen", 1.0)
+        part = Part(
+            method="seeval", settings=settings.model_dump(mode="json"), criteria=(kept,), dropped=tuple(dropped)
+        )
+        return interface.Learned(
+            part=part,
+            examples=self.ids,
+            candidates=tuple(candidates),
+            ratings=tuple(
+                tuple(self.ratings[name].get(text, CriterionRating(name, None, NOT_BEST)) for name in candidates)
+                for text in self.ids
+            ),
+            scores=self._scores(kept.id),
+            reselected=reselected,
+            optimistic=bool(dropped),
+        )
+
+    async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
+        """Return the index of the best explanation, which alone scores the texts outside the trial, and the scores of
+        each group by the one that the other groups choose.
 
         The trial has whole groups, or all texts with a single explanation.
         """
-        assignment, settings = self.training_input.assignment, self.settings
-        if settings.elicitation == "open":
-            self.steps = await holistic.write_steps(assignment, settings, self.generator)
-        count = settings.explanations if self.order else 1
-        elicited = await elicit(count, assignment, self.judge, settings, self.steps)
-        criteria = [self._criterion(f"e{place}", text) for place, text in enumerate(elicited, 1)]
-        self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
-
-        self.trial = np.ones(len(self.order), dtype=bool)
+        trial, groups = np.ones(len(self.order), dtype=bool), np.array(self.groups)
         if len(criteria) > 1 and len(self.order) > TRIED:
-            self.trial[:] = False
+            trial[:] = False
             for group in dict.fromkeys(self.groups):
-                if self.trial.sum() < TRIED:
-                    self.trial |= np.array(self.groups) == group
-        tried = [example for example, inside in zip(self.order, self.trial, strict=True) if inside]
-        rest = [example for example, inside in zip(self.order, self.trial, strict=True) if not inside]
-        self.ratings = [await self._rate(criterion, tried) for criterion in criteria]
-        holistic.require_scores([each for scores in self.ratings for each in scores.values()])
-        best = self._best(
-            np.column_stack([holistic.score_array(scores, self.ids) for scores in self.ratings]), self.trial
-        )
-        self.ratings[best] |= await self._rate(criteria[best], rest) if rest else {}
-        for criterion, scores in zip(criteria, self.ratings, strict=True):
-            requested = np.array([name in scores for name in self.ids], dtype=bool)
-            column = holistic.score_array(scores, self.ids)[requested]
-            self.criteria.append(holistic.with_evidence(criterion, column, self.labels[requested]))
-        return best
+                if trial.sum() < TRIED:
+                    trial |= groups == group
+        for criterion in criteria:
+            await self._rate(criterion, list(itertools.compress(self.order, trial)))
+        holistic.require_scores([each for criterion in criteria for each in self.ratings[criterion.id].values()])
 
-    def _best(self, matrix: FloatArray, rows: BoolArray) -> int:
-        inside = rows & self.trial
-        correlations = [_correlation(column, self.labels[inside]) for column in matrix[inside].T]
-        return int(np.argmax(np.nan_to_num(correlations, nan=-2.0)))
+        def choose(rows: BoolArray) -> int:
+            inside = rows & trial
+            columns = (self._scores(each.id)[inside] for each in criteria)
+            correlations = [_correlation(column, self.labels[inside]) for column in columns]
+            return int(np.argmax(np.nan_to_num(correlations, nan=-2.0)))
 
-    def _criterion(self, name: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
-        evidence = evidence or Evidence(origin="prior knowledge")
-        criterion = holistic.whole_aspect(self.training_input.assignment, explanation, evidence)
-        return criterion.model_copy(update={"id": name, "steps": self.steps})
+        def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
+            return self._scores(criteria[choose(others)].id)[held_out]
 
-    async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, interface.CriterionRating]:
-        assignment, settings = self.training_input.assignment, self.settings
+        best = choose(trial)
+        if not trial.all():
+            await self._rate(criteria[best], list(itertools.compress(self.order, ~trial)))
+        return best, interface.cross_validated(self.groups, predict)
+
+    async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> FloatArray:
+        """Return the scores of all texts by a criterion, of which these `examples` are new; NaN if there is none."""
         requests = (
-            holistic.holistic_rating(text, criterion, assignment, self.judge, form=FORM, settings=settings)
+            holistic.holistic_rating(text, criterion, self.assignment, self.judge, form=FORM, settings=self.settings)
             for text in examples
         )
         rated = dict(zip((text.id for text in examples), await asyncio.gather(*requests), strict=True))
+        self.ratings[criterion.id] = {**self.ratings.get(criterion.id, {}), **rated}
         self.on_progress(f"{len(examples)} texts scored by explanation {criterion.id}", 0.5)
-        return rated
+        return self._scores(criterion.id)
 
-    def _reselected(self, matrix: FloatArray) -> FloatArray:
-        def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-            column: FloatArray = matrix[held_out, self._best(matrix, others)]
-            return column
+    def _scores(self, name: str) -> FloatArray:
+        rated = self.ratings[name]
+        return floats(rated[text].score if text in rated else None for text in self.ids)
 
-        return interface.cross_validated(self.groups, predict)
+    def _criterion(self, name: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
+        evidence = evidence or Evidence(origin="prior knowledge")
+        criterion = holistic.whole_aspect(self.assignment, explanation, evidence)
+        return criterion.model_copy(update={"id": name, "steps": self.steps})
 
-    async def _try_rewriting(self, base: Criterion, base_scores: FloatArray) -> PromptRewrite | None:
-        """Return the evaluation of rewriting on held-out halves without common groups; `None` if too small."""
-        sizes, first = Counter(self.groups), set[str]()
+    def _with_evidence(self, criterion: Criterion) -> Criterion:
+        """Return the criterion with its correlation with the labels of the texts that it was to score."""
+        asked = np.array([text in self.ratings[criterion.id] for text in self.ids], dtype=bool)
+        return holistic.with_evidence(criterion, self._scores(criterion.id)[asked], self.labels[asked])
+
+    async def _try_rewriting(self, base: Criterion) -> tuple[float, BoolArray, list[Criterion]] | None:
+        """Return the mean gain in correlation by rewriting from one half on the other, which half is the first, and the
+        two rewritings; `None` if there are too few texts, or none could be had. Halves have no common groups.
+        """
+        sizes, chosen = Counter(self.groups), set[str]()
         for group in sorted(sizes, key=lambda name: -sizes[name]):
-            if sum(sizes[each] for each in first) + sizes[group] <= (len(self.order) + 1) // 2:
-                first.add(group)
-        in_first = np.array([group in first for group in self.groups], dtype=bool)
-        if not self.settings.refine or min(in_first.sum(), (~in_first).sum()) < MIN_IN_HALF:
+            if sum(sizes[each] for each in chosen) + sizes[group] <= (len(self.order) + 1) // 2:
+                chosen.add(group)
+        first = np.array([group in chosen for group in self.groups], dtype=bool)
+        if not self.settings.refine or min(first.sum(), (~first).sum()) < MIN_IN_HALF:
             return None
-        gains, criteria = [], []
-        scores = np.full(len(self.order), np.nan)
-        for name, seen in (("r1", in_first), ("r2", ~in_first)):
-            shown, others = ([self.order[i] for i in np.flatnonzero(half)] for half in (seen, ~seen))
-            rewritten = await self._rewritten(name, base, base_scores, shown)
+        gains, criteria, before = [], [], self._scores(base.id)
+        for name, seen in (("r1", first), ("r2", ~first)):
+            rewritten = await self._rewritten(name, base, seen)
             if rewritten is None:
                 return None
-            unseen, labels = ~seen, self.labels[~seen]
-            rewritten_scores = holistic.score_array(await self._rate(rewritten, others), self.ids)
-            scores[unseen] = rewritten_scores[unseen]
-            gains.append(_correlation(rewritten_scores[unseen], labels) - _correlation(base_scores[unseen], labels))
-            criteria.append(_heldout(holistic.with_evidence(rewritten, rewritten_scores[unseen], labels)))
+            scores = await self._rate(rewritten, list(itertools.compress(self.order, ~seen)))
+            labels = self.labels[~seen]
+            gains.append(_correlation(scores[~seen], labels) - _correlation(before[~seen], labels))
+            criteria.append(_heldout(self._with_evidence(rewritten)))
         gain = float(np.mean(gains))
-        return None if np.isnan(gain) else PromptRewrite(gain, (in_first, ~in_first), scores, tuple(criteria))
+        return None if np.isnan(gain) else (gain, first, criteria)
 
-    async def _rewritten(
-        self, name: str, base: Criterion, base_scores: FloatArray, seen: Sequence[Example]
-    ) -> Criterion | None:
-        mistakes = self._mistakes(base_scores, {example.id for example in seen})
-        if not mistakes:
-            return None
-        assignment = self.training_input.assignment
-        reply = (await ask(self.generator, refine_prompt(base.statement, mistakes, assignment))).value
-        if reply is None or reply.explanation == base.statement:
-            return None
-        cited = prompting.cited_reasons(getattr(reply, "reasons", ()), _reasons(mistakes, assignment))
-        ids = tuple(mistake.example.id for mistake in mistakes)
-        evidence = Evidence(origin="labels", examples=ids, reasons=cited, refined=1)
-        return self._criterion(name, reply.explanation, evidence)
-
-    def _mistakes(self, base_scores: FloatArray, seen: set[str]) -> list[Mistake]:
-        """Return the texts of `seen` with the largest residuals of the regression of labels on scores.
+    async def _rewritten(self, name: str, base: Criterion, seen: BoolArray) -> Criterion | None:
+        """Return the explanation rewritten by the texts of `seen` with the largest residuals of the regression of
+        labels on scores; `None` if no other could be had.
 
         The differences of scores and labels would not do: a judge that is only more lenient than people ranks all texts
         correctly. Half of the residuals are positive and half negative, so that more than a shift can be learned.
         """
-        places = [i for i, name in enumerate(self.ids) if name in seen and not np.isnan(base_scores[i])]
+        scores = self._scores(base.id)
+        places = np.flatnonzero(seen & ~np.isnan(scores))
         if len(places) < 2:
-            return []
-        x, y = base_scores[places], self.labels[places]
+            return None
+        x, y = scores[places], self.labels[places]
         slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1)) if np.ptp(x) else 0.0
         # With a negative slope, a reversed judge would have small residuals.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
         ranked = sorted(range(len(places)), key=lambda i: (-abs(errors[i]), i))
         above = [i for i in ranked if errors[i] > 0][: SHOWN // 2]
         below = [i for i in ranked if errors[i] < 0][: SHOWN // 2]
-        shown = sorted((*above, *below), key=ranked.index)
-        return [Mistake(self.order[places[i]], float(y[i]), float(x[i])) for i in shown]
-
-    def _learned(
-        self, kept: Criterion, dropped: Sequence[DroppedCriterion], reselected: FloatArray
-    ) -> interface.Learned:
-        self.on_progress("explanation chosen", 1.0)
-        settings = self.settings.model_dump(mode="json")
-        return interface.Learned(
-            part=Part(method="seeval", settings=settings, criteria=(kept,), dropped=tuple(dropped)),
-            examples=self.ids,
-            candidates=tuple(criterion.id for criterion in self.criteria),
-            ratings=tuple(
-                tuple(
-                    ratings.get(name, interface.CriterionRating(criterion.id, None, NOT_BEST))
-                    for criterion, ratings in zip(self.criteria, self.ratings, strict=True)
-                )
-                for name in self.ids
-            ),
-            scores=holistic.score_array(self.ratings[[each.id for each in self.criteria].index(kept.id)], self.ids),
-            reselected=reselected,
-            optimistic=bool(dropped),
+        mistakes = [(self.order[places[i]], float(x[i])) for i in sorted((*above, *below), key=ranked.index)]
+        if not mistakes:
+            return None
+        reply = (await ask(self.generator, refine_prompt(base.statement, mistakes, self.assignment))).value
+        if reply is None or reply.explanation == base.statement:
+            return None
+        reasons = prompting.numbered_reasons((text for text, _ in mistakes), self.assignment.aspect.name)
+        evidence = Evidence(
+            origin="labels",
+            examples=tuple(text.id for text, _ in mistakes),
+            reasons=prompting.cited_reasons(getattr(reply, "reasons", ()), reasons),
+            refined=1,
         )
+        return self._criterion(name, reply.explanation, evidence)
 
 
 def reselect_rewriting(
-    explained: FloatArray, before: FloatArray, trial: PromptRewrite, labels: FloatArray, groups: Sequence[str]
+    explained: FloatArray,
+    before: FloatArray,
+    rewritten: FloatArray,
+    first: BoolArray,
+    *,
+    labels: FloatArray,
+    groups: Sequence[str],
 ) -> FloatArray:
     """Return cross-validated scores: those of each group by the rewriting from the other half, if it gains on the other
     groups of its own half, or else by the explanations (`explained`).
 
     The gain on the other half says nothing there: it grows with the labels of this half, which made that rewriting.
-    `before` are the scores by the explanation that was rewritten.
+
+    Args:
+        before: the scores by the explanation that was rewritten.
+        rewritten: each text's by the rewriting from the other half; `first` are the texts of one of the halves.
     """
 
     def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
         chosen = explained.copy()
-        for half in trial.halves:
+        for half in (first, ~first):
             rows = others & half
-            gain = _correlation(trial.scores[rows], labels[rows]) - _correlation(before[rows], labels[rows])
+            gain = _correlation(rewritten[rows], labels[rows]) - _correlation(before[rows], labels[rows])
             # Where the other groups choose another explanation, there is no rewriting of it.
-            rewritten = half & (gain > 0) & (explained == before)
-            chosen[rewritten] = trial.scores[rewritten]
+            replaced = half & (gain > 0) & (explained == before)
+            chosen[replaced] = rewritten[replaced]
         return chosen[held_out]
 
     return interface.cross_validated(groups, predict)

@@ -20,11 +20,11 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.score import (
     TOKENS_PER_ANSWER,
     AnswerEntry,
-    Readable,
     rate_question,
     sub_dimension_fields,
 )
 from rubriclab.methods.method import CriterionRating
+from rubriclab.methods.questions import Readable
 from rubriclab.models.aggregation import CallForm, RivalLimits
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example, text_digest

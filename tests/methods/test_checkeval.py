@@ -6,6 +6,7 @@ import json
 import random
 from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from scripted_judge import text
 
 from rubriclab.errors import ChecklistError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.methods.checkeval.learn import FilterResult, augment, filter_questions, learn, other_aspects
+from rubriclab.methods.checkeval.learn import augment, filter_questions, learn, other_aspects
 from rubriclab.methods.checkeval.score import (
     PRESETS,
     AnswerEntry,
@@ -158,20 +159,23 @@ POOL = (
 
 async def run_filtering(
     pool: tuple[Criterion, ...] = POOL, given_: Checklist = TWO, generator: FakeJudge | None = None, **chosen: Any
-) -> tuple[FilterResult, FakeJudge]:
+) -> tuple[SimpleNamespace, FakeJudge]:
     generator = generator or scripts.scripted()
-    return await filter_questions(pool, given_, scripts.assignment(), generator, CheckEvalSettings(**chosen)), generator
+    kept, dropped, notes = await filter_questions(
+        pool, given_, scripts.assignment(), generator, CheckEvalSettings(**chosen)
+    )
+    return SimpleNamespace(kept=kept, dropped=dropped, notes=notes), generator
 
 
 def faulting(**faults: dict[str, str]) -> FakeJudge:
     return scripts.scripted(filter=lambda prompt: scripts.verdicts(prompt, **faults))
 
 
-def ids(found: FilterResult) -> list[str]:
+def ids(found: SimpleNamespace) -> list[str]:
     return [each.id for each in found.kept]
 
 
-def reasons(found: FilterResult) -> dict[str, str]:
+def reasons(found: SimpleNamespace) -> dict[str, str]:
     return {each.criterion.id: each.reason for each in found.dropped}
 
 
@@ -241,7 +245,7 @@ async def test_without_any_usable_reply_everything_stays(said: Any):
     unjudged, unasked = found.notes
     assert unjudged == f"the filter gave no usable verdict on {len(POOL)} of {len(POOL)} questions; they stay"
     assert unasked.startswith("questions that repeat others in other words are kept: ")
-    assert found == FilterResult(POOL, (), found.notes)
+    assert (found.kept, found.dropped) == (POOL, ())
 
 
 async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_is_said():

@@ -104,7 +104,7 @@ async def proposed_questions(needs: bool, **chosen: Any) -> dict[str, bool]:
     generator = scripts.scripted(diversify=new, elaborate=new, filter=verdict)
     pool, failures = await augment(given, scripts.assignment(), generator, settings)
     assert not failures
-    kept = (await filter_questions(pool, given, scripts.assignment(), generator, settings)).kept
+    kept, *_ = await filter_questions(pool, given, scripts.assignment(), generator, settings)
     return {each.id: each.needs_source for each in kept}
 
 

@@ -22,7 +22,7 @@ from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import MAX_REASON_LENGTH, _numbers, numbered_reasons
 from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
-from rubriclab.methods.seeval import Explanation, Mistake, Refined, refine_prompt
+from rubriclab.methods.seeval import Explanation, Refined, refine_prompt
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.rubric import CitedReason, Evidence
 from rubriclab.models.text import Example
@@ -96,7 +96,7 @@ def prompts_of(texts: tuple[Example, ...]) -> list[Prompt[Any]]:
     (sub,) = checklist((1,)).sub_dimensions
     return [
         propose_prompt(2, ProposalContext(texts, findings()), assignment()),
-        refine_prompt("I look at order.", [Mistake(text, text.scores[ASPECT], 3.0) for text in texts], assignment()),
+        refine_prompt("I look at order.", [(text, 3.0) for text in texts], assignment()),
         diversify_prompt(sub, assignment(), CheckEvalSettings(), texts),
     ]
 

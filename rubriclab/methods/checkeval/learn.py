@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, count, zip_longest
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge, ask
@@ -43,6 +43,7 @@ from rubriclab.methods.checkeval.score import (
 )
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.questions import (
+    Origin,
     find_redundant,
     is_handwritten,
     is_seed,
@@ -81,7 +82,7 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
     fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": QUESTIONS_EACH}
     answer = await ask(generator, Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=1500))
     (written,) = prompting.require_reply([answer], "seed questions", "generator")
-    numbers = count(1)
+    numbers = itertools.count(1)
     subs = tuple(
         SubDimension(
             name=sub.name,
@@ -129,64 +130,40 @@ async def augment(
     The diversification is shown the raters' reasons for the labels of `explained`, without the texts. Raises JudgeError
     if questions were requested, and all requests failed.
     """
-    subs = checklist.sub_dimensions
-    reasons = prompting.numbered_reasons(explained, assignment.aspect.name)
-    shown = tuple(each.id for each in explained)
-
-    async def diversify(some: Sequence[SubDimension]) -> list[_NewQuestion] | str:
-        if settings.procedure == "improved":
-            prompt, what = diversify_prompt(some[0], assignment, settings, explained), some[0].name
-        else:
-            shown_subs = [
-                {"name": sub.name, "definition": sub.definition, "questions": [seed.fields() for seed in sub.questions]}
-                for sub in some
-            ]
-            total, what = settings.diversified * len(some), assignment.aspect.name
-            fields = {**assignment.fields(), "sub_dimensions": shown_subs, "count": total}
-            longest = _proposal_tokens(total)
-            prompt = Prompt("checkeval/diversify_dimension", fields, PlainDiversification, max_tokens=longest)
-        answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
-        if answer.value is None:
-            return f"other sides of {what!r}: {answer.missing}"
-        origin = {"origin": "diversified", "examples": shown}
-        new = answer.value.questions[: settings.diversified * len(some)]
-        return [
-            (each.seed, each, {**origin, "reasons": prompting.cited_reasons(each.reasons, reasons)}) for each in new
-        ]
-
-    async def elaborate(sub: SubDimension, seed: SeedQuestion) -> list[_NewQuestion] | str:
-        fields = {
-            **assignment.fields(),
-            "sub_dimension": {"name": sub.name, "definition": sub.definition},
-            "question": seed.fields(),
-            "fewest": min(MIN_ELABORATED, settings.elaborated_most),
-            "most": settings.elaborated_most,
-            "self_contained": settings.procedure == "improved",
-        }
-        form = Elaboration if settings.procedure == "improved" else PlainElaboration
-        longest = _proposal_tokens(settings.elaborated_most)
-        prompt: Prompt[Any] = Prompt("checkeval/elaborate", fields, form, max_tokens=longest)
-        answer = await prompting.first_usable(prompt, generator, salvage=form)
-        if answer.value is None:
-            return f"finer points of {seed.id}: {answer.missing}"
-        return [(seed.id, new, {"origin": "elaborated"}) for new in answer.value.questions[: settings.elaborated_most]]
-
-    together = [subs] if settings.procedure == "paper" else [(sub,) for sub in subs]
+    subs, improved, aspect = checklist.sub_dimensions, settings.procedure == "improved", assignment.aspect.name
     seeds = [(sub, seed) for sub in subs for seed in sub.questions]
-    results = await asyncio.gather(
-        *(diversify(some) for some in together if settings.diversified),
-        *(elaborate(sub, seed) for sub, seed in seeds if settings.elaborated_most),
+    # What is requested, the prompt, the most questions of a reply, and the seed if there is only one.
+    requests: list[tuple[str, Prompt[Any], int, str | None]] = []
+    count = settings.diversified
+    if count and improved:
+        for sub in subs:
+            prompt = diversify_prompt(sub, assignment, settings, explained)
+            requests.append((f"other sides of {sub.name!r}", prompt, count, None))
+    elif count:
+        prompt = _diversify_all_prompt(subs, assignment, count * len(subs))
+        requests.append((f"other sides of {aspect!r}", prompt, count * len(subs), None))
+    if settings.elaborated_most:
+        for sub, seed in seeds:
+            prompt = _elaborate_prompt(sub, seed, assignment, settings)
+            requests.append((f"finer points of {seed.id}", prompt, settings.elaborated_most, seed.id))
+    answers = await asyncio.gather(
+        *(prompting.first_usable(prompt, generator, salvage=prompt.reply) for _, prompt, *_ in requests)
     )
-    failures = tuple(result for result in results if isinstance(result, str))
-    if failures and len(failures) == len(results):
+    failures, made = list[str](), list[tuple[str, Origin, FinerQuestion]]()
+    for (what, _, most, only), answer in zip(requests, answers, strict=True):
+        if answer.value is None:
+            failures.append(f"{what}: {answer.missing}")
+            continue
+        origin: Origin = "elaborated" if only else "diversified"
+        made += ((only or new.seed, origin, new) for new in answer.value.questions[:most])
+    if failures and len(failures) == len(requests):
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
             "Try another `generator`, or set diversified and elaborated_most of checkeval to 0: only the "
             "seeds are then used.",
         )
-    made = [new for result in results if not isinstance(result, str) for new in result]
-    author: Literal["written by hand", "prior knowledge"]
-    author = "written by hand" if settings.seeds == "checklist" else "prior knowledge"
+    author: Any = "written by hand" if settings.seeds == "checklist" else "prior knowledge"
+    reasons, shown = prompting.numbered_reasons(explained, aspect), tuple(each.id for each in explained)
     questions: list[Criterion] = []
     taken = {seed.id for _, seed in seeds}
     for sub in subs:
@@ -196,13 +173,15 @@ async def augment(
         )
         slug = re.sub(r"[^a-z0-9]+", "-", sub.name.lower()).strip("-") or "sub-dimension"
         # The diversified questions of the sub-dimension, and then the elaborated ones of each seed.
-        for seed_id, new, origin in (each for each in made if each[0] in own):
-            prefix = f"{slug}-d" if origin["origin"] == "diversified" else f"{seed_id}-e"
-            name = next(name for number in count(1) if (name := f"{prefix}{number}") not in taken)
+        for seed_id, origin, new in (each for each in made if each[0] in own):
+            prefix, stated = f"{seed_id}-e", new.model_dump(include={"absent", "broken", "needs_source"})
+            if origin == "diversified":
+                prefix = f"{slug}-d"
+                stated |= {"examples": shown, "reasons": prompting.cited_reasons(new.reasons, reasons)}
+            name = next(name for number in itertools.count(1) if (name := f"{prefix}{number}") not in taken)
             taken.add(name)
-            stated = new.model_dump(include={"absent", "broken", "needs_source"})
-            questions.append(make_question(name, new.text, sub, seed_id, **stated, **origin))
-    return tuple(questions), failures
+            questions.append(make_question(name, new.text, sub, seed_id, origin=origin, **stated))
+    return tuple(questions), tuple(failures)
 
 
 def explained_texts(examples: Sequence[Example], aspect: str) -> tuple[Example, ...]:
@@ -240,8 +219,29 @@ def diversify_prompt(
     return Prompt("checkeval/diversify", fields, form, max_tokens=_proposal_tokens(settings.diversified))
 
 
-# The id of a new question's seed, the question, and where it comes from, as `make_question` takes it.
-_NewQuestion = tuple[str, FinerQuestion, Mapping[str, Any]]
+def _diversify_all_prompt(subs: Sequence[SubDimension], assignment: Assignment, count: int) -> Prompt[Any]:
+    shown = [
+        {"name": sub.name, "definition": sub.definition, "questions": [seed.fields() for seed in sub.questions]}
+        for sub in subs
+    ]
+    fields = {**assignment.fields(), "sub_dimensions": shown, "count": count}
+    return Prompt("checkeval/diversify_dimension", fields, PlainDiversification, max_tokens=_proposal_tokens(count))
+
+
+def _elaborate_prompt(
+    sub: SubDimension, seed: SeedQuestion, assignment: Assignment, settings: CheckEvalSettings
+) -> Prompt[Any]:
+    improved, most = settings.procedure == "improved", settings.elaborated_most
+    fields = {
+        **assignment.fields(),
+        "sub_dimension": {"name": sub.name, "definition": sub.definition},
+        "question": seed.fields(),
+        "fewest": min(MIN_ELABORATED, most),
+        "most": most,
+        "self_contained": improved,
+    }
+    form = Elaboration if improved else PlainElaboration
+    return Prompt("checkeval/elaborate", fields, form, max_tokens=_proposal_tokens(most))
 
 
 def _proposal_tokens(questions: int) -> int:
@@ -270,23 +270,14 @@ REMOVED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FilterResult:
-    """The questions kept, in the pool's order, the others with the reasons, and notes for the user."""
-
-    kept: tuple[Criterion, ...]
-    dropped: tuple[DroppedCriterion, ...]
-    notes: tuple[str, ...] = ()
-
-
 async def filter_questions(
     pool: Sequence[Criterion],
     checklist: Checklist,
     assignment: Assignment,
     generator: Judge,
     settings: CheckEvalSettings,
-) -> FilterResult:
-    """Return the questions that the model keeps, at most as many as the settings allow.
+) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
+    """Return the questions that the model keeps, at most as many as allowed; the others; and notes for the user.
 
     If the model would drop every question, the seeds are kept.
     """
@@ -296,8 +287,8 @@ async def filter_questions(
         reasons, notes = await _filter_dimension(pool, checklist, assignment, generator)
     elif settings.procedure == "improved":
         # `lint` checks the questions of a person.
-        faults = {each.id: fault(question_of(each).broken, question_of(each).better) for each in pool}
-        reasons = {each.id: problem for each in pool if (problem := faults[each.id]) and not is_handwritten(each)}
+        written = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
+        reasons = {name: why for name, stated in written if (why := fault(stated.broken, stated.better))}
         if asks_model:
             sound = [question for question in pool if question.id not in reasons]
             verdicts = await _verdicts(sound, checklist, assignment, generator)
@@ -317,13 +308,11 @@ async def filter_questions(
         reasons |= repeated
         notes += failures
     remaining = [question for question in questions if question.id not in reasons]
-    for question in list(chain.from_iterable(by_author(remaining)))[settings.most :]:
+    for question in list(itertools.chain.from_iterable(by_author(remaining)))[settings.most :]:
         reasons[question.id] = f"no place among the {settings.most} questions allowed"
-    return FilterResult(
-        kept=tuple(question for question in questions if question.id not in reasons),
-        dropped=tuple(DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons),
-        notes=tuple(notes),
-    )
+    kept = tuple(question for question in questions if question.id not in reasons)
+    dropped = (DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons)
+    return kept, tuple(dropped), tuple(notes)
 
 
 async def _filter_dimension(
@@ -363,7 +352,7 @@ def by_author(questions: Sequence[Criterion]) -> list[list[Criterion]]:
 
 def round_robin(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
     """Return the first of each list, then the second of each, and so on."""
-    return [each for each in chain.from_iterable(zip_longest(*lists)) if each is not None]
+    return [each for each in itertools.chain.from_iterable(itertools.zip_longest(*lists)) if each is not None]
 
 
 def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect, ...]:
@@ -451,12 +440,12 @@ async def learn(
         explained = explained_texts(training_input.shown, assignment.aspect.name)
     pool, failures = await augment(checklist, assignment, generator, settings, explained)
     on_progress(f"{len(pool)} questions", AUGMENTED)
-    filtered = await filter_questions(pool, checklist, assignment, generator, settings)
-    on_progress(f"{len(filtered.kept)} questions to ask", FILTERED)
+    kept, dropped, notes = await filter_questions(pool, checklist, assignment, generator, settings)
+    on_progress(f"{len(kept)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     answers = await prompting.for_each(
         texts,
-        lambda text: ask_questions(text, filtered.kept, dimensions, assignment, judge, settings=settings),
+        lambda text: ask_questions(text, kept, dimensions, assignment, judge, settings=settings),
         lambda done: on_progress(
             f"{done} of {len(texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(texts)
         ),
@@ -475,8 +464,8 @@ async def learn(
         Part(
             method="checkeval",
             settings=settings.model_dump(mode="json"),
-            criteria=filtered.kept,
-            dropped=filtered.dropped,
+            criteria=kept,
+            dropped=dropped,
             dimensions=dimensions,
         ),
         training_input,
@@ -490,7 +479,7 @@ async def learn(
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
     # Questions made from raters' reasons have seen labels.
     explained_any = any(question.evidence.examples for question in learned.part.criteria)
-    notes = (*failures, *filtered.notes, *learned.notes)
+    notes = (*failures, *notes, *learned.notes)
     return replace(learned, optimistic=learned.optimistic or explained_any, notes=notes)
 
 

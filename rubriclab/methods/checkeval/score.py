@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import prompting
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets
-from rubriclab.methods.questions import YesNo, YesOrNo, by_trait, payload, question_of, read_answer
+from rubriclab.methods.questions import Readable, YesNo, YesOrNo, by_trait, payload, question_of
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
@@ -104,13 +104,6 @@ def _plain(value: Any) -> Any:
     return value.strip(_AROUND_WORD).lower() if isinstance(value, str) else value
 
 
-def _readable(value: Any) -> YesNo:
-    answer = read_answer(value) if isinstance(value, str) else None
-    if answer is None:
-        raise ValueError(f"yes, no or n/a was expected; got {value!r:.60}")
-    return answer
-
-
 def _check_shown(value: str, info: pydantic.ValidationInfo) -> str:
     if info.context and value not in (ids := _shown_ids(info)):
         raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
@@ -122,7 +115,6 @@ SeedId = Annotated[
     pydantic.BeforeValidator(lambda value, info: prompting.bare_id(value, _shown_ids(info))),
     pydantic.AfterValidator(_check_shown),
 ]
-Readable = Annotated[YesNo, pydantic.BeforeValidator(_readable)]
 
 # What is not requested: absent from the schema, and ignored in a reply.
 NotAsked = Annotated[YesNo | None, pydantic.BeforeValidator(lambda _: None), SkipJsonSchema()]
@@ -232,48 +224,44 @@ class WrittenSeeds(pydantic.BaseModel):
         return self
 
 
+def _form(base: Any, name: str, doc: str, question: tuple[Any, str, str], **fields: Any) -> Any:
+    """Return a form like `base` whose questions, given by base, name and description, have `fields` of their own."""
+    like, its_name, its_doc = question
+    one: Any = pydantic.create_model(its_name, __base__=like, __doc__=its_doc, **fields)
+    several: Any = Sequence[one]
+    return pydantic.create_model(name, __base__=base, __doc__=doc, questions=(several, ...))
+
+
 # The forms without stated answers (paper), and with the numbers of cited reasons.
-
-
-_UNSTATED: Any = {"absent": (NotAsked, None), "broken": (NotAsked, None), "needs_source": (Needed, True)}
-_CITED: Any = {"reasons": (prompting.CitedNumbers, [])}
-
-_PlainQuestion = pydantic.create_model(
-    "PlainQuestion",
-    __base__=FinerQuestion,
-    __doc__="A new question, of which nothing is stated but its wording.",
-    **_UNSTATED,
-)
-_PlainNewQuestion = pydantic.create_model(
-    "PlainNewQuestion",
-    __base__=NewQuestion,
-    __doc__="A new question about another side of a sub-dimension, and the seed that it is closest to.",
-    **_UNSTATED,
-)
-_CitingQuestion = pydantic.create_model(
-    "CitingQuestion",
-    __base__=NewQuestion,
-    __doc__="A new question with the answers where what it asks about is absent or the text is broken, and cited "
-    "reasons.",
-    **_CITED,
-)
-PlainElaboration = pydantic.create_model(
+_UNSTATED = {"absent": (NotAsked, None), "broken": (NotAsked, None), "needs_source": (Needed, True)}
+PlainElaboration = _form(
+    Elaboration,
     "PlainElaboration",
-    __base__=Elaboration,
-    __doc__="Finer questions made from one seed.",
-    questions=Sequence[_PlainQuestion],
+    "Finer questions made from one seed.",
+    (FinerQuestion, "PlainQuestion", "A new question, of which nothing is stated but its wording."),
+    **_UNSTATED,
 )
-PlainDiversification = pydantic.create_model(
+PlainDiversification = _form(
+    Diversification,
     "PlainDiversification",
-    __base__=Diversification,
-    __doc__="Questions about other sides of a sub-dimension.",
-    questions=Sequence[_PlainNewQuestion],
+    "Questions about other sides of a sub-dimension.",
+    (
+        NewQuestion,
+        "PlainNewQuestion",
+        "A new question about another side of a sub-dimension, and the seed that it is closest to.",
+    ),
+    **_UNSTATED,
 )
-CitingDiversification = pydantic.create_model(
+CitingDiversification = _form(
+    Diversification,
     "CitingDiversification",
-    __base__=Diversification,
-    __doc__="Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons.",
-    questions=Sequence[_CitingQuestion],
+    "Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons.",
+    (
+        NewQuestion,
+        "CitingQuestion",
+        "A new question with the answers where what it asks about is absent or the text is broken, and cited reasons.",
+    ),
+    reasons=(prompting.CitedNumbers, []),
 )
 
 
@@ -346,14 +334,11 @@ async def ask_questions(
 ) -> dict[str, CriterionRating]:
     """Return the rating by each question, by its id."""
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
-    entries, missing = dict[str, Any](), dict[str, str]()
-    for prompt, (found, why) in zip(
-        prompts,
-        await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts),
-        strict=True,
-    ):
-        entries |= found
-        missing |= {each.id: why for each in prompt.reply.expected}
+    replies = await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
+    entries = {name: entry for found, _ in replies for name, entry in found.items()}
+    missing = {
+        each.id: why for prompt, (_, why) in zip(prompts, replies, strict=True) for each in prompt.reply.expected
+    }
     return {
         each.id: rate_question(each, entries[each.id])
         if each.id in entries
