@@ -1,8 +1,8 @@
 """One score of the whole aspect: a single answer, or the probability-weighted mean of the possible scores.
 
-SEEval and the baselines share this. Weighting follows G-Eval (Liu et al. 2023, EMNLP, "G-Eval: NLG Evaluation using
-GPT-4 with Better Human Alignment", section 2): the sum of p(s) * s over the legal scores s, from the provider's
-log-probabilities, or otherwise from samples.
+Weighting follows G-Eval (Liu et al. 2023, EMNLP, "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment",
+section 2): the sum of p(s) * s over the legal scores s, from the provider's log-probabilities, or otherwise from
+samples.
 
 Baselines learn nothing from labels, or only which texts to show as examples:
 
@@ -10,12 +10,11 @@ Baselines learn nothing from labels, or only which texts to show as examples:
   steps (appendix B.2).
 - `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP), "A Closer Look into
   Using Large Language Models for Automatic Evaluation".
-- `few_shot` shows a few labelled texts with their scores (HypoEval, section 3). HypoEval draws them at random (appendix
-  B.2); here their scores are spread over the labels.
+- `few_shot` shows labelled texts with their scores (HypoEval, section 3), spread over the labels instead of drawn.
 - `geval` goes by evaluation steps that the model writes once, and weights scores by their probabilities. In the paper
   the steps are fixed in prompt files; here they are part of the version and can be reproduced.
-- `text_features` are computed without a judge and without cost. Only labels show which features are informative and in
-  which direction, so they contribute to a learned aggregation, and give no score of the aspect by themselves.
+- `text_features` are computed without a judge. Only labels show which are informative and in which direction, so they
+  contribute to a learned aggregation, and give no score of the aspect by themselves.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class ScoreFormat:
     """A method's request for a score: template, additional fields, and the replies with and without a reason."""
 
     template: str
-    fields: Callable[[Criterion], Mapping[str, Any]]
+    fields: Callable[[Criterion], Mapping[str, Any]] = lambda _: {}
     reasoned: type[BaseModel] = prompting.Rating
     alone: type[BaseModel] = BareScore
     max_tokens: int = 512
@@ -167,8 +166,8 @@ async def holistic_rating(
         return prompting.answer_rating(criterion.id, first)
     if probabilities := distribution(first, prompt):
         expected = sum(score * share for score, share in probabilities.items())
-        reason = f"Probability-weighted: {_shares(probabilities)}."
-        return interface.CriterionRating(criterion.id, round(expected, DIGITS), reason)
+        said = f"Probability-weighted: {_shares(probabilities)}."
+        return interface.CriterionRating(criterion.id, round(expected, DIGITS), said)
     numbers = range(1, settings.samples)
     later = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
     answers = [first, *await asyncio.gather(*(ask(judge, each) for each in later))]
@@ -178,19 +177,16 @@ async def holistic_rating(
         failed = f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {missing}"
         return interface.CriterionRating(criterion.id, None, failed)
     shares = {score: count / len(scores) for score, count in Counter(scores).items()}
-    reason = f"Mean of {len(scores)} samples: {_shares(shares)}."
-    return interface.CriterionRating(criterion.id, round(sum(scores) / len(scores), DIGITS), reason)
+    said = f"Mean of {len(scores)} samples: {_shares(shares)}."
+    return interface.CriterionRating(criterion.id, round(sum(scores) / len(scores), DIGITS), said)
 
 
 def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
     """Return the reported probability of each legal score; `None` without a usable reply or reported probabilities."""
-    scale = prompt.fields["scale"]
-    if answer.value is None or answer.reply is None or not prompt.alternatives or not scale["whole"]:
+    low, high, whole = (prompt.fields["scale"][name] for name in ("low", "high", "whole"))
+    if answer.value is None or answer.reply is None or not prompt.alternatives or not whole or high - low > MAX_SCORES:
         return None
-    if scale["high"] - scale["low"] > MAX_SCORES:
-        return None
-    legal = [float(score) for score in range(int(scale["low"]), int(scale["high"]) + 1)]
-    return score_distribution(answer.reply, legal)
+    return score_distribution(answer.reply, [float(score) for score in range(int(low), int(high) + 1)])
 
 
 def require_scores(rated: Iterable[interface.CriterionRating]) -> None:
@@ -286,11 +282,12 @@ def _baseline(
     form: ScoreFormat,
     criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]],
     settings: type[BaselineSettings] = BaselineSettings,
+    *,
     shown: Callable[[Any], int] = lambda _settings: 0,
+    written: int = 0,
+    **more: Any,
 ) -> interface.Method:
-    """Return a baseline that shows so many labelled texts, which are not scored."""
-
-    score = scorer(form)
+    """Return a baseline that shows so many labelled texts, which are not scored, after so many calls to a generator."""
 
     async def make(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
         made = await criterion(training_input, settings, generator, seed)
@@ -298,19 +295,17 @@ def _baseline(
 
     def calls(training_input: interface.TrainingInput, settings: Any) -> interface.LearningCalls:
         texts = max(0, len(training_input.examples) - shown(settings))
-        return interface.LearningCalls(texts * settings.calls, unrated=int(bool(training_input.unrated)))
+        return interface.LearningCalls(texts * settings.calls, written, unrated=int(bool(training_input.unrated)))
 
+    score, usual = scorer(form), {"presets": {}, "prompts": (form.template,), "rated_later": lambda _settings: True}
     return interface.Method(
         name=name,
         settings=settings,
-        presets={},
-        prompts=(form.template,),
         learn=learn_one(score, make),
         score=score,
         learning_calls=calls,
         single_criterion=True,
-        rated_later=lambda _settings: True,
-        needs_labels=False,
+        **{"needs_labels": False, **usual, **more},
     )
 
 
@@ -348,13 +343,11 @@ class Analysis(BaseModel):
 
 
 # The score depends on the analysis before it, so a weighted score is the mean over several analyses.
-ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
+ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", reasoned=Analysis, alone=Analysis, max_tokens=1024)
 
 ANALYZE_RATE = _baseline("analyze_rate", ANALYSIS_FORM, _define)
 
-DIRECT = replace(
-    _baseline("direct", ScoreFormat("direct/rate", lambda _: {}), _define), shares_call=has_one_reasoned_score
-)
+DIRECT = _baseline("direct", ScoreFormat("direct/rate"), _define, shares_call=has_one_reasoned_score)
 
 
 FEW_SHOT_FORM = ScoreFormat(
@@ -401,8 +394,12 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
     )
 
 
-FEW_SHOT = replace(
-    _baseline("few_shot", FEW_SHOT_FORM, _demonstrate, FewShotSettings, lambda settings: int(settings.k)),
+FEW_SHOT = _baseline(
+    "few_shot",
+    FEW_SHOT_FORM,
+    _demonstrate,
+    FewShotSettings,
+    shown=lambda settings: int(settings.k),
     needs_labels=True,
     rated_later=lambda _settings: False,
 )
@@ -455,14 +452,14 @@ async def write_steps(assignment: Assignment, settings: HolisticSettings, genera
     return steps.numbered()
 
 
-_GEVAL = _baseline("geval", GEVAL_FORM, _list_steps, GEvalSettings)
-GEVAL = replace(
-    _GEVAL,
+GEVAL = _baseline(
+    "geval",
+    GEVAL_FORM,
+    _list_steps,
+    GEvalSettings,
+    written=1,
     presets=GEVAL_PRESETS,
     prompts=("geval/steps", "geval/rate"),
-    learning_calls=lambda training_input, settings: replace(
-        _GEVAL.learning_calls(training_input, settings), generator=1
-    ),
     states="steps",
     shares_call=has_one_reasoned_score,
 )
@@ -490,25 +487,27 @@ async def _learn_features(
     """
     texts, labels = training_input.in_order, training_input.label_array
     rows = [Features(text.output, text.source, text.context) for text in texts]
-    rated = {
-        entry.name: [_measure(entry, row, text) for row, text in zip(rows, texts, strict=True)] for entry in CATALOGUE
-    }
-    scores = {name: {each.score for each in column} for name, column in rated.items()}
-    varying = [name for name, distinct in scores.items() if None not in distinct and len(distinct) > 1]
-    if not varying:
+    rated, evidence = dict[str, list[interface.CriterionRating]](), dict[str, Evidence]()
+    for entry in CATALOGUE:
+        column = [_measure(entry, row, text) for row, text in zip(rows, texts, strict=True)]
+        values = floats(each.score for each in column)
+        if len(set(values.tolist())) > 1 and not np.isnan(values).any():
+            r = rounded(pearson(values, labels))
+            rated[entry.name] = column
+            evidence[entry.name] = Evidence(origin="definition", pearson=r, judged=len(texts))
+    if not rated:
         raise DataError(f"No text feature varies over the {len(texts)} labelled texts.", "Give more texts.")
-    ratings = tuple(zip(*(rated[name] for name in varying), strict=True))
-    criteria = []
-    for name, score_array in zip(varying, interface.scores_of(ratings, len(varying)).T, strict=True):
-        evidence = Evidence(origin="definition", pearson=rounded(pearson(score_array, labels)), judged=len(score_array))
-        criteria.append(feature_criterion(name, evidence))
-    on_progress(f"{len(criteria)} text features", 1.0)
+    on_progress(f"{len(rated)} text features", 1.0)
     none = np.full(len(texts), np.nan)
     return interface.Learned(
-        part=Part(method="text_features", settings=settings.model_dump(mode="json"), criteria=tuple(criteria)),
+        part=Part(
+            method="text_features",
+            settings=settings.model_dump(mode="json"),
+            criteria=tuple(feature_criterion(name, each) for name, each in evidence.items()),
+        ),
         examples=tuple(text.id for text in texts),
-        candidates=tuple(varying),
-        ratings=ratings,
+        candidates=tuple(rated),
+        ratings=tuple(zip(*rated.values(), strict=True)),
         scores=none,
         reselected=none,
         optimistic=False,
