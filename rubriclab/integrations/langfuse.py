@@ -102,15 +102,12 @@ def rows(
     find, found = row or row_of, list(observations)
     roots = {each.trace_id: each.id for each in found if each.is_root_observation or each.parent_observation_id is None}
     texts = ((each.id, partial(find, input=each.input, output=each.output, metadata=each.metadata)) for each in found)
-    given = sorted(scores, key=lambda score: score.updated_at)
-    annotations = [_annotation(score, roots) for score in given if score.source in sources]
-    return rows_of_texts(texts, [each for each in annotations if each])
-
-
-def _annotation(score: ScoreV3, roots: Mapping[str | None, str]) -> Annotation | None:
-    subject = score.subject
-    if subject is None or subject.kind not in ("trace", "observation") or score.data_type not in LABELS:
-        return None
-    text = subject.id if subject.kind == "observation" else roots.get(subject.id)
-    value = score.value if isinstance(score.value, str) else float(score.value)
-    return Annotation(text, score.name, value, score.author_user_id, score.comment or None) if text else None
+    annotations = list[Annotation]()
+    for score in sorted(scores, key=lambda score: score.updated_at):
+        if score.source not in sources or score.data_type not in LABELS or score.subject is None:
+            continue
+        about = {"trace": roots.get(score.subject.id), "observation": score.subject.id}
+        if text := about.get(score.subject.kind):
+            value = score.value if isinstance(score.value, str) else float(score.value)
+            annotations.append(Annotation(text, score.name, value, score.author_user_id, score.comment or None))
+    return rows_of_texts(texts, annotations)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -99,33 +99,23 @@ def rows(
         row: returns the row of a run; by default `row_of`.
     """
     texts = ((str(run.id), partial(_grouped, row or row_of, run)) for run in runs)
-    given = [each for each in sorted(feedback, key=lambda each: each.modified_at) if _counts(each, sources)]
-    people = {(each.feedback_source.user_name, each.feedback_source.user_id) for each in given}
+    given = [
+        (each, score if isinstance(score, str) else float(score), each.feedback_source)
+        for each in sorted(feedback, key=lambda each: each.modified_at)
+        if each.run_id is not None and each.feedback_source is not None and each.feedback_source.type in sources
+        if isinstance(score := each.value if each.score is None else each.score, str | int | float)
+    ]
+    people = {(source.user_name, source.user_id) for _, _, source in given}
     ids = Counter(name for name, number in people if number)
-    return rows_of_texts(texts, [_annotation(each, ids) for each in given])
+    found = list[Annotation]()
+    for each, score, source in given:
+        name, number = source.user_name, str(source.user_id) if source.user_id else None
+        rater = number if number and (not name or ids[name] > 1) else name
+        found.append(Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
+    return rows_of_texts(texts, found)
 
 
 def _grouped(row: RowFunction, run: Run) -> dict[str, Any]:
     """Return the row of a run, by default in the group of the example that it is about."""
     example = {} if run.reference_example_id is None else {"group": str(run.reference_example_id)}
     return {**example, **row(run)}
-
-
-def _counts(feedback: Feedback, sources: Sequence[str]) -> bool:
-    source = feedback.feedback_source
-    said = feedback.score is not None or isinstance(feedback.value, str | int | float)
-    return said and source is not None and source.type in sources and feedback.run_id is not None
-
-
-def _annotation(feedback: Feedback, ids: Mapping[str | None, int]) -> Annotation:
-    source = feedback.feedback_source
-    name, number = source.user_name, str(source.user_id) if source.user_id else None
-    rater = number if number and (not name or ids[name] > 1) else name
-    score = feedback.value if feedback.score is None else feedback.score
-    return Annotation(
-        text=str(feedback.run_id),
-        aspect=feedback.key,
-        score=score if isinstance(score, str) else float(score),
-        rater=rater,
-        reason=feedback.comment or None,
-    )

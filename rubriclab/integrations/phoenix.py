@@ -94,9 +94,14 @@ def rows(
         (span["context"]["span_id"], partial(find, input=_value(span, "input"), output=_value(span, "output")))
         for span in spans
     )
-    given = sorted(annotations, key=lambda each: str(each["updated_at"]))
-    found = [_annotation(each) for each in given if each["annotator_kind"] in kinds]
-    return rows_of_texts(texts, [each for each in found if each])
+    found = list[Annotation]()
+    for each in sorted(annotations, key=lambda each: str(each["updated_at"])):
+        result = each.get("result") or {}
+        score = result.get("label") if result.get("score") is None else float(result["score"])
+        if each["annotator_kind"] in kinds and score is not None:
+            reason = result.get("explanation") or None
+            found.append(Annotation(each["span_id"], each["name"], score, each.get("user_id"), reason))
+    return rows_of_texts(texts, found)
 
 
 def _value(span: Mapping[str, Any], side: str) -> Any:
@@ -106,11 +111,3 @@ def _value(span: Mapping[str, Any], side: str) -> Any:
         with suppress(ValueError):  # a text that an instrumentation only marks as JSON
             return json.loads(value)
     return value
-
-
-def _annotation(given: Mapping[str, Any]) -> Annotation | None:
-    result = given.get("result") or {}
-    score = result.get("label") if result.get("score") is None else float(result["score"])
-    if score is None:
-        return None
-    return Annotation(given["span_id"], given["name"], score, given.get("user_id"), result.get("explanation") or None)

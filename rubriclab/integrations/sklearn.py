@@ -115,15 +115,10 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             column = (self.mapping or {}).get("group", "group")
             for row, name in zip(rows, names.tolist(), strict=True):
                 row[column] = name
+        own = ("task", "aspect", "definition", "scale", "generator", "name", "seed")
         options: dict[str, Any] = {
-            "task": self.task,
-            "aspect": self.aspect,
-            "definition": self.definition,
-            "scale": self.scale,
-            "generator": self.generator,
-            "name": self.name,
+            **{name: getattr(self, name) for name in own},
             "methods": (self.methods,) if isinstance(self.methods, str) else tuple(self.methods),
-            "seed": self.seed,
             **reading,
             **(self.learn_options or {}),
         }
@@ -162,10 +157,11 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _values(self, X: Any, instead: str = "") -> NDArray[np.float64]:
         """Return the scores of n texts; one without a score is NaN with a warning, or an error that names `instead`."""
         scores = self._scores(X)
-        if scores.unscored and instead:
-            raise DataError(_unscored(scores), f"Leave out these texts, or use {instead}, which returns NaN for them.")
-        if scores.unscored:
-            warnings.warn(_unscored(scores), UserWarning, stacklevel=3)
+        if missing := scores.unscored:
+            why = f"{count(len(missing), 'text')} of {len(scores)} without a score; the first: {missing[0].unscored}"
+            if instead:
+                raise DataError(why, f"Leave out these texts, or use {instead}, which returns NaN for them.")
+            warnings.warn(why, UserWarning, stacklevel=3)
         return np.array(scores.values, dtype=np.float64)
 
     def _scores(self, X: Any) -> Scores:
@@ -215,9 +211,7 @@ class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
     """A regressor of texts: `y` are scores. Arguments and attributes are those of `RubricEstimator`."""
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores of n texts, an array of shape (n,).
-
-        A text without a score is NaN, and a warning says why.
+        """Return the scores of n texts, an array of shape (n,); NaN, with a warning that says why, where there is none.
 
         Raises:
             DataError: if there is no text, or no row has the field `output`.
@@ -290,8 +284,3 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _unscored(scores: Scores) -> str:
-    missing = scores.unscored
-    return f"{count(len(missing), 'text')} of {len(scores)} without a score; the first: {missing[0].unscored}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -88,24 +88,15 @@ def rows(
         feedback: as `client.get_feedback` returns it.
         row: returns the row of a call, given its output as `output` and its inputs by name; by default `row_of`.
     """
-    texts = ((call.id, partial(row or row_of, output=call.output, **_inputs(call))) for call in calls)
-    given = sorted(feedback, key=lambda each: each.created_at)
-    found = [_annotation(each) for each in given if each.feedback_type.startswith(ANNOTATION)]
-    return rows_of_texts(texts, [each for each in found if each])
-
-
-def _inputs(call: Call) -> dict[str, Any]:
-    return {str(name): value for name, value in call.inputs.items() if name != "self"}
-
-
-def _annotation(given: Feedback) -> Annotation | None:
-    payload: Mapping[str, Any] = given.payload
-    value = payload.get("value")
-    if not isinstance(value, str | int | float):
-        return None
-    return Annotation(
-        text=given.weave_ref.rpartition("/")[2],
-        aspect=given.feedback_type.removeprefix(ANNOTATION),
-        score=value if isinstance(value, str) else float(value),
-        rater=given.wb_user_id or given.creator,
-    )
+    texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
+    for call in calls:
+        inputs = {str(name): value for name, value in call.inputs.items() if name != "self"}
+        texts.append((call.id, partial(row or row_of, output=call.output, **inputs)))
+    found = list[Annotation]()
+    for each in sorted(feedback, key=lambda each: each.created_at):
+        value, aspect = each.payload.get("value"), each.feedback_type.removeprefix(ANNOTATION)
+        if aspect != each.feedback_type and isinstance(value, str | int | float):
+            score = value if isinstance(value, str) else float(value)
+            text = each.weave_ref.rpartition("/")[2]
+            found.append(Annotation(text, aspect, score, each.wb_user_id or each.creator))
+    return rows_of_texts(texts, found)

@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from rubriclab.errors import SettingsError
 from rubriclab.models.base import Bounded, FrozenModel, Moment, digest
 from rubriclab.models.characters import describe, is_blank, one_line
-from rubriclab.models.text import Aspect, Example, Scale, TaskWords
+from rubriclab.models.text import Assignment, Example
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
@@ -39,12 +39,8 @@ class Item(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LabelQuestion:
+class LabelQuestion(Assignment):
     """What raters are asked about each text."""
-
-    words: TaskWords
-    aspect: Aspect
-    scale: Scale
 
     @cached_property
     def digest(self) -> str:

@@ -30,14 +30,13 @@ class TextFeature(BaseModel):
     """One row of `text_features.csv`; the row is the feature's documentation.
 
     Attributes:
-        name: identifier in snake_case; the key of its value in `Features`.
-        title: short noun phrase, to be read by a person inside a sentence.
+        title: noun phrase, to be read by a person inside a sentence.
         unit: what is counted, or the range.
         typical: a common value in a paragraph of English.
         spread: by how much texts usually differ from it.
         keywords: beginnings of the words by which a criterion in plain English refers to the trait.
-        better_high: kinds of aspect that usually grow with the feature, by general knowledge and not by any data set.
-        better_low: kinds of aspect that usually fall with the feature.
+        better_high, better_low: kinds of aspect that usually grow or fall with the feature, by general knowledge and
+            not by any data set.
         learned: the weight that public sets gave it, over all their aspects.
         needs: "source" or "context", which must accompany the output; without it the value is nan.
         tasks: the tasks in which these directions hold; none named means in any.

@@ -454,7 +454,10 @@ class TrainingRecord(FrozenModel):
         for name, kind, rows in (("cells", _CELLS, self.cells), ("texts", _TEXT, self.texts)):
             yield f',"{name}":['
             for place, row in enumerate(rows):
-                yield f"{',' if place else ''}{_content(kind, row)}"
+                content = canonical(kind.dump_python(row, mode="json", warnings="error"))
+                if kind.validate_json(content) != row:
+                    raise ValueError("a row of it would read back as another")
+                yield f"{',' if place else ''}{content}"
             yield "]"
         yield "}"
 
@@ -464,14 +467,8 @@ class TrainingRecord(FrozenModel):
         return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
 
-_CELLS, _TEXT = TypeAdapter(tuple[Cell, ...]), TypeAdapter(RecordedText)
-
-
-def _content(kind: TypeAdapter[Any], row: object) -> str:
-    content = canonical(kind.dump_python(row, mode="json", warnings="error"))
-    if kind.validate_json(content) != row:
-        raise ValueError("a row of it would read back as another")
-    return content
+_CELLS: TypeAdapter[Any] = TypeAdapter(tuple[Cell, ...])
+_TEXT: TypeAdapter[Any] = TypeAdapter(RecordedText)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,17 +50,6 @@ def shown(file: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, program, file, *options], capture_output=True, text=True, check=False)
 
 
-def test_an_integration_that_was_not_measured_is_an_error_unless_its_package_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "parity.jsonl"
-    measured = [row for name, row in ROWS.items() if PACKAGE.findall(name) != ["promptfoo"]]
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in measured), "utf-8")
-    done = shown(file)
-    assert (done.returncode, "not measured here: promptfoo (`promptfoo`)" in done.stdout) == (1, True)
-    assert shown(file, "--unmeasured", "promptfoo").returncode == 0
-    file.write_text(f"{json.dumps(measured[0])}\n", "utf-8")
-    assert shown(file, "--unmeasured", "promptfoo").returncode == 1
-
-
 def test_a_difference_is_noted_and_fails_and_the_command_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

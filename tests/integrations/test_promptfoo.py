@@ -17,7 +17,7 @@ from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
 from server import RunningServer
 
-from rubriclab.errors import DataError, NotInStore, SettingsError
+from rubriclab.errors import RubriclabError
 from rubriclab.integrations.promptfoo import get_assert
 
 PAGE = CHECKOUT / "docs" / "integrations" / "promptfoo.md"
@@ -134,23 +134,21 @@ def test_a_text_without_a_score_fails(store: Path) -> None:
     assert "criteria without a usable rating" in graded["reason"]
 
 
-def test_faulty_settings_are_named(store: Path) -> None:
-    def check(**config: Any) -> None:
-        get_assert(GOOD, {"vars": {"source": "S"}, "config": {"rubric": "remote", "store": str(store), **config}})
-
-    with pytest.raises(SettingsError, match="names no rubric"):
-        get_assert(GOOD, {"vars": {}})
-    with pytest.raises(SettingsError, match="The threshold 9 is not on the scale of remote@1, 1 to 5"):
-        check(threshold=9)
-    with pytest.raises(SettingsError, match="The threshold is 'high', not a number"):
-        check(threshold="high")
-    with pytest.raises(SettingsError, match="max_calls` would hold for one of them only"):
-        check(max_calls=2)
-    with pytest.raises(SettingsError, match="concurency"):
-        check(concurency=2)
-    with pytest.raises(SettingsError, match="'fields' names article"):
-        check(fields={"article": "source"})
-    with pytest.raises(DataError, match=r"no variable 'article'\. Its variables are: source"):
-        check(fields={"source": "article"})
-    with pytest.raises(NotInStore):
-        check(rubric="none")
+@pytest.mark.parametrize(
+    ("faulty", "message"),
+    [
+        ({"rubric": None}, "names no rubric"),
+        ({"threshold": 9}, "The threshold 9 is not on the scale of remote@1, 1 to 5"),
+        ({"threshold": "high"}, "The threshold is 'high', not a number"),
+        ({"max_calls": 2}, "max_calls` would hold for one of them only"),
+        ({"concurency": 2}, "concurency"),
+        ({"at_least": 2}, "at_least"),
+        ({"fields": {"article": "source"}}, "'fields' names article"),
+        ({"fields": {"source": "article"}}, r"no variable 'article'\. Its variables are: source"),
+        ({"rubric": "none"}, "holds no rubric 'none'"),
+    ],
+)
+def test_faulty_settings_are_named(store: Path, faulty: dict[str, Any], message: str) -> None:
+    config = {"rubric": "remote", "store": str(store), **faulty}
+    with pytest.raises(RubriclabError, match=message):
+        get_assert(GOOD, {"vars": {"source": "S"}, "config": config})

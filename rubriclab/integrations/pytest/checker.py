@@ -28,7 +28,6 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.stack import PREFIX, LocalBudget, read_recording, recorded_name
 from rubriclab.learning.paired_scores import MAX_UNSCORED, Outputs, SideSummary
 from rubriclab.learning.scoring import Score
-from rubriclab.methods.method import CriterionRating
 from rubriclab.models.characters import count, one_line, with_flags
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import format_score
@@ -290,8 +289,7 @@ class RubricChecker:
 
         Args:
             threshold: on the scale of the rubric.
-            output: the text.
-            fields: its `source`, `context`, `reference`, `id`, `group`.
+            fields: of the text: `source`, `context`, `reference`, `id`, `group`.
 
         Raises:
             AssertionError: if the score is lower, or there is none.
@@ -313,16 +311,10 @@ class RubricChecker:
 
     @without_inner_frames
     def assert_passes(self, output: str, **fields: Any) -> Score:
-        """Fail unless a rubric for verdicts lets a text pass, also if it has no score; return the score.
-
-        Args:
-            output: the text.
-            fields: its `source`, `context`, `reference`, `id`, `group`.
+        """Fail unless a rubric for verdicts lets a text pass, as `assert_at_least` does; return the score.
 
         Raises:
-            AssertionError: if the text does not pass, or has no score.
             SettingsError: if the rubric gives no verdicts.
-            RubriclabError: as `assert_at_least` does.
         """
         threshold = self.scorer.rubric.threshold
         if threshold is None:
@@ -338,18 +330,13 @@ class RubricChecker:
     ) -> SideSummary:
         """Fail unless the 95 % interval of the mean score, over groups of texts, lies at or above `threshold`.
 
-        For a rubric with verdicts, `threshold` is the share of texts that pass: the mean is of verdicts, 1 for a pass.
-
-        An interval that includes the threshold is inconclusive, and so are too few groups for an interval, or more than
-        a tenth of the texts without a score.
+        The mean of verdicts is the share of texts that pass. An interval that includes the threshold is inconclusive,
+        and so are too few groups for an interval, or more than a tenth of the texts without a score.
 
         Args:
             rows: texts: rows as mappings, a path, or a table.
             threshold: on the scale of the rubric.
             inconclusive: `fail`, `skip` or `pass`; by default as configured.
-
-        Returns:
-            The mean with its interval, and the numbers of texts and groups.
 
         Raises:
             AssertionError: if the mean is lower, or if that is inconclusive and `inconclusive` is `fail`.
@@ -365,19 +352,23 @@ class RubricChecker:
                 f"{len(faulty)} of {len(scores)} rows cannot be used; the first: {faulty[0]}", faults=faulty
             )
         examples = tuple(scored.example for scored in scores.scored if scored.example)
-        values = tuple(_as_verdict(score, rubric) for score in scores)
+        names, values = rubric.scores_on.names, tuple(scores)
+        if names:
+            passed = [float(score.verdict == names[1]) if score.verdict else score.score for score in scores]
+            values = tuple(replace(score, score=value) for score, value in zip(scores, passed, strict=True))
         side = summary(Outputs(self.scorer.name, examples, values), rubric.scores_on)
         if (shortfall := _shortfall(side, threshold)) is None:
             return side
-        names = rubric.scores_on.names
         found = f"share of {names[1]!r}" if names else "mean"
         texts = f"{count(side.scored, 'text')} in {count(side.groups, 'group')}"
         lines = (
             f"{scores[0].rubric}: {found} {wording.estimate(side.mean)} of {texts} ({_scorer(scores[0], rubric)})",
             shortfall,
             *(f"{count(number, 'text')} without a score: {_reason(why)}" for why, number in side.unscored.items()),
-            *_lowest(scores, rubric),
         )
+        scored = sorted((score for score in scores if score.score is not None), key=lambda score: score.score or 0.0)
+        for score in scored[:TEXTS]:
+            lines += (f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}", *_costs(score, rubric)[:1])
         if side.mean.high is None or side.mean.high >= threshold:
             self._tally.add(inconclusive=1)
             if chosen == "pass":
@@ -406,12 +397,6 @@ class RubricChecker:
         return AssertionError("\n".join(lines))
 
 
-def _as_verdict(score: Score, rubric: Rubric) -> Score:
-    """Return the score, or with verdicts 1 for a text that passes and 0 for one that fails."""
-    names = rubric.scores_on.names
-    return score if names is None or score.verdict is None else replace(score, score=float(score.verdict == names[1]))
-
-
 def _shortfall(side: SideSummary, threshold: float) -> str | None:
     """Return why a mean is not at least `threshold`, or is inconclusive, by its whole interval."""
     low, high = side.mean.low, side.mean.high
@@ -434,27 +419,15 @@ def _reason(text: str) -> str:
     return wording.excerpt(one_line(text), REASON)
 
 
-def _lowest(scores: Iterable[Score], rubric: Rubric) -> Iterator[str]:
-    """Yield the texts with the lowest scores, each with the criterion that lowers it most."""
-    scored = sorted((score for score in scores if score.score is not None), key=lambda score: score.score or 0.0)
-    for score in scored[:TEXTS]:
-        yield f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}"
-        yield from _costs(score, rubric)[:1]
-
-
 def _costs(score: Score, rubric: Rubric) -> Sequence[str]:
     """Return the criteria that lower a score, the most first: by contributions, or else by low ratings."""
     if any(part.contribution is not None for part in score.criteria):
         found = [(part.contribution or 0.0, part) for part in score.criteria if (part.contribution or 0.0) < 0]
     else:
-        shares = [(_share(part, rubric), part) for part in score.criteria if part.score is not None]
+        questions = {each.id for each in rubric.criteria if each.kind == "question"}
+        low, width = rubric.scale.low, rubric.scale.width
+        rated = [(part.score, part) for part in score.criteria if part.score is not None]
+        shares = [(rating if part.id in questions else (rating - low) / width, part) for rating, part in rated]
         found = [(share, part) for share, part in shares if share < 1]
     ranked = [part for _, part in sorted(found, key=lambda pair: pair[0])]
     return [f"  {criterion_result(part, rubric, REASON)}: {_reason(part.reason)}" for part in ranked]
-
-
-def _share(part: CriterionRating, rubric: Rubric) -> float:
-    """Return where a rating lies between the lowest, 0, and the highest, 1."""
-    criterion = next(each for each in rubric.criteria if each.id == part.id)
-    rating = part.score or 0.0
-    return rating if criterion.kind == "question" else (rating - rubric.scale.low) / rubric.scale.width
