@@ -308,15 +308,12 @@ class Gate:
     ) -> None:
         self._app, self._tokens, self._access_log = app, tokens, access_log
         self._hosts = [[host] for host in hosts]
-        labels = ["path", "status"]
-        what = "Requests to the service, by status."
-        self._answered = RequestCounter("rubriclab_http_requests", what, labels, registry=registry)
-        what = "Seconds until a request to the service was answered."
-        self._seconds = Histogram(
-            "rubriclab_http_request_seconds", what, labels[:1], buckets=BUCKETS, registry=registry
-        )
-        what = "Requests to the service being answered."
-        self._in_flight = Gauge("rubriclab_http_requests_in_flight", what, registry=registry)
+        answered = "Requests to the service, by status."
+        seconds = "Seconds until a request to the service was answered."
+        name = "rubriclab_http_request"
+        self._answered = RequestCounter(f"{name}s", answered, ["path", "status"], registry=registry)
+        self._seconds = Histogram(f"{name}_seconds", seconds, ["path"], buckets=BUCKETS, registry=registry)
+        self._in_flight = Gauge(f"{name}s_in_flight", "Requests to the service being answered.", registry=registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -456,7 +453,11 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
     if given:
         _add(found, OF_ENVIRONMENT, given, VARIABLE)
     if file is not None:
-        for number, line in enumerate(_lines(file), 1):
+        try:
+            lines = decode_text(read_file(Path(file), MOST_BYTES)).splitlines()
+        except Unreadable as error:
+            raise SettingsError(f"`token_file`: {file} cannot be used: {error}.") from None
+        for number, line in enumerate(lines, 1):
             if line.strip() and not line.lstrip().startswith("#"):
                 *names, token = line.split()
                 place = f"{file}, line {number}"
@@ -466,13 +467,6 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
         if not found:
             raise SettingsError(f"`token_file`: {file} has no token.", "Write one on a line.")
     return Tokens(found)
-
-
-def _lines(file: str | Path) -> list[str]:
-    try:
-        return decode_text(read_file(Path(file), MOST_BYTES)).splitlines()
-    except Unreadable as error:
-        raise SettingsError(f"`token_file`: {file} cannot be used: {error}.") from None
 
 
 def _add(found: dict[str, bytes], name: str, token: str, place: str) -> None:
@@ -554,7 +548,7 @@ async def serve_rubric(
                 )
 
             server = Server(application(service, tokens, hosts, on_access), bound, served, patience=options.grace)
-            await server.run()
+            await server.run_until_stopped()
         finally:
             if left := await service.finish(server.seconds_left if server else 0):
                 were = "1 request was" if left == 1 else f"{left} requests were"

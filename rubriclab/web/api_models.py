@@ -386,6 +386,7 @@ OPEN = frozenset({HEALTH, OPENAPI})
 PATHS = frozenset({SCORE, RUBRIC, HEALTH, METRICS, OPENAPI})
 
 _REF = "#/components/schemas/{model}"
+RESULTS = ("ScoreResult", "ScoreResults")
 _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council met on Monday and closed the bridge."}
 
 
@@ -402,6 +403,10 @@ def description(*, tokens: bool) -> dict[str, Any]:
     modes += [(model, "serialization") for model in returned]
     schemas = models_json_schema(modes, ref_template=_REF)[1]["$defs"]
     secured: dict[str, Any] = {"security": [{"token": []}]} if tokens else {}
+    kinds = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in KINDS.items())
+    ref = {"$ref": _REF.format(model="ProblemDetails")}
+    problem = _content(f"The request failed. {kinds}", MEDIA_TYPE, ref)
+    seconds = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
     schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if tokens else {}
     return {
         "openapi": "3.1.0",
@@ -417,63 +422,43 @@ def description(*, tokens: bool) -> dict[str, Any]:
         "components": {
             **schemes,
             "schemas": schemas,
-            "responses": {"Problem": _problem()},
+            "responses": {"Problem": {**problem, "headers": {"Retry-After": seconds}}},
         },
     }
 
 
 def _paths(*, tokens: bool) -> dict[str, Any]:
-    problem = {"default": {"$ref": "#/components/responses/Problem"}}
-
-    def get(name: str, summary: str, found: Mapping[str, Any], *, is_open: bool = False) -> dict[str, Any]:
-        operation = {"operationId": name, "summary": summary, "responses": {"200": found, **problem}}
-        return {"get": {**operation, "security": []} if is_open and tokens else operation}
-
-    return {
-        SCORE: {
-            "post": {
-                "operationId": "score",
-                "summary": "Score one text, or several.",
-                "description": "A text that cannot be scored has no score but a reason in `unscored`.",
-                "requestBody": {
-                    "required": True,
-                    "content": {
-                        "application/json": {"schema": _one_of("InputText", "InputTexts"), "example": _EXAMPLE}
-                    },
-                },
-                "responses": {
-                    "200": _json(
-                        "The score of the text, or those of all texts.", _one_of("ScoreResult", "ScoreResults")
-                    ),
-                    **problem,
-                },
-            }
-        },
-        RUBRIC: get("rubric", "The rubric that scores.", _json("The rubric.", _ref("RubricDescription"))),
-        METRICS: get("metrics", "Metrics for Prometheus.", _content("The metrics.", "text/plain", {"type": "string"})),
-        HEALTH: get("health", "Whether the service works.", _json("It works.", _ref("Health")), is_open=True),
-        OPENAPI: get("openapi", "This description.", _json("The description.", {"type": "object"}), is_open=True),
+    scores = _json("The score of the text, or those of all texts.", *RESULTS)
+    metrics = _content("The metrics.", "text/plain", {"type": "string"})
+    described = _content("The description.", "application/json", {"type": "object"})
+    requests: Sequence[tuple[str, str, str, dict[str, Any]]] = (
+        (SCORE, "score", "Score one text, or several.", scores),
+        (RUBRIC, "rubric", "The rubric that scores.", _json("The rubric.", "RubricDescription")),
+        (METRICS, "metrics", "Metrics for Prometheus.", metrics),
+        (HEALTH, "health", "Whether the service works.", _json("It works.", "Health")),
+        (OPENAPI, "openapi", "This description.", described),
+    )
+    paths: dict[str, Any] = {}
+    for path, name, summary, found in requests:
+        responses = {"200": found, "default": {"$ref": "#/components/responses/Problem"}}
+        operation: dict[str, Any] = {"operationId": name, "summary": summary, "responses": responses}
+        if tokens and path in OPEN:
+            operation["security"] = []
+        paths[path] = {"post" if path == SCORE else "get": operation}
+    body = _json("", "InputText", "InputTexts")["content"]
+    body["application/json"]["example"] = _EXAMPLE
+    paths[SCORE]["post"] |= {
+        "description": "A text that cannot be scored has no score but a reason in `unscored`.",
+        "requestBody": {"required": True, "content": body},
     }
+    return paths
 
 
-def _ref(model: str) -> dict[str, Any]:
-    return {"$ref": _REF.format(model=model)}
-
-
-def _one_of(*models: str) -> dict[str, Any]:
-    return {"oneOf": [_ref(model) for model in models]}
-
-
-def _json(words: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    return _content(words, "application/json", schema)
+def _json(words: str, *models: str) -> dict[str, Any]:
+    """Return a response or body that is one of some models."""
+    one_of = [{"$ref": _REF.format(model=model)} for model in models]
+    return _content(words, "application/json", {"oneOf": one_of} if len(models) > 1 else one_of[0])
 
 
 def _content(words: str, media_type: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"description": words, "content": {media_type: {"schema": schema}}}
-
-
-def _problem() -> dict[str, Any]:
-    kinds = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in KINDS.items())
-    seconds = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
-    found = _content(f"The request failed. {kinds}", MEDIA_TYPE, _ref("ProblemDetails"))
-    return {**found, "headers": {"Retry-After": seconds}}

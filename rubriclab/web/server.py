@@ -85,57 +85,6 @@ def local_address() -> str:
         return str(probe.getsockname()[0])
 
 
-class Server:
-    """An application at a socket. `stop` ends it, from any thread and from the application's own requests.
-
-    Args:
-        on_ready: called once it answers.
-        patience: seconds that open requests get once it shuts down; those that are still open then are cancelled.
-    """
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        bound: socket.socket,
-        on_ready: Callable[[], None] = lambda: None,
-        patience: int = PATIENCE,
-    ) -> None:
-        self._bound = bound
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            proxy_headers=False,
-            http=_Connection,
-            ws="none",
-            timeout_graceful_shutdown=patience,
-        )
-        self._server = _Server(config, on_ready)
-        self._patience = patience
-
-    @property
-    def seconds_left(self) -> float:
-        """The part of `patience` that is left; 0 before the server shuts down."""
-        began = self._server.shutdown_started
-        return 0.0 if began is None else max(0.0, began + self._patience - time.monotonic())
-
-    def stop(self) -> None:
-        """End the server once its open requests are answered."""
-        self._server.should_exit = True
-
-    async def run(self) -> None:
-        """Serve until `stop` is called or a signal (SIGINT, SIGTERM) arrives; `on_ready` is called once it answers."""
-        try:
-            await self._server.serve(sockets=[self._bound])
-        except asyncio.CancelledError:
-            await self._server.shutdown(sockets=[self._bound])
-            raise
-        finally:
-            self._bound.close()
-
-
 class _Connection(H11Protocol):
     """A connection that is closed if no complete head of a request arrives for `HEAD_PATIENCE` seconds.
 
@@ -159,24 +108,72 @@ class _Connection(H11Protocol):
             self.transport.close()
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's server, which ends quietly at a signal instead of raising it again afterwards."""
+class Server(uvicorn.Server):
+    """An application at a socket. `stop` ends it, from any thread and from the application's own requests.
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_ready = on_ready
-        self.shutdown_started: float | None = None
+    It ends quietly at a signal, which uvicorn's own server would raise again afterwards.
+
+    Args:
+        on_ready: called once it answers.
+        patience: seconds that open requests get once it shuts down; those that are still open then are cancelled.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        bound: socket.socket,
+        on_ready: Callable[[], None] = lambda: None,
+        patience: int = PATIENCE,
+    ) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                http=_Connection,
+                ws="none",
+                timeout_graceful_shutdown=patience,
+            )
+        )
+        self._bound, self._on_ready, self._patience = bound, on_ready, patience
+        self._shutdown_started: float | None = None
+
+    @property
+    def seconds_left(self) -> float:
+        """The part of `patience` that is left; 0 before the server shuts down."""
+        began = self._shutdown_started
+        return 0.0 if began is None else max(0.0, began + self._patience - time.monotonic())
+
+    def stop(self) -> None:
+        """End the server once its open requests are answered."""
+        self.should_exit = True
+
+    async def run_until_stopped(self) -> None:
+        """Serve until `stop` is called or a signal (SIGINT, SIGTERM) arrives; `on_ready` is called once it answers."""
+        try:
+            await self.serve(sockets=[self._bound])
+        except asyncio.CancelledError:
+            await self.shutdown(sockets=[self._bound])
+            raise
+        finally:
+            self._bound.close()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open the connections, and call `on_ready`."""
         await super().startup(sockets)
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.shutdown_started = time.monotonic()
+        """Close the connections, those of open requests after `patience` seconds."""
+        self._shutdown_started = time.monotonic()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """End the server at a signal while the block runs, in the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -209,7 +206,7 @@ async def serve(
         server.stop()
 
     server = Server(app(stop), bound, opened)
-    await server.run()
+    await server.run_until_stopped()
 
 
 HERE = Path(__file__).parent
@@ -240,14 +237,14 @@ def rendered(template: str, status: int = 200, **fields: Any) -> HTMLResponse:
 
 def static_routes() -> list[BaseRoute]:
     """Return the routes of scripts and styles under `/static`, those of the reports among them."""
+
+    async def report_style(_request: Request) -> Response:
+        return FileResponse(STYLE, headers=REVALIDATED)
+
     return [
-        Route("/static/report.css", _report_style),
+        Route("/static/report.css", report_style),
         Mount("/static", _Revalidated(directory=HERE / "static")),
     ]
-
-
-async def _report_style(_request: Request) -> Response:
-    return FileResponse(STYLE, headers=REVALIDATED)
 
 
 class _Revalidated(StaticFiles):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from commands import PATIENCE
+from web_samples import running
 
 from rubriclab.ops.label import Labeling, prepare_labeling
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.web.label import access_of, label_app, written
-from rubriclab.web.server import TOKEN_HEADER, Access, Server, listen, port_of
+from rubriclab.web.server import TOKEN_HEADER, Access, listen, port_of
 
 ROWS = [
     {
@@ -84,7 +82,7 @@ def output_of(item: Mapping[str, Any]) -> str:
 def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options: Any) -> Iterator[LabelPage]:
     """Yield the page for the texts in `rows`, with a store in `folder`."""
     chosen = LabelOptions(**{**ASKED, **options})
-    output, bound, ready = folder / "labelled.jsonl", listen(), threading.Event()
+    output, bound = folder / "labelled.jsonl", listen()
     with Workspace(folder / "store.db") as workspace:
         labeling = prepare_labeling(workspace, list(rows), chosen)
         access = access_of(labeling.question, chosen, port_of(bound))
@@ -92,17 +90,5 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
         def finish() -> str:
             return f"{written(labeling, output).labelled} written."
 
-        def stop() -> None:
-            server.stop()
-
-        server = Server(label_app(labeling, access, finish=finish, stop=stop), bound, ready.set)
-        thread = threading.Thread(target=lambda: asyncio.run(server.run()))
-        thread.start()
-        try:
-            assert ready.wait(PATIENCE)
-            address = f"http://127.0.0.1:{port_of(bound)}"
-            with httpx.Client(base_url=address, trust_env=False, timeout=PATIENCE) as client:
-                yield LabelPage(client, access, labeling, output)
-        finally:
-            server.stop()
-            thread.join()
+        with running(label_app(labeling, access, finish=finish, stop=lambda: None), bound) as client:
+            yield LabelPage(client, access, labeling, output)

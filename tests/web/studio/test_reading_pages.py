@@ -78,9 +78,7 @@ def test_a_version_is_found_by_name_number_or_tag_and_anything_else_is_not(clien
         assert page.status_code == 404, path
         assert 'role="alert"' in page.text
     assert client.get("/news/texts?page=x").status_code == 422
-
-
-def test_an_error_is_json_for_a_script(client: httpx.Client) -> None:
+    # For a script as JSON.
     answer = client.get("/other", headers={"Accept": "application/json"})
     assert (answer.status_code, "no rubric 'other'" in answer.json()["error"]) == (404, True)
 
@@ -110,11 +108,7 @@ def test_a_comparison_is_with_the_parent_unless_another_version_is_named(client:
     assert "news@3 to news@4" in other
     assert "A definition. Because 3." in other
     assert "A definition. Because 4." in other
-
-
-def test_a_comparison_goes_from_the_older_version_to_the_newer_and_offers_the_child_of_a_first_version(
-    client: httpx.Client,
-) -> None:
+    # It goes from the older version to the newer, and begins with the child of a first version.
     assert "news@3 to news@4" in words_of(client.get("/news@3/compare", params={"with": "news@4"}))
     page = client.get("/news@1/compare")
     assert "news@1 to news@3" in words_of(page)
@@ -178,13 +172,6 @@ def test_words_of_a_rubric_text_or_editor_are_shown_as_text(client: httpx.Client
     link = re.search(r'href="(/hostile@1/explain\?id=[^"]+)"', client.get("/hostile/texts").text)
     assert link
     assert httpx.URL(unescape(link[1])).params["id"] == WORDS
-
-
-def test_hostile_words_run_no_script_in_a_browser(client: httpx.Client, browser: Chrome) -> None:
-    for path in ALL:
-        browser.get(f"{client.base_url}{path}")
-        assert browser.title != "run"
-        assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
 def test_search_and_sorting_change_the_page_in_place(client: httpx.Client, browser: Chrome, lab: Lab) -> None:
