@@ -68,12 +68,7 @@ Cells = Mapping[str, Mapping[str, Cell]]
 
 @dataclass(frozen=True, slots=True)
 class WeightChange:
-    """One criterion's weight before and after; `None` where the rubric does not have it.
-
-    Attributes:
-        criterion, trait, statement: of the new wording if there is one.
-        bounds: the lowest and highest weight that a person allows.
-    """
+    """One criterion's weight before and after, and its limits; `None` where the rubric does not have it."""
 
     criterion: str
     trait: str
@@ -121,11 +116,7 @@ class EditEffect:
 
 @dataclass(frozen=True, repr=False)
 class EditResult(Displayed):
-    """What an edit does.
-
-    Attributes:
-        saved: the child version; `None` for a preview.
-    """
+    """What an edit does; `saved` is the child version, `None` for a preview."""
 
     parent: str
     rubric: Rubric
@@ -231,12 +222,7 @@ def edited_rubric(parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Seque
 
 @dataclass(frozen=True, eq=False)
 class FoldSelection:
-    """The criteria that labels select in each fold.
-
-    Attributes:
-        folds: each text's fold, from 0, in each repetition, shape (repetitions, texts).
-        criteria: by repetition and fold, ids of the criteria selected by the labels of the other folds.
-    """
+    """The folds, shape (repetitions, texts), and by repetition and fold the ids that the other folds' labels select."""
 
     folds: IntArray
     criteria: tuple[tuple[frozenset[str], ...], ...]
@@ -258,10 +244,9 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
 
 
 def refitted(rated: RatedRubric, selected: FoldSelection) -> SelectedRubric:
-    """Return the rubric fitted to all labels, and the rubrics of all folds with their held-out scores.
+    """Return the rubric fitted to all labels, and those of all folds with held-out scores.
 
-    Args:
-        selected: of this rubric, or of the one that it was edited from, on the same texts.
+    `selected` may be that of the rubric that it was edited from, on the same texts.
     """
 
     def pool_of(repetition: int, fold: int) -> CandidatePool:
@@ -383,12 +368,7 @@ def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
 
 @dataclass(frozen=True, eq=False)
 class EditableVersion:
-    """A version with its labelled texts and their ratings.
-
-    Attributes:
-        examples: sorted by id, with labels on the raters' scale.
-        cells: the ratings that the version keeps, by text and criterion.
-    """
+    """A version with its labelled texts, sorted by id and on the raters' scale, and the ratings that it keeps."""
 
     version: Version
     record: TrainingRecord | None
@@ -403,10 +383,7 @@ class EditableVersion:
 
     @cached_property
     def rated(self) -> RatedRubric:
-        """The rubric with the kept ratings; candidates that do not rate every text are left out.
-
-        There are no unknown texts.
-        """
+        """The rubric with the kept ratings; candidates that do not rate every text are left out."""
         rubric, provenance = self.version.rubric, self.version.provenance
         aspect, scale, onto = rubric.aspect.name, rubric.scores_on, rubric.scale
         recorded, texts = (self.record.candidates, self.record.texts) if self.record else ((), ())

@@ -83,12 +83,7 @@ Pair = tuple[float | None, float | None]
 
 @dataclass(frozen=True, slots=True)
 class RevisionMetrics:
-    """What a summary needs of one text, without its words.
-
-    Attributes:
-        group: the input that it shares with other texts.
-        sentences, changed: of the original text, and how many of them were changed.
-    """
+    """What a summary needs of one text: its group, and how many of its sentences were changed, but no words."""
 
     group: str
     outcome: RevisionOutcome
@@ -423,11 +418,7 @@ class ImproveResult(Displayed):
 
 @dataclass(eq=False)
 class Improving:
-    """Improvement that has not begun: iterate over `stream()`, then ask for the `summarize_revisions()`.
-
-    Attributes:
-        rubric: that of the version, with a call for each text.
-    """
+    """Improvement that has not begun: iterate over `stream()`, then ask for the `summary()`."""
 
     workspace: Workspace
     data: Data

@@ -60,12 +60,7 @@ from rubriclab.store.store import Store
 
 @dataclass(frozen=True, repr=False)
 class LabelResult(Displayed):
-    """The labels so far.
-
-    Attributes:
-        rows: as `learn` reads them: the labelled texts, then the preferences that came with them.
-        agreement: among the raters; `None` with fewer than two.
-    """
+    """The labels so far, as `learn` reads them: labelled texts, then the preferences that came with them."""
 
     aspect: str
     rows: tuple[Mapping[str, Any], ...]
@@ -117,13 +112,7 @@ class Submission(FrozenModel):
 
 @dataclass(frozen=True)
 class ShownItem:
-    """What a rater sees at one position: no system, no id, no label of anybody else.
-
-    Attributes:
-        position: from 0 in the rater's order.
-        name: of the item for this rater; says nothing about its texts.
-        former: what the rater has answered here, if anything.
-    """
+    """What a rater sees at a position of the own order: no system, no id, no label of anybody else."""
 
     position: int
     total: int
@@ -517,14 +506,9 @@ class PlannedText:
 
 
 def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], count: int) -> tuple[PlannedText, ...]:
-    """Return which texts of the pool to label; see `select_texts` for the order.
+    """Return which texts of the pool, whose ids may repeat, to label next, whatever its order; see `select_texts`.
 
-    The plan does not depend on the order of the pool.
-
-    Args:
-        record: of the training of `rubric`, which has an aggregation.
-        pool: texts with ratings; ids may repeat, texts may not.
-        count: how many to plan.
+    `record` is of the training of `rubric`, which has an aggregation.
     """
     terms = rubric.aggregation.terms if rubric.aggregation else ()
     names = ("id", "group", "output", "source", "context")

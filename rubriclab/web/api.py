@@ -77,11 +77,6 @@ class Service:
 
     A request may be given up by its caller or by its time limit. The work for it goes on, and counts: answers that
     have been paid for are kept in the store, where the same request finds them.
-
-    Attributes:
-        scorer: the open rubric.
-        options: the limits.
-        has_tokens: whether callers need a token.
     """
 
     scorer: TextScorer

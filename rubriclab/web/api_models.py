@@ -321,14 +321,7 @@ WHEN_DOWN, WHEN_LOCKED, WHEN_BUSY = 30, 2, 1
 
 
 class Refused(Exception):
-    """A request that gets no result.
-
-    Attributes:
-        status: the HTTP status.
-        code: the kind of problem, one of `KINDS`.
-        detail: for the caller.
-        retry_after: seconds after which another attempt is worthwhile.
-    """
+    """A request that gets no result: a code of `KINDS`, and the seconds after which to try again, if that helps."""
 
     def __init__(self, code: str, detail: str | None = None, retry_after: float | None = None) -> None:
         self.status, meaning = KINDS[code]
@@ -363,12 +356,7 @@ def refused(error: Exception) -> Refused:
 
 
 def problem_response(error: Refused, request: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response to a request that failed.
-
-    Args:
-        request: the id of the request.
-        headers: further headers.
-    """
+    """Return the response to a request that failed, which names the id of the request."""
     problem = ProblemDetails(
         title=HTTPStatus(error.status).phrase,
         status=error.status,
@@ -392,11 +380,7 @@ _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council m
 
 @cache
 def description(*, tokens: bool) -> dict[str, Any]:
-    """Return the description, which is the same for every rubric.
-
-    Args:
-        tokens: whether callers need a token.
-    """
+    """Return the description, which is the same for every rubric; `tokens` says whether callers need one."""
     taken: tuple[type[BaseModel], ...] = (InputText, InputTexts)
     returned: tuple[type[BaseModel], ...] = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
     modes: list[Any] = [(model, "validation") for model in taken]

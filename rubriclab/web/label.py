@@ -78,12 +78,7 @@ def label_app(
     finish: Callable[[], str],
     stop: Callable[[], None],
 ) -> ASGIApp:
-    """Return the guarded application.
-
-    Args:
-        finish: writes the labels, and returns what to tell the rater.
-        stop: ends the server.
-    """
+    """Return the guarded application; `finish` writes the labels and returns what to tell the rater."""
     page = _LabelPage(labeling, access, finish, stop)
     routes = [
         Route("/", page.show),

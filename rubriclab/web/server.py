@@ -48,9 +48,6 @@ QUEUED = 1024
 def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:
     """Return a socket that listens at `port`, by default at `preferred` if it is free, or else at any free port.
 
-    Args:
-        host: an IPv4 or IPv6 address.
-
     Raises:
         SettingsError: if `port` is in use or not allowed.
     """
@@ -192,10 +189,7 @@ class Server(uvicorn.Server):
 async def serve(
     app: Callable[[Callable[[], None]], ASGIApp], bound: socket.socket, address: str, *, browser: bool = True
 ) -> None:
-    """Serve an application until it is stopped, and open `address` in the browser once it answers.
-
-    `app` makes the application from the function that stops the server.
-    """
+    """Serve what `app` makes from the function that stops it, and open `address` in the browser once it answers."""
 
     def opened() -> None:
         # Some browsers block until they are closed.

@@ -113,9 +113,17 @@ def test_raters_get_different_orders_and_repeats() -> None:
     assert len(set(repeats)) == 3
 
 
-def test_the_latest_judgment_applies_and_a_withdrawal_restores_the_one_before() -> None:
+def test_the_latest_judgment_of_each_rater_and_repeat_applies_and_a_withdrawal_restores_the_one_before() -> None:
     one, two = judged("anna", "a", value=3), judged("anna", "a", value=4)
-    history = History([one, two])
+    others = [judged("ben", "a", value=2), judged("anna", "a", value=5, again=True)]
+    history = History([one, *others, two])
+    assert [(each.rater, each.again, each.value) for each in history.all()] == [
+        ("anna", False, 4),
+        ("anna", True, 5),
+        ("ben", False, 2),
+    ]
+    for other in others:
+        history.add(withdrawn(other))
     assert history.of("anna") == {("a", False): two}
     assert history.latest("anna", history.of("anna")) == two
     history.add(withdrawn(two))
@@ -125,17 +133,6 @@ def test_the_latest_judgment_applies_and_a_withdrawal_restores_the_one_before() 
     assert history.of("anna") == {}
     assert history.latest("anna", history.of("anna")) is None
     assert history.raters == ()
-
-
-def test_raters_and_repeats_are_kept_apart() -> None:
-    history = History(
-        [judged("anna", "a", value=1), judged("ben", "a", value=2), judged("anna", "a", value=5, again=True)]
-    )
-    assert [(each.rater, each.again, each.value) for each in history.all()] == [
-        ("anna", False, 1),
-        ("anna", True, 5),
-        ("ben", False, 2),
-    ]
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 5) | st.none()), max_size=12))

@@ -238,11 +238,7 @@ class PastedText(Allowance):
     context: str = Field(default="", max_length=LONGEST)
 
     def example(self, version: Version) -> Example:
-        """Return the text as a row.
-
-        Raises:
-            SettingsError: if it is empty, or lacks what the texts had that the version was learned from.
-        """
+        """Return the text as a row; SettingsError if it is empty, or lacks what the version's texts had."""
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
         given = {name: None if is_blank(getattr(self, name)) else getattr(self, name) for name in FIELDS}
@@ -443,11 +439,7 @@ async def serve_studio(
     browser: bool = True,
     on_address: Callable[[str], object] = print,
 ) -> None:
-    """Serve the studio on this computer only, until it is stopped.
-
-    Args:
-        rubric: the rubric whose page is opened; without one, the list of rubrics.
-        on_address: told the address once the studio is about to be served.
+    """Serve the studio on this computer only, until it is stopped; it opens at the page of `rubric`, if one is named.
 
     Raises:
         NoStore: if there is no store.

@@ -61,11 +61,7 @@ class Studio:
     judge: str | None = None
 
     def matrix(self, version: Version) -> Matrix:
-        """Return the labelled texts of a version; those of the versions that were looked at last are kept.
-
-        Raises:
-            NotInStore: if the store does not hold them, or does no longer.
-        """
+        """Return the labelled texts of a version; those of the versions that were looked at last are kept."""
         # A record may be deleted while its version stays: then nothing is shown of its texts any more.
         return self._matrix(version.ref, self.reading.store.training_digest(version.ref))
 
@@ -87,11 +83,7 @@ class Studio:
         return Asking(self.workspace)
 
     def version(self, ref: str) -> Version:
-        """Return the version that `NAME`, `NAME@NUMBER` or `NAME@TAG` in an address means.
-
-        Raises:
-            NotInStore: if there is none.
-        """
+        """Return the version that `NAME`, `NAME@NUMBER` or `NAME@TAG` in an address means, or raise NotInStore."""
         try:
             parse_ref(ref)
         except StoreError as error:
@@ -110,9 +102,7 @@ class Studio:
     ) -> HTMLResponse:
         """Return a page from a template that extends `studio/layout.html`.
 
-        Args:
-            version: the version that the page is about; its pages are linked.
-            tab: which of them this one is, a key of `TABS`.
+        The pages of `version` are linked; `tab` says which of them this one is, a key of `TABS`.
         """
         shared = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
         return rendered(f"studio/{template}", status, **shared, **fields)
@@ -126,12 +116,7 @@ BodyT = TypeVar("BodyT", bound=FrozenModel)
 
 
 class Allowance(FrozenModel):
-    """What a page may spend on an operation.
-
-    Attributes:
-        agreed: the number of calls that the user has agreed to; 0 where no price was shown.
-        request: a name of the operation, under which the page asks how far it is.
-    """
+    """The number of calls that a user has agreed to, and a name of the operation, under which its progress is asked."""
 
     agreed: int = Field(default=0, ge=0)
     request: str = Field(default="", max_length=100)
@@ -139,13 +124,7 @@ class Allowance(FrozenModel):
 
 @dataclass(frozen=True)
 class PriceQuote:
-    """What an operation needs of a judge.
-
-    Attributes:
-        calls: about how many, by all judges together.
-        money: about how much, in US dollars, or that it is unknown.
-        words: both, with tokens, by judge.
-    """
+    """About how many calls an operation needs, what they cost, and both in words by judge, with tokens."""
 
     calls: int
     money: str
@@ -166,12 +145,7 @@ class Done(Generic[T]):
 
 @dataclass(eq=False)
 class Asking:
-    """Runs operations of pages, and knows how far each is.
-
-    Args:
-        workspace: returns a workspace for one operation, given what is told its notices. The caps on calls and money
-            are counted for all of them together, so that one at a time may spend.
-    """
+    """Runs operations of pages, each in a workspace of its own with common caps, and knows how far each is."""
 
     workspace: Callable[[Notify], Workspace]
     _spending: threading.Lock = field(default_factory=threading.Lock)
@@ -179,10 +153,7 @@ class Asking:
     _stopped: set[str] = field(default_factory=set)
 
     async def run(self, prepare: Callable[[Workspace], Job[T]], allowance: Allowance) -> Done[T] | PriceQuote:
-        """Return the result of an operation, or its price if it needs more calls than were agreed to.
-
-        Args:
-            prepare: returns the operation in a workspace, and is called in a thread.
+        """Return the result of an operation, prepared in a thread, or its price if it is more calls than agreed to.
 
         Raises:
             RubriclabError: as the operation does.
@@ -267,11 +238,7 @@ def price_of(estimate: DryRun) -> PriceQuote:
 
 
 async def body_of(request: Request, model: type[BodyT]) -> BodyT:
-    """Return what a page has posted.
-
-    Raises:
-        SettingsError: if it has not the form that is expected.
-    """
+    """Return what a page has posted; SettingsError if it has not the form that is expected."""
     try:
         return model.model_validate_json(await request.body())
     except ValidationError as error:
@@ -346,13 +313,9 @@ class Page:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A training record with what searching and sorting need.
+    """A training record with its columns (figures, then criteria, kept ones first), and what is searched of each text.
 
-    Attributes:
-        columns: the figures, then the criteria, those that the rubric kept first.
-        places: of the criteria in the record, in the order of the columns.
-        ratings: shape (texts, criteria), NaN where there is none, in the order of `places`.
-        words: what is searched of each text, in lower case.
+    `places` are those of the criteria in the record; `ratings` have the shape (texts, criteria), NaN where missing.
     """
 
     record: TrainingRecord
