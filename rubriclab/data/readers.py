@@ -280,11 +280,11 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
         if (rows := text_files.document_rows(path, text, longest, encoding)) is not None:
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), options.rules(typed=True))
         return _json_lines(where, text_files.read_lines(path, longest, encoding, newline), options, encoding)
+    usual, header_rows = DELIMITED[kind], options.header_rows
+    dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
     if options.delimiter:
-        dialect = text_files.Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
-    else:
-        usual, header_rows = DELIMITED[kind], options.header_rows
-        dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
+        detected, dialect = dialect.delimiter, replace(dialect, delimiter=options.delimiter, named=False)
+        text_files.check_delimiter(where, text.splitlines()[options.skip_rows :], options.delimiter, detected)
     text_files.check_header(where, text_files.first_records(text.splitlines(keepends=True), dialect), options)
 
     def numbered() -> text_files.RowStream:

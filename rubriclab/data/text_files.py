@@ -297,9 +297,10 @@ class Dialect:
 def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skipped: int = 0) -> Dialect:
     """Return the dialect of a file that begins with `text`.
 
-    The delimiter is the one that gives most records the same number of cells as the first record, at least two; of
-    equally good ones, the one that gives more cells, then `usual`. Below a title in one cell, the number of cells that
-    most records have counts instead. If every record has one cell, it is `usual`.
+    The delimiter is the one that gives most records the same number of cells as the first record, at least two. Below
+    a title in one cell, the number of cells that most records have counts instead. Of equally good ones, it is one by
+    which the first record is no title, then the one that gives more cells, then `usual`. If every record has one cell,
+    it is `usual`.
     """
     if match := _SEPARATOR_LINE.match(text):
         return Dialect(match[1], header_rows, named=True, skipped=skipped)
@@ -310,19 +311,27 @@ def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skippe
     return Dialect(max(marks, key=lambda mark: _fit(lines, mark, header_rows)), header_rows, skipped=skipped)
 
 
-def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]:
+def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, bool, int]:
     records = islice(csv.reader(iter(lines), delimiter=mark), MAX_SNIFFED_RECORDS)
     try:
         cells = [len(record) for record in records if any(cell.strip() for cell in record)][header_rows - 1 :]
     except csv.Error:
-        return 0, 0
+        return 0, False, 0
     if not cells:
-        return 0, 0
+        return 0, False, 0
     usual = cells[0] if cells[0] > 1 else max(cells, key=cells.count)
     share = cells.count(usual) / len(cells)
     if usual < 2 or (cells[0] < 2 and share < MIN_SHARE_BELOW_TITLE):
-        return 0, 0
-    return round(share, 1), usual
+        return 0, False, 0
+    return round(share, 1), cells[0] == usual, usual
+
+
+def check_delimiter(where: str, lines: Sequence[str], given: str, detected: str) -> None:
+    """Raise an error if the header has none of the delimiters that were given but of those that were detected."""
+    if lines and given not in lines[0] and detected in lines[0]:
+        raise DataError(
+            f"{where}: the header has no {given!r} but {detected!r};", "leave `delimiter` out, or name the other."
+        )
 
 
 def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> RowStream:
@@ -342,12 +351,6 @@ def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, diale
         if isinstance(cells, RowError):
             raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
     columns = join_header(where, [cells for cells in header if not isinstance(cells, RowError)])
-    others = [mark for mark in ",;\t|" if len(columns) == 1 and mark in columns[0] and mark != dialect.delimiter]
-    if others:
-        raise DataError(
-            f"{where}: the header has no {dialect.delimiter!r} but {others[0]!r};",
-            "leave `delimiter` out, or name the other.",
-        )
     for number, cells in records:
         if isinstance(cells, RowError):
             yield number, cells

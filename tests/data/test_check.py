@@ -62,6 +62,11 @@ def test_good_rows_come_back_in_order_with_the_scale_and_where_it_is_from():
     assert training.notes == ("scale 1 to 4 taken from the labels; give the scale if the raters used another",)
 
 
+def test_a_score_that_is_far_from_all_others_may_be_a_typing_error():
+    mistyped = [*rows(), {"id": "t12", "output": "A text.", "scores": {"coherence": 45}}]
+    assert "one score is far from all others: 45; correct it if it is a typing error" in learned(mistyped).notes
+
+
 def test_a_given_scale_is_taken_without_a_note():
     assert learned(rows(), scale="1:5") == Training(learned(rows()).examples, Scale(low=1, high=5, whole=True), ())
     half = Scale(low=0, high=10, whole=False)

@@ -128,6 +128,7 @@ def test_tables_read_back_through_every_delimiter_encoding_and_decimal_mark(
         ("id,output\n1,a;b;c\n2,d;e;f\n", ","),
         ("output\nOne column, with commas, unquoted\n", ","),
         ('id\toutput\n1\t"a, b; c | d"\n', "\t"),
+        ("id;output;scores.x\n" + "".join(f"{i};Two, or, three;{i}\n" for i in range(20)), ";"),
         ("sep=|\nid|output\n1|A;B;C\n", "|"),
         ("id|output\n1|A text.\n", "|"),
     ],
@@ -147,6 +148,8 @@ def test_a_named_delimiter_encoding_and_decimal_mark_are_not_guessed(tmp_path: P
             read(path, **values)
     with pytest.raises(SettingsError, match=r"`sheet` does not apply to .*t\.csv"):
         read(path, sheet=2)
+    with pytest.raises(DataError, match="the header has no ',' but ';'; leave `delimiter` out"):
+        read(written(tmp_path / "t.csv", "id;output\n1;A, b\n2;C, d\n"), delimiter=",")
 
 
 def test_values_for_missing_and_words_for_levels_are_read(tmp_path: Path) -> None:
