@@ -13,7 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 # The longest first, so that no worker is left alone with one of them at the end.
 TOGETHER = (
-    "tests/flow/methods",
+    "tests/flow/test_flow_methods.py",
     "tests/flow",
     "tests/cli",
     "tests/test_docs.py",
@@ -37,7 +37,7 @@ class Sharing(LoadScopeScheduling):
 def scope(nodeid: str) -> str:
     """Return the folder or file that a test's worker runs as a whole."""
     file = PurePosixPath(nodeid.split("::", 1)[0])
-    return str(file.parent) if str(file.parent) in TOGETHER else str(file)
+    return str(file.parent) if str(file.parent) in TOGETHER and str(file) not in TOGETHER else str(file)
 
 
 def longest_first(item: Any) -> int:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import ValidationError
@@ -48,15 +48,9 @@ from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, format_score, labelled, text_digest
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import (
-    Data,
-    check_text_fields,
-    describe,
-    rows_of,
-    usable_examples,
-)
+from rubriclab.ops.inputs import Data, check_text_fields, describe, rows_of, usable_examples
 from rubriclab.ops.options import CompareOptions, DriftOptions
-from rubriclab.ops.scores import ColumnScorer, ColumnScoring, held_out_scores, score_of
+from rubriclab.ops.scores import ColumnScoring, held_out_scores, score_of
 from rubriclab.ops.workspace import Answered, Job, Workspace, judge_of, ref_of, version_of
 from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import FloatArray, IntArray
@@ -99,10 +93,9 @@ def compare_outputs(
     learned: LabelledScores | None = None,
     learned_from: Collection[str] = (),
 ) -> Comparison:
-    """Return how the scores of two sets of outputs differ.
+    """Return how the scores of two sets of outputs, by a rubric whose reference is `name`, differ.
 
     Args:
-        rubric: that both were scored with; `name` is its reference.
         by: what outputs are paired by; by default id, else group, else the sets are independent.
         max_drop: the largest acceptable drop of the mean, in points.
         learned: the labels of learning, used unless the outputs themselves have labels.
@@ -145,7 +138,11 @@ def compare_outputs(
         pairing=rule,
         unpaired_before=len(before.examples) - len(places),
         unpaired_after=len(after.examples) - len(places),
-        other_sources=sum(_of_other_sources(old, new) for old, _, new, _ in both),
+        other_sources=sum(
+            None not in about and len(set(about)) > 1
+            for old, _, new, _ in both
+            for about in ((old.source, new.source), (old.context, new.context))
+        ),
         max_drop=max_drop,
         human=human_difference(scale, *sets, float(changed), learned),
         fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
@@ -175,14 +172,36 @@ def compare_columns(
     )
     rubric, judge = (" to ".join(dict.fromkeys(both)) for both in zip(*names, strict=True))
     compared = [pair for pair in pairs if pair.before is not None and pair.after is not None]
+    groups, scores = [p.group for p in compared], np.array([(p.before, p.after) for p in compared]).reshape(-1, 2)
+    levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
+    if 1 < len(set(groups)) < len(groups):
+        levels = ("group", "dataset")
+    ranks = []
+    for level in levels:
+        found = agreement(scores[:, 1], scores[:, 0], groups, level=level)
+        correlations = {"spearman": found.spearman.rounded(), "kendall": found.kendall.rounded()}
+        ranks.append(RankAgreement(level=level, texts=found.n, groups=found.groups, **correlations))
+    moved = scores[:, 1] - scores[:, 0]
+    flipped = np.logical_xor(*(scores >= threshold).T)
+    largest = [place for place in np.argsort(-np.abs(moved), kind="stable").tolist() if flipped[place]][:LISTED]
     comparison = Comparison(
         rubric=rubric,
         judge=judge,
         before=before,
         after=after,
         pairing="text",
-        ranks=_ranks(compared),
-        flips=_flips(compared, threshold),
+        ranks=tuple(ranks),
+        flips=FlipSummary(
+            threshold=threshold,
+            texts=int(flipped.sum()),
+            up=int((moved[flipped] > 0).sum()),
+            down=int((moved[flipped] < 0).sum()),
+            share=paired_mean(flipped.astype(float), units(groups)).interval.within(0, 1).rounded(),
+            largest=tuple(
+                FlippedText(id=compared[place].id, group=groups[place], before=scores[place, 0], after=scores[place, 1])
+                for place in largest
+            ),
+        ),
         **_differences(rubrics, compared),
     )
     return limits.checked(comparison)
@@ -261,41 +280,30 @@ def _by_groups(before: ScoredSet, after: ScoredSet) -> PairedMean:
     return PairedMean(Interval(difference, float(low), float(high)), float(test.pvalue))
 
 
-def _of_other_sources(before: Example, after: Example) -> bool:
-    """Return whether two outputs are known to be about different sources or contexts."""
-    about = ((before.source, after.source), (before.context, after.context))
-    return any(first is not None and second is not None and first != second for first, second in about)
-
-
 def _criteria(criteria: Sequence[CriterionPair], pairs: Sequence[PairedScore]) -> tuple[CriterionScoreChange, ...]:
     """Return the change of each criterion, the largest drop first."""
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
-    groups, changes = np.array([pair.group for pair in pairs], dtype=str), []
-    for column, pair in enumerate(criteria):
-        shares, points = all_changes[:, column].T
-        rated, weighted = ~np.isnan(shares), points[~np.isnan(points)]
-        change, criterion = paired_mean(shares[rated], units(groups[rated].tolist())), pair.after or pair.before
+    shares, points = all_changes.transpose(2, 1, 0)
+    groups, rated = np.array([pair.group for pair in pairs], dtype=str), ~np.isnan(shares)
+    means = [paired_mean(row[has], units(groups[has].tolist())) for row, has in zip(shares, rated, strict=True)]
+    adjusted = adjust_p_values([mean.p for mean in means])
+    changes = []
+    for column, (pair, mean) in enumerate(zip(criteria, means, strict=True)):
+        criterion, weighted = pair.after or pair.before, points[column][~np.isnan(points[column])]
         assert criterion
         changes.append(
             CriterionScoreChange(
                 id=pair.name,
                 state=pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
-                pairs=int(rated.sum()),
-                difference=change.interval.within(-1.0, 1.0).rounded(),
-                p=change.p,
-                adjusted_p=None,
+                pairs=int(rated[column].sum()),
+                difference=mean.interval.within(-1.0, 1.0).rounded(),
+                p=mean.p,
+                adjusted_p=adjusted[column],
                 contribution=rounded_number(weighted.mean()) if len(weighted) else None,
             )
         )
-    tested = _with_adjusted_p(changes)
-    return tuple(sorted(tested, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
-
-
-def _with_adjusted_p(tests: Sequence[Tested]) -> list[Tested]:
-    """Return the tests with p-values adjusted for the false discovery rate over all of them."""
-    adjusted = adjust_p_values([each.p for each in tests])
-    return [each.model_copy(update={"adjusted_p": p}) for each, p in zip(tests, adjusted, strict=True)]
+    return tuple(sorted(changes, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
 
 
 def _text_change(pair: PairedScore, before: Example, first: Score, after: Example, second: Score) -> TextChange:
@@ -315,40 +323,7 @@ def _text_change(pair: PairedScore, before: Example, first: Score, after: Exampl
     )
 
 
-def _ranks(pairs: Sequence[PairedScore]) -> tuple[RankAgreement, ...]:
-    scores, groups = np.array([(pair.before, pair.after) for pair in pairs]).reshape(-1, 2), [p.group for p in pairs]
-    levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
-    if 1 < len(set(groups)) < len(groups):
-        levels = ("group", "dataset")
-    found = [(level, agreement(scores[:, 1], scores[:, 0], groups, level=level)) for level in levels]
-    return tuple(
-        RankAgreement(
-            level=level,
-            texts=each.n,
-            groups=each.groups,
-            spearman=each.spearman.rounded(),
-            kendall=each.kendall.rounded(),
-        )
-        for level, each in found
-    )
-
-
-def _flips(pairs: Sequence[PairedScore], threshold: float) -> FlipSummary:
-    flipped = np.array([bool(pair.crosses(threshold)) for pair in pairs], dtype=float)
-    moved = [(pair, pair.before or 0.0, pair.after or 0.0) for pair in pairs if pair.crosses(threshold)]
-    largest = sorted(moved, key=lambda each: -abs(each[2] - each[1]))[:LISTED]
-    return FlipSummary(
-        threshold=threshold,
-        texts=len(moved),
-        up=sum(after > before for _, before, after in moved),
-        down=sum(after < before for _, before, after in moved),
-        share=paired_mean(flipped, units([pair.group for pair in pairs])).interval.within(0, 1).rounded(),
-        largest=tuple(FlippedText(id=p.id, group=p.group, before=before, after=after) for p, before, after in largest),
-    )
-
-
 ScoredOutput = tuple[Example, float]
-Tested = TypeVar("Tested", CriterionScoreChange, "SystemDifference")
 
 
 def human_difference(
@@ -389,11 +364,7 @@ def scored_sets(
     paired: bool,
     learned_from: Collection[str],
 ) -> tuple[ScoredSet, ScoredSet]:
-    """Return two sets of outputs with their scores and labels, weighed by groups if they are not `paired`.
-
-    Args:
-        learned_from: groups whose labels are not used, as the rubric was fitted to them.
-    """
+    """Return two sets of outputs with their scores and labels, weighed by groups if they are not `paired`."""
     groups = [[example.group for example, _ in side] for side in (before, after)]
     unit = [units(groups[0])] * 2 if paired else np.split(units([*groups[0], *groups[1]]), [len(before)])
     sets = []
@@ -412,12 +383,7 @@ RATE = 0.05
 
 
 class RankedSystem(FrozenModel):
-    """A system's place.
-
-    Attributes:
-        ties: systems whose paired difference to this one may be chance, at a false discovery rate of 5 % over all
-            pairs of systems.
-    """
+    """A system's place; the paired differences to its `ties` may be chance, at `RATE` over all pairs of systems."""
 
     system: str
     rank: int
@@ -441,8 +407,6 @@ class SystemDifference(FrozenModel):
 
 
 class SystemRanking(FrozenModel):
-    """Several systems, scored with one version, by mean score."""
-
     rubric: str
     judge: str
     scale: tuple[float, float]
@@ -451,30 +415,33 @@ class SystemRanking(FrozenModel):
 
 
 def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> SystemRanking:
-    """Return the systems by mean score; differences are paired within groups (Benjamini & Hochberg over all pairs).
-
-    Args:
-        rubric: that all were scored with; `name` is its reference.
-    """
-    sides = [(summary(system, rubric.scores_on), _group_means(system)) for system in systems]
+    """Return the systems by mean score; differences are paired within groups (Benjamini & Hochberg over all pairs)."""
+    sides = []
+    for system in systems:
+        by_group = defaultdict[str, list[float]](list)
+        for example, value in system.scored:
+            by_group[example.group].append(value)
+        sides.append((summary(system, rubric.scores_on), {name: np.mean(values) for name, values in by_group.items()}))
     # Systems without a score come last.
     sides.sort(key=lambda side: math.inf if side[0].mean.value is None else -side[0].mean.value)
-    differences = []
+    compared = []
     for (first, means), (second, others) in combinations(sides, 2):
         shared = [group for group in means if group in others]
         change = paired_mean(np.array([means[group] - others[group] for group in shared]), units(shared))
-        differences.append(
-            SystemDifference(
-                first=first.name,
-                second=second.name,
-                pairs=len(shared),
-                groups=len(shared),
-                difference=change.interval.rounded(),
-                p=change.p,
-                adjusted_p=None,
-            )
+        compared.append((first.name, second.name, len(shared), change))
+    adjusted = adjust_p_values([change.p for *_, change in compared])
+    differences = [
+        SystemDifference(
+            first=first,
+            second=second,
+            pairs=number,
+            groups=number,
+            difference=change.interval.rounded(),
+            p=change.p,
+            adjusted_p=p,
         )
-    differences = _with_adjusted_p(differences)
+        for (first, second, number, change), p in zip(compared, adjusted, strict=True)
+    ]
     tied = [{each.first, each.second} for each in differences if each.adjusted_p is None or each.adjusted_p >= RATE]
     ranked = [
         RankedSystem(
@@ -497,13 +464,6 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> Syste
     )
 
 
-def _group_means(outputs: Outputs) -> dict[str, float]:
-    by_group: dict[str, list[float]] = defaultdict(list)
-    for example, value in outputs.scored:
-        by_group[example.group].append(value)
-    return {group: sum(values) / len(values) for group, values in by_group.items()}
-
-
 def _judges(*outputs: Outputs) -> str:
     return ", ".join(sorted({score.judge for each in outputs for score in each.scores}))
 
@@ -516,9 +476,7 @@ OutputRow = tuple[Example, Score | None]
 class CompareResult(Answered, Displayed):
     """The comparison of two sets of outputs, versions or judges, a look at an anchor, or the ranking of systems.
 
-    Attributes:
-        version: the rubric that outputs were scored with; `None` where versions or judges are compared.
-        unanswered: which side has no score at all, after replies have failed.
+    `version` is the rubric that outputs were scored with; `None` where versions or judges are compared.
     """
 
     result: Comparison | AnchorLook | SystemRanking
@@ -545,7 +503,7 @@ def compare(
         raise SettingsError("Outputs are compared by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-    scoring = ColumnScoring(workspace, [ColumnScorer(version, choice)], before, options)
+    scoring = ColumnScoring(workspace, [(version, choice)], before, options)
 
     def estimate() -> DryRun:
         rows = [row for rows in _read(scoring, before, after).values() for row in rows]
@@ -667,12 +625,7 @@ def drift(
         on_row: called for each text, in order, with both scores, their reasons, and whether the text flips.
     """
     if options.anchor:
-        anchored = _anchored(workspace, data, before, after, options)
-
-        async def run_look() -> CompareResult:
-            return CompareResult(await look(anchored, str(data)), workspace.effort())
-
-        return Job(lambda: anchored.estimate(("judge",)), run_look)
+        return _look_job(workspace, data, before, after, options)
     scoring, rubrics, threshold = _sides_of_drift(workspace, data, before, after, options)
 
     async def run() -> CompareResult:
@@ -689,18 +642,23 @@ def drift(
     return Job(lambda: scoring.estimate(("before", "after")), run)
 
 
-def _anchored(
-    workspace: Workspace, data: Data, version: str | Version, after: str | Version | None, options: DriftOptions
-) -> ColumnScoring:
+def _look_job(
+    workspace: Workspace, data: Data, rubric: str | Version, after: str | Version | None, options: DriftOptions
+) -> Job[CompareResult]:
     limits = [name for name in ("flip_at", "max_shift", "max_flips", "min_rank") if getattr(options, name) is not None]
     if after is not None or len(options.judges) > 1 or limits or not isinstance(data, str | Path):
         raise SettingsError(
             "`anchor`: a file of texts is scored again by one version and judge, without limits.",
             "Name one file, one version and at most one judge.",
         )
-    found = version_of(workspace, version)
-    choice = judge_of(found, options.judges[0] if options.judges else None, workspace.store, workspace.notify)
-    return ColumnScoring(workspace, [ColumnScorer(found, choice)], data, options)
+    version = version_of(workspace, rubric)
+    choice = judge_of(version, next(iter(options.judges), None), workspace.store, workspace.notify)
+    scoring = ColumnScoring(workspace, [(version, choice)], data, options)
+
+    async def run() -> CompareResult:
+        return CompareResult(await look(scoring, str(data)), workspace.effort())
+
+    return Job(lambda: scoring.estimate(("judge",)), run)
 
 
 def _sides_of_drift(
@@ -721,7 +679,7 @@ def _sides_of_drift(
     second = first if after is None else version_of(workspace, after)
     named = (options.judges[0], options.judges[-1]) if options.judges else (None, None)
     scorers = [
-        ColumnScorer(version, judge_of(version, judge, workspace.store, workspace.notify))
+        (version, judge_of(version, judge, workspace.store, workspace.notify))
         for version, judge in zip((first, second), named, strict=True)
     ]
     rubrics = pair_rubrics(first.rubric, second.rubric)
@@ -733,8 +691,8 @@ def _sides_of_drift(
             "no text could cross it.",
         )
     notify, aspects = workspace.notify, [version.rubric.aspect.name for version in (first, second)]
-    if first.digest == second.digest and scorers[0].judge.spec == scorers[1].judge.spec:
-        notify(f"both sides are the rubric of {second.ref} by {scorers[1].judge.spec}: nothing can change")
+    if first.digest == second.digest and scorers[0][1].spec == scorers[1][1].spec:
+        notify(f"both sides are the rubric of {second.ref} by {scorers[1][1].spec}: nothing can change")
     if aspects[0] != aspects[1]:
         notify(
             f"{first.ref} and {second.ref} judge different aspects, {' and '.join(aspects)}: their scores mean "
@@ -748,14 +706,10 @@ def _sides_of_drift(
     return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
 
 
-ERROR_RATE = 0.05
-"""The probability of any false alarm, over all looks and both sequences."""
-
-MIN_ANCHORS = 10
-"""With fewer groups, false alarms are more frequent than `ERROR_RATE`."""
-
+# The probability of any false alarm, over all looks and both sequences; higher with fewer groups than these.
+ERROR_RATE, MIN_ANCHORS = 0.05, 10
+# The look after which the intervals are narrowest for the number of observations.
 NARROWEST_LOOK = 10
-"""The look after which the intervals are narrowest for the number of observations."""
 
 
 class _Looks(FrozenModel):
@@ -764,6 +718,22 @@ class _Looks(FrozenModel):
     rubric: str
     judge: str
     looks: tuple[Mapping[str, float], ...] = ()
+
+    def file(self, place: str) -> Path:
+        return Path(f"{place}.looks.json")
+
+    def read(self, place: str) -> _Looks:
+        """Return the looks at a file of texts; itself if there are none."""
+        if not self.file(place).exists():
+            return self
+        with suppress(ValidationError):
+            found = _Looks.model_validate_json(self.file(place).read_bytes())
+            if (found.rubric, found.judge) == (self.rubric, self.judge):
+                return found
+        raise DataError(
+            f"{self.file(place)} holds looks by another rubric or judge than {self.judge}, or cannot be read.",
+            "Use another copy of the texts for them, or delete this file to begin again.",
+        )
 
 
 async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
@@ -775,7 +745,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
         DataError: for too few labelled texts, or if the looks so far cannot be read or are of another rubric or judge.
     """
     workspace, (version, choice) = scoring.workspace, scoring.scorers[0]
-    earlier = _earlier_looks(place, _Looks(rubric=version.digest, judge=choice.spec))
+    looks = _Looks(rubric=version.digest, judge=choice.spec).read(place)
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
     unit = renumber(np.array([text.group for text in texts.values()]))
@@ -792,11 +762,11 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
         for (key, each), score in zip(texts.items(), scores, strict=True)
         if score is not None
     }
-    counted, looks = len(errors) >= (1 - MAX_UNSCORED) * len(texts), earlier.looks
+    counted = len(errors) >= (1 - MAX_UNSCORED) * len(texts)
     if counted:
-        looks = (*looks, errors)
-        _looks_of(place).write_text(earlier.model_copy(update={"looks": looks}).model_dump_json(), "utf-8")
-    table = np.array([[each.get(key, np.nan) for key in texts] for each in looks]).reshape(len(looks), len(texts))
+        looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
+        looks.file(place).write_text(looks.model_dump_json(), "utf-8")
+    table = np.array([[each.get(key, np.nan) for key in texts] for each in looks.looks]).reshape(-1, len(texts))
     bias, error = (
         confidence_sequence(_changes(values, unit), error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups)
         for values in (table, np.abs(table))
@@ -806,7 +776,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     return AnchorLook(
         rubric=version.ref,
         judge=choice.spec,
-        looks=len(looks),
+        looks=len(looks.looks),
         texts=len(texts),
         groups=groups,
         bias=float(now.mean()) if errors else None,
@@ -817,31 +787,10 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     )
 
 
-def _looks_of(place: str) -> Path:
-    return Path(f"{place}.looks.json")
-
-
-def _earlier_looks(place: str, none: _Looks) -> _Looks:
-    """Return the looks at a file of texts, `none` if there are none."""
-    file = _looks_of(place)
-    if not file.exists():
-        return none
-    with suppress(ValidationError):
-        found = _Looks.model_validate_json(file.read_bytes())
-        if (found.rubric, found.judge) == (none.rubric, none.judge):
-            return found
-    raise DataError(
-        f"{file} holds looks by another rubric or judge than {none.judge}, or cannot be read.",
-        "Use another copy of the texts for them, or delete this file to begin again.",
-    )
-
-
 def _changes(values: FloatArray, unit: IntArray) -> list[FloatArray]:
     """Return for each look but the first the mean change of each group from its texts' means over the looks before.
 
-    Args:
-        values: shape (looks, texts), NaN where a text has no score.
-        unit: the group of each text.
+    `values` has shape (looks, texts), NaN where a text has no score.
     """
     counts = np.cumsum(~np.isnan(values), axis=0)[:-1]
     changes = values[1:] - np.nancumsum(values, axis=0)[:-1] / np.where(counts, counts, np.nan)

@@ -23,7 +23,7 @@ from rubriclab.models.version import Baseline, Effort, Provenance, Version
 from rubriclab.ops.inputs import Data, check_text_fields, usable_texts
 from rubriclab.ops.options import AgreeOptions, EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
-from rubriclab.ops.scores import ColumnScorer, ColumnScoring
+from rubriclab.ops.scores import ColumnScoring
 from rubriclab.ops.workspace import (
     Answered,
     Job,
@@ -44,11 +44,7 @@ from rubriclab.stats.reliability import ceiling_interval, fleiss_kappa, krippend
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Answered, Displayed):
-    """Agreement of rubrics with human scores.
-
-    Attributes:
-        scores: of those with a human score for the rubric's aspect, by rubric.
-    """
+    """Agreement of rubrics with human scores; `scores`, by rubric, are of the texts with one for its aspect."""
 
     versions: tuple[Version, ...]
     results: tuple[Result, ...]
@@ -124,18 +120,16 @@ def evaluate(
             of_aspect = [version for version in versions if version.rubric.aspect.name == aspect]
             labelled_texts = texts[of_aspect[0].ref]
             best = {each.ref: each.provenance.baseline for each in of_aspect if each.provenance.baseline}
-            evaluators = [_evaluator(each.ref, scores[each.ref]) for each in of_aspect]
+            evaluators = []
+            for name, rows in ((each.ref, scores[each.ref]) for each in of_aspect):
+                missing, answers = sum(row.answers_missing for row in rows), sum(row.answers for row in rows)
+                evaluators.append(Evaluator(name, floats(row.score for row in rows), missing, answers))
             evaluators += baseline_evaluators(labelled_texts, best)
             levels, constant = options.levels or LEVELS, options.constant_groups
             results += measure_agreement(labelled_texts, evaluators, aspect, levels=levels, constant=constant)
         return Evaluation(versions, tuple(results), kept, scores, workspace.effort(), fault)
 
     return Job(estimate, run)
-
-
-def _evaluator(name: str, scores: Sequence[Score]) -> Evaluator:
-    missing, answers = (sum(each) for each in zip(*((s.answers_missing, s.answers) for s in scores), strict=True))
-    return Evaluator(name, floats(score.score for score in scores), missing, answers)
 
 
 def _texts(
@@ -178,10 +172,7 @@ WORD_COUNT_BASELINE = "baseline: word count"
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """Somebody who scores texts: `scores` has one number a text, NaN where it gave none.
-
-    Of the `answers` to single criteria that the scores are made of, `answers_missing` are not there.
-    """
+    """A named set of predicted scores, NaN where there is none, made of so many answers to single criteria."""
 
     name: str
     scores: FloatArray
@@ -234,11 +225,9 @@ class Result:
 
 
 def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
-    """Return the evaluators that never understand a text.
+    """Return the word count, and the text feature that correlated most with a rubric's training labels, signed.
 
-    These are the word count, and for each rubric the text feature that correlated most with its training labels, in
-    the direction of that correlation. `chosen` maps a rubric's reference to its feature; equal choices are listed once,
-    and features that this version of the package does not have are left out.
+    `chosen` maps rubrics to features; equal choices are listed once, and features that no longer exist are left out.
     """
     evaluators = [Evaluator(WORD_COUNT_BASELINE, feature_values(examples, [WORD_COUNT])[:, 0])]
     by_feature: dict[tuple[str, int], list[str]] = {}
@@ -262,8 +251,7 @@ def measure_agreement(
 ) -> list[Result]:
     """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, level by level.
 
-    The system level is left out where a text does not name its system. `unscored` counts the texts without a number
-    from that evaluator, which its figures leave out; missing answers to criteria are counted as the evaluator says.
+    The system level is left out where a text does not name its system. Figures leave out texts without a score.
     """
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
@@ -349,11 +337,9 @@ class ScoreAgreement:
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """Agreement on one criterion, or on `criteria` of a kind pooled.
+    """Agreement on one criterion, or on `criteria` of a kind pooled, whose name is the `id` then.
 
-    Attributes:
-        id: the criterion's; the kind where several are pooled.
-        answers: texts with two answers or more; where pooled, pairs of text and criterion.
+    `answers` counts texts with two answers or more; where pooled, pairs of text and criterion.
     """
 
     id: str
@@ -394,18 +380,12 @@ def interrater_agreement(
 ) -> InterraterAgreement:
     """Return how far the judges agree: `scored` holds the scores of `examples`, in their order, by judge.
 
-    CheckEval (section 5.2) calls this inter-evaluator agreement and reports Krippendorff's alpha and Fleiss' kappa
-    without saying what a unit is. In its tables 10, 19 and 21 the two of a checklist differ by 0.0001 at most; on
-    complete nominal data they differ by (1 - kappa) / n for n answers, so its units are the single yes/no answers,
-    pooled over texts and questions. Reported here are:
+    Yes/no questions are compared one by one and pooled, by nominal alpha and kappa; graded criteria, shares and scores
+    by alpha for interval data. CheckEval (section 5.2) reports the pooled figures: in its tables 10, 19 and 21 the two
+    differ by 0.0001 at most, so that its units are single answers. Pooled figures tend to lie above single ones,
+    as they also reward judges for knowing which criteria most texts meet.
 
-    - yes/no questions, one by one and pooled, by nominal alpha and kappa. Pooling also rewards judges for knowing which
-      criteria most texts meet, so pooled figures tend to lie above the single ones;
-    - graded criteria, and questions answered by the share of a text's parts, by alpha for interval data;
-    - the scores, by alpha for interval data.
-
-    Missing answers and those that do not apply are left out, and counted apart. Intervals are over the groups of texts
-    that share an input, or over texts if there are no such groups.
+    Missing answers and those that do not apply are counted apart. Intervals are over groups, or else over texts.
     """
     groups = [example.group for example in examples]
     cluster = units(groups)
@@ -422,25 +402,27 @@ def interrater_agreement(
         is_question = name in known and known[name].kind == "question"
         kind: Kind = "yes/no" if is_question and np.isin(values[~np.isnan(values)], (0, 1)).all() else "graded"
         trait = known[name].trait if name in known else "all criteria as one"
-        answers.append(
-            (values, _agreement_on(values, cluster, kind, name=name, trait=trait, inapplicable=inapplicable))
-        )
+        answers.append((values, _agreement_on(values, cluster, kind, name, trait=trait, inapplicable=inapplicable)))
     pooled = []
     for kind in get_args(Kind):
         tables = [values for values, each in answers if each.kind == kind]
         if len(tables) > 1:
             inapplicable = sum(each.inapplicable for _, each in answers if each.kind == kind)
             clusters, values = np.tile(cluster, len(tables)), np.concatenate(tables, axis=1)
-            words = {"name": str(kind), "trait": "all of them pooled"}
-            found = _agreement_on(values, clusters, kind, **words, inapplicable=inapplicable)
+            found = _agreement_on(values, clusters, kind, kind, trait="all of them pooled", inapplicable=inapplicable)
             pooled.append(replace(found, criteria=len(tables)))
+    judges = []
+    for judge, values in scores.items():
+        has = values[~np.isnan(values)]
+        mean, deviation = float(has.mean()) if len(has) else None, float(has.std(ddof=1)) if len(has) > 1 else None
+        judges.append(JudgeScores(judge, len(has), len(values) - len(has), mean, deviation))
     return InterraterAgreement(
         aspect=rubric.aspect.name,
         scale=rubric.scores_on,
         texts=len(examples),
         groups=len(set(groups)),
         unit="groups" if 1 < len(set(groups)) < len(groups) else "texts",
-        judges=tuple(_judge_scores(judge, values[~np.isnan(values)], len(values)) for judge, values in scores.items()),
+        judges=tuple(judges),
         pairs=tuple(_pair(*names, scores, cluster) for names in combinations(scores, 2)),
         scores=ScoreAgreement(
             _compared(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
@@ -451,25 +433,15 @@ def interrater_agreement(
 
 
 def _agreement_on(
-    values: FloatArray, cluster: IntArray, kind: Kind, *, name: str, trait: str, inapplicable: int
+    values: FloatArray, cluster: IntArray, kind: Kind, name: str, *, trait: str, inapplicable: int
 ) -> CriterionAgreement:
     """Return the agreement on answers, shape (judges, texts), NaN where there is none."""
-    figures: dict[Figure, Interval] = (
-        {"alpha_interval": krippendorff_alpha(values, "interval", cluster)}
-        if kind == "graded"
-        else {
-            "alpha_nominal": krippendorff_alpha(values, "nominal", cluster),
-            "fleiss_kappa": fleiss_kappa(values, cluster),
-        }
-    )
+    figures: dict[Figure, Interval] = {"alpha_interval": krippendorff_alpha(values, "interval", cluster)}
+    if kind == "yes/no":
+        nominal = krippendorff_alpha(values, "nominal", cluster)
+        figures = {"alpha_nominal": nominal, "fleiss_kappa": fleiss_kappa(values, cluster)}
     missing = int(np.isnan(values).sum()) - inapplicable
     return CriterionAgreement(name, trait, kind, 1, _compared(values), missing, inapplicable, figures)
-
-
-def _judge_scores(judge: str, scores: FloatArray, texts: int) -> JudgeScores:
-    mean = float(scores.mean()) if len(scores) else None
-    deviation = float(scores.std(ddof=1)) if len(scores) > 1 else None
-    return JudgeScores(judge, len(scores), texts - len(scores), mean, deviation)
 
 
 def _pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
@@ -511,7 +483,7 @@ def agree(workspace: Workspace, data: Data, rubric: str | Version, options: Agre
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
     version = version_of(workspace, rubric)
-    scorers = [ColumnScorer(version, JudgeChoice(judge_named(name, workspace.notify))) for name in names]
+    scorers = [(version, JudgeChoice(judge_named(name, workspace.notify))) for name in names]
     scoring = ColumnScoring(workspace, scorers, data, options)
 
     async def run() -> AgreeResult:

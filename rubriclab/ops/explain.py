@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rubriclab.data.readers import Rows
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import dry_run
@@ -36,7 +35,7 @@ class ScoreExplanation(Answered, Displayed):
     Attributes:
         average: the score of a text that every criterion rates as average; the contributions of the criteria lead from
             there to the score. `None` if the rubric has no learned weights.
-        labelled: the text as the rubric was learned from it, with label and held-out score; `None` for another text.
+        labelled: the text as the rubric was learned from it; `None` for another text.
         nearest: the labelled texts with the most similar ratings; empty if the store has no training record.
     """
 
@@ -67,10 +66,9 @@ class ScoreExplanation(Answered, Displayed):
 def explain(
     workspace: Workspace, data: Data | None, rubric: str | Version | None, options: ExplainOptions
 ) -> Job[ScoreExplanation]:
-    """Return why a text has its score.
+    """Return why a text has its score; without `data`, one that the rubric was learned from.
 
-    Args:
-        data: a text as `.txt` file or `-`, or rows as for `score`; `None` for a text that the rubric was learned from.
+    `data` is a text as `.txt` file or `-`, or rows as for `score`.
     """
     if rubric is None:
         raise SettingsError("A score is explained by a rubric, and none is named.", "Give `rubric=REF`.")
@@ -152,6 +150,7 @@ def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText
 
 
 def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
+    """Return the text of a plain file, or the one row, that is explained."""
     files = {name: path for name in ("source", "context") if (path := getattr(options, name)) is not None}
     if _is_plain_text(data):
         given = {name: _plain_text(path) for name, path in files.items()}
@@ -161,23 +160,15 @@ def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Examp
             f"`{name}` belongs to a plain text, and {describe(data)} has rows;",
             f"write the {name} in the row's field '{name}'.",
         )
-    return _chosen(rows_of(data, options, workspace.notify), data, options.id)
-
-
-def _is_plain_text(data: Data) -> bool:
-    return isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == PLAIN_TEXT)
-
-
-def _chosen(rows: Rows, data: Data, name: str | None) -> Example:
     found: list[Example] = []
-    for row in rows:
+    for row in rows_of(data, options, workspace.notify):
         if not isinstance(row, Example):
             raise DataError(f"A row cannot be used: {row}", "Correct the row, or leave it out.")
-        if row.id == name:
+        if row.id == options.id:
             return row
         found.append(row)
-    if name is not None:
-        raise DataError(f"{describe(data)} has no text with the id {name!r}.")
+    if options.id is not None:
+        raise DataError(f"{describe(data)} has no text with the id {options.id!r}.")
     if len(found) != 1:
         ids = ", ".join(example.id for example in found[:MAX_NAMED])
         raise SettingsError(
@@ -185,6 +176,10 @@ def _chosen(rows: Rows, data: Data, name: str | None) -> Example:
             f"name it with `id=ID`, such as one of {ids}.",
         )
     return found[0]
+
+
+def _is_plain_text(data: Data) -> bool:
+    return isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == PLAIN_TEXT)
 
 
 def _plain_text(path: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,10 +39,6 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     """Return the rows of `data` as examples and faults, read as they are asked for.
 
     `notify` is told what a file is taken for, where its content was decisive.
-
-    Raises:
-        DataError: if `data` is nothing that has rows, or a file that cannot be read.
-        SettingsError: for an option that does not apply to the file.
     """
     if isinstance(data, str | Path):
         rows = read(data, options)
@@ -61,7 +56,7 @@ def can_be_read_again(data: Data) -> bool:
 
 
 def row_count(data: Data) -> int:
-    """Return how many rows there are, for showing progress; 0 where that is not known without reading them."""
+    """Return how many rows there are; 0 where that is not known without reading them."""
     if not isinstance(data, str | Path):
         return len(data) if hasattr(data, "__len__") else 0
     path = Path(data)
@@ -96,13 +91,17 @@ def usable_texts(
     rows, scales = rows_of(data, options, notify), tuple(aspects)
     parsed = list(rows)
     notify_skipped(rows, notify)
+    for row in parsed:
+        if not isinstance(row, Example):
+            notify(f"left out: {row}")
     examples = tuple(row for row in parsed if isinstance(row, Example))
-    notes = chain.from_iterable(unassessed_notes(rows, aspect) for aspect in dict.fromkeys(name for name, _ in scales))
-    faults = list(comparison_faults(rows.where, rows.comparisons, examples))
-    left_out = [f"left out: {row}" for row in parsed if not isinstance(row, Example)]
-    for note in (*left_out, *notes, *(f"left out: {fault}" for fault in faults)):
-        notify(note)
-    faulty = {fault.line for fault in faults}
+    for aspect in dict.fromkeys(name for name, _ in scales):
+        for note in unassessed_notes(rows, aspect):
+            notify(note)
+    faulty = set()
+    for fault in comparison_faults(rows.where, rows.comparisons, examples):
+        notify(f"left out: {fault}")
+        faulty.add(fault.line)
     usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty]
     for aspect, scale in scales:
         compared = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
@@ -193,12 +192,9 @@ ROWS_SEARCHED = 100
 
 
 def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOptions) -> None:
-    """Check that the next rows of a stream have each field that all training texts of `version` had.
+    """Raise FieldMissing if none of a stream's next rows has a field that all training texts of `version` had.
 
     The rows are not consumed. Only one row is read ahead if it has every field.
-
-    Raises:
-        FieldMissing: if no row has one of them; the message proposes a mapping.
     """
     needed = version.provenance.text_fields or ()
     found = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
@@ -216,12 +212,9 @@ def check_text_fields(
     notify: Notify,
     name: str | None = None,
 ) -> None:
-    """Check that one text or more of `examples` has each field that all training texts of `version` had.
+    """Raise FieldMissing if none of `examples` has a field that all training texts of `version` had.
 
     How many lack one of them is said.
-
-    Raises:
-        FieldMissing: if none has one of them; the message proposes a mapping.
     """
     name, rows = name or describe(data), list[tuple[Any, Example]]()
     if can_be_read_again(data) and not isinstance(data, Rows):
@@ -232,12 +225,7 @@ def check_text_fields(
 
 
 def without_fields(version: Version, missing: Mapping[str, int], name: str, texts: int) -> list[str]:
-    """Return a note for each field that all training texts of `version` had and some of the scored texts lack.
-
-    Args:
-        missing: the number of texts without each field.
-        texts: the number of all texts.
-    """
+    """Return a note for each field that all training texts of `version` had and some of the scored `texts` lack."""
     return [
         f"{name}: {number:,} of {count(texts, 'text')} have no {field}, and every text that {version.ref} was learned "
         "from had one: their scores are less reliable"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 
 import orjson
@@ -70,8 +71,10 @@ def resolve_settings(
             no part.
     """
     names = [*([JOINT] if joint else []), *(method.name for method in methods)]
-    _check_owners(configured or {})
-    _check_owners(chosen or {})
+    for owner in (*check_tables(configured or {}), *check_tables(chosen or {})):
+        if not has_settings(owner):
+            known = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
+            raise SettingsError(f"`settings`: {owner!r} is no method.", known)
     why = "it takes no part in this training" if joint else f"this is {names[0]}"
     for owner, of_owner in (chosen or {}).items():
         if owner not in names:
@@ -87,14 +90,12 @@ def resolve_settings(
     def values(name: str) -> dict[str, Any]:
         return {key: value for layer in layers for key, value in layer.get(name, {}).items()}
 
-    return ResolvedSettings(
-        {method.name: _settings_of(method, values(method.name)) for method in methods},
-        _validated(JOINT, JointSettings, lambda: JointSettings(**values(JOINT))) if joint else None,
-    )
-
-
-def _settings_of(method: Method, values: dict[str, Any]) -> BaseModel:
-    return _validated(method.name, method.settings, lambda: choose_settings(method.settings, method.presets, values))
+    resolved = {}
+    for method in methods:
+        make = partial(choose_settings, method.settings, method.presets, values(method.name))
+        resolved[method.name] = _validated(method.name, method.settings, make)
+    joined = _validated(JOINT, JointSettings, lambda: JointSettings(**values(JOINT))) if joint else None
+    return ResolvedSettings(resolved, joined)
 
 
 def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
@@ -137,13 +138,6 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _check_owners(tables: SettingsTables) -> None:
-    for owner in check_tables(tables):
-        if not has_settings(owner):
-            methods = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
-            raise SettingsError(f"`settings`: {owner!r} is no method.", methods)
-
-
 class Models(TypedDict):
     """Who learns, by what seed, and what is told meanwhile."""
 
@@ -171,11 +165,7 @@ class TrainingRun:
         return estimate_learning(calls, plan.training_input.assignment, plan.training_input.examples)
 
     async def run(self, *, earlier: EarlierRubric | None = None, **models: Unpack[Models]) -> Trained:
-        """Return what it learns.
-
-        Args:
-            earlier: a rubric whose criteria are candidates too, in a joint training.
-        """
+        """Return what it learns; the criteria of an `earlier` rubric are candidates in a joint training."""
         if self.joint:
             return await train_joint(self.plans, self.joint, earlier=earlier, **models)
         (plan,) = self.plans
@@ -296,7 +286,7 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
 
 
 def default_name(task: str, aspect: str, method: str | None = None) -> str:
-    """Return what a rubric is called in the store unless the user says otherwise: `summarization-coherence`."""
+    """Return what a rubric is called in the store by default, such as `summarization-coherence`."""
     words = "-".join(filter(None, (task, aspect, method)))
     return re.sub(r"[^a-z0-9._-]+", "-", words.lower()).strip("-._")
 
@@ -333,10 +323,8 @@ def _training_input(
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
     """Say once if raters' reasons change nothing, since no generator is shown them or reads them."""
-    training_input, names = training.plans[0].training_input, [plan.method.name for plan in training.plans]
-    aspect = training_input.assignment.aspect.name
-    number = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
-    why = None
+    known, names, why = training.plans[0].training_input, [plan.method.name for plan in training.plans], None
+    number = sum(len(named_reasons(example, known.assignment.aspect.name)) for example in known.examples)
     if generator == EMBEDDED:
         why = "the offline judge does not read them; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):

@@ -6,7 +6,9 @@ import asyncio
 import logging
 import os
 import secrets
+import signal
 import sys
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
@@ -38,33 +40,24 @@ RENEWAL = 5.0
 
 @dataclass(frozen=True)
 class RayJob:
-    """What all texts are scored by.
-
-    Attributes:
-        options: how one worker asks the judge; caps and rates are those of all workers together.
-        folder: the working folder, where workers find a recording if they are on this machine.
-    """
+    """What all texts are scored by."""
 
     store: str
     rubric: Rubric
     name: str
     choice: JudgeChoice
-    options: JudgeOptions
-    folder: Path | None = None
+    options: JudgeOptions  # of one worker; caps and rates are those of all workers together
+    folder: Path | None = None  # where workers on this machine find a recording
     version: str = metadata.version("rubriclab")
 
 
 @dataclass(frozen=True)
 class RowScores:
-    """The scores of rows, in order, up to the first that ended the run by `error`, if any.
-
-    Attributes:
-        effort: what the worker asked since it returned scores last.
-    """
+    """The scores of rows, in order, up to the first that ended the run by `error`, if any."""
 
     scores: tuple[Score, ...]
     error: RubriclabError | None
-    effort: Ledger
+    effort: Ledger  # what the worker asked since it returned scores last
 
 
 class RunState:
@@ -98,7 +91,11 @@ class RunState:
         `False` means that others are still in flight: the worker asks again, which a lost one does not.
         """
         self.renew(worker)
-        self._end_lost()
+        now = time.monotonic()
+        for lost in [each for each, seen in self._seen.items() if now - seen > TERM]:
+            del self._seen[lost]
+            for reserved in self._reserved.pop(lost, ()):
+                self._budget.settle(reserved, reserved)
         try:
             await asyncio.wait_for(self._budget.reserve(cost), RENEWAL)
         except TimeoutError:
@@ -138,19 +135,9 @@ class RunState:
         """Count a sign of life; see `Breaker`."""
         self._breaker.record_success()
 
-    def _end_lost(self) -> None:
-        now = time.monotonic()
-        for worker in [worker for worker, seen in self._seen.items() if now - seen > TERM]:
-            del self._seen[worker]
-            for reserved in self._reserved.pop(worker, ()):
-                self._budget.settle(reserved, reserved)
-
 
 class SharedState:
-    """The state of a run, seen from a worker: its budget, limits and breaker.
-
-    The number of requests in flight is limited in the worker.
-    """
+    """The state of a run, seen from a worker, which limits its requests in flight itself."""
 
     def __init__(self, state: Any, options: JudgeOptions) -> None:
         self.max_cost = options.max_cost
@@ -172,7 +159,11 @@ class SharedState:
             reached = await asyncio.shield(asked)
         except asyncio.CancelledError:
             # What is granted after that is given back.
-            asked.add_done_callback(lambda done: None if _is_refused(done) else self.settle(cost, None))
+            def give_back(done: asyncio.Future[BudgetReached | None]) -> None:
+                if not done.cancelled() and done.exception() is None and done.result() is None:
+                    self.settle(cost, None)
+
+            asked.add_done_callback(give_back)
             raise
         if reached:
             raise reached
@@ -226,16 +217,8 @@ class SharedState:
         self._renewing = None
 
 
-def _is_refused(asked: asyncio.Future[BudgetReached | None]) -> bool:
-    return asked.cancelled() or asked.exception() is not None or asked.result() is not None
-
-
 class RayWorker:
-    """Scores texts by a job, for as long as its process lives.
-
-    Args:
-        state: the `RunState` of the run; `None` if this worker shares nothing but the store.
-    """
+    """Scores texts by a job; `state` is the `RunState` of the run, `None` if it shares nothing but the store."""
 
     def __init__(self, job: RayJob, state: Any) -> None:
         self._job = job
@@ -279,8 +262,6 @@ class RayWorker:
         return self._opened
 
 
-Row = Example | RowError
-
 # Rows of a chunk, at most: enough that messages cost little, and few enough that the last chunks end together.
 CHUNK = 16
 # Chunks that a worker has, at least, so that it never waits for the next.
@@ -316,23 +297,19 @@ def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
 async def score_on_ray(
     work: Workspace,
     rubric: Rubric,
-    rows: Iterable[Row],
+    rows: Iterable[Example | RowError],
     choice: JudgeChoice,
     name: str,
     *,
     workers: int,
     cluster: str | None,
 ) -> AsyncGenerator[Score]:
-    """Yield one score a row, in order.
+    """Yield one score a row, in order, by workers on a cluster with this address, or else on this machine.
 
     A worker that is lost is replaced, and its rows are scored again from the answers in the store. If a row ends the
     run (a refused key, a cap reached), the chunks under way are waited for, so that answers already paid for are kept.
 
-    Args:
-        cluster: address of a running cluster; `None` for workers on this machine.
-
     Raises:
-        RubriclabError: as the judge does.
         UserError: if Ray is not installed.
         JudgeError: if Ray fails.
     """
@@ -378,7 +355,7 @@ async def score_on_ray(
             raise error
 
 
-def _chunks(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...] | Exception]:
+def _chunks(rows: Iterable[Example | RowError], size: int) -> Iterator[tuple[Example | RowError, ...] | Exception]:
     """Yield the rows in chunks, and at the end the error that ended reading, if any."""
     source = iter(rows)
     try:
@@ -403,7 +380,7 @@ class _Pool:
         self._workers = [scoring.remote(job, self._state) for _ in range(workers)]
         self._under_way = Counter(dict.fromkeys(range(workers), 0))
 
-    async def scores(self, chunk: tuple[Row, ...]) -> RowScores:
+    async def scores(self, chunk: tuple[Example | RowError, ...]) -> RowScores:
         """Return the scores of a chunk, computed by the worker with the fewest."""
         from ray.exceptions import RayError, RayTaskError
 
@@ -444,6 +421,7 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
         return
     local = cluster in (None, "local")
     settings: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if local else {}
+    terminate = signal.getsignal(signal.SIGTERM)
     try:
         # Ray puts the working folder, which may be somebody else's, first on the path of its workers.
         with chdir(Path(__file__).parents[2]):
@@ -453,6 +431,8 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
             f"The Ray cluster {cluster or 'on this machine'} cannot be used: {' '.join(str(error).split())}",
             "Check `ray_address`, or leave it out to start workers on this machine.",
         ) from error
+    if terminate is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminate)  # by Ray's own, replies under way would be lost
     try:
         yield
     finally:

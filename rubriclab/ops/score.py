@@ -42,20 +42,8 @@ from rubriclab.models.characters import count, did_you_mean, listed, preview
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Assignment, Example, find_aspect, format_score, parse_scale, task_words
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import (
-    Data,
-    ReadRow,
-    can_be_read_again,
-    cell_of,
-    check_next_rows,
-    describe,
-    missing_fields,
-    notify_left_out,
-    remembered,
-    row_count,
-    rows_of,
-    without_fields,
-)
+from rubriclab.ops import inputs
+from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
 from rubriclab.ops.scores import (
@@ -85,11 +73,7 @@ Rivals = RivalLimits | Literal["apart"] | None
 
 
 def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) -> Rivals:
-    """Return how `score_stream` asks about the texts, and say where the rubric was learned in another way.
-
-    Raises:
-        SettingsError: if the rubric cannot rate several texts in one call, or a size is given for calls about one text.
-    """
+    """Return how `score_stream` asks about the texts, and say where the rubric was learned in another way."""
     learned = rubric.aggregation.rivals if rubric.aggregation else None
     given, apart = options.rivals_per_call, options.rivals == "apart" or not (options.rivals or learned)
     if apart and given:
@@ -150,17 +134,13 @@ class Scoring:
         name, given = "the rubric" if self.name == UNSAVED else self.name, self.options
         self.rivals = rivals_of(given, self.rubric, name, self.workspace.notify)
         self.on_ray = given.workers > 1 or given.ray_address is not None
-        several = "workers" if given.workers > 1 else "ray_address"
-        if self.on_ray and rival_limits(self.rubric, self.rivals):
-            raise SettingsError(
-                f"`{several}`: texts that are rated together are scored in one process;",
-                f"leave `{several}` out, or give `rivals=apart`.",
-            )
-        if self.on_ray and self.judge:
-            raise SettingsError(
-                f"`{several}`: {self.judge.name} is connected in this process, where others cannot use it;",
-                f"leave `{several}` out.",
-            )
+        several, fault = "workers" if given.workers > 1 else "ray_address", None
+        if rival_limits(self.rubric, self.rivals):
+            fault, hint = "texts that are rated together are scored in one process", ", or give `rivals=apart`"
+        elif self.judge:
+            fault, hint = f"{self.judge.name} is connected in this process, where others cannot use it", ""
+        if self.on_ray and fault:
+            raise SettingsError(f"`{several}`: {fault};", f"leave `{several}` out{hint}.")
         self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels: list[str] = []
         self.filled: set[str] = set()  # options whose column has a cell in some row
@@ -173,33 +153,30 @@ class Scoring:
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason."""
-        work, rows, ahead = self.workspace, self._rows(), deque[ReadRow]()
-        scores = self._scores(remembered(rows, ahead))
-        total = row_count(self.data) if work.shows_progress else 0
+        work, rows, ahead = self.workspace, self._rows(), deque[inputs.ReadRow]()
+        scores = self._scores(inputs.remembered(rows, ahead))
+        total = inputs.row_count(self.data) if work.shows_progress else 0
         kept = self.counts.rows
         with work.progress(work.ledger) as on_progress:
             async with aclosing(scores):
                 async for score in scores:
                     row, example = ahead.popleft()
                     if self.version and example:
-                        self.counts.without.update(missing_fields(self.version, [example]))
+                        self.counts.without.update(inputs.missing_fields(self.version, [example]))
                     scored = ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
                     self.count(scored)
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
-        notify_left_out(rows, work.notify)
+        inputs.notify_left_out(rows, work.notify)
         for note in rival_notes(self.counts.rivals):
             work.notify(f"{self.name}: {note}")
         for warning in self.warnings(self.counts.rows - kept):
             work.notify(warning)
 
     def warnings(self, texts: int) -> list[str]:
-        """Return a warning for each field that some of the `texts` scored lack and all training texts had.
-
-        And one if texts address the judge, those that an earlier run scored included.
-        """
-        counts = self.counts
-        lacking = without_fields(self.version, counts.without, describe(self.data), texts) if self.version else []
+        """Return a warning for each field that some of the `texts` scored lack, and one if texts address the judge."""
+        counts, name = self.counts, inputs.describe(self.data)
+        lacking = inputs.without_fields(self.version, counts.without, name, texts) if self.version else []
         marked = f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge"
         return [*lacking, marked] if counts.addresses_judge else lacking
 
@@ -210,7 +187,7 @@ class Scoring:
             self.columns = list(map(str, scored.row))
         options, group = self.options, scored.example.group if scored.example else None
         columns = {"labels_in": options.labels_in, "by": options.by}
-        cells = {name: cell_of(scored.row, column) for name, column in columns.items() if column}
+        cells = {name: inputs.cell_of(scored.row, column) for name, column in columns.items() if column}
         self.filled |= {name for name, cell in cells.items() if cell is not None}
         cell, slice_cell = cells.get("labels_in"), cells.get("by")
         is_known = self.version is not None and group in self.version.provenance.groups
@@ -234,8 +211,8 @@ class Scoring:
         Raises:
             DataError: if a column that an option names is empty in all rows, or too few texts have labels.
         """
-        for name, named in (("labels_in", self.options.labels_in), ("by", self.options.by)):
-            if named and self.counts.rows and name not in self.filled:
+        for name in ("labels_in", "by"):
+            if (named := getattr(self.options, name)) and self.counts.rows and name not in self.filled:
                 columns = f"The columns are {listed(self.columns)}." if self.columns else None
                 raise DataError(f"`{name}={named}`: no row has anything in such a column.", columns)
         column, labelled = self.options.labels_in, self.summary.labelled
@@ -267,9 +244,9 @@ class Scoring:
     def _rows(self) -> Rows:
         if self.rest is not None:
             return self.rest
-        rows = rows_of(self.data, self.options, self.workspace.notify)
+        rows = inputs.rows_of(self.data, self.options, self.workspace.notify)
         if self.version:
-            check_next_rows(self.version, rows, describe(self.data), self.options)
+            inputs.check_next_rows(self.version, rows, inputs.describe(self.data), self.options)
         return rows
 
     @property
@@ -336,25 +313,22 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
         f"{shlex.join(['rubriclab', 'learn', '--task', options.task, '--aspect', aspect.name])}"
     )
     workspace.open_store(create=True)
-    rubric = judged_rubric(assignment) if judge != EMBEDDED else _measured(workspace, data, assignment, options)
-    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options)
-
-
-def _measured(workspace: Workspace, data: Data, assignment: Assignment, options: ScoreOptions) -> Rubric:
-    if not can_be_read_again(data):
+    if judge != EMBEDDED:
+        return Scoring(workspace, data, judged_rubric(assignment), UNVALIDATED, JudgeChoice(judge), options)
+    if not inputs.can_be_read_again(data):
         source, hint = ("standard input", "a file") if data == "-" else ("an iterator", "a list or a file")
         raise SettingsError(
             f"Without labels and a language model, texts are compared with each other, and {source} cannot be read "
             "twice;",
             f"give {hint}, or name a language model with `judge`.",
         )
-    compared = [row for row in islice(rows_of(data, options), MAX_TEXTS) if isinstance(row, Example)]
+    compared = [row for row in islice(inputs.rows_of(data, options), MAX_TEXTS) if isinstance(row, Example)]
     rubric = text_feature_rubric(assignment, compared)
     workspace.notify(
         f"scored by {len(rubric.criteria)} text features, as no language model is named; "
         f"compared with each other: {len(compared):,} texts"
     )
-    return rubric
+    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options)
 
 
 _ANEW = "Leave `resume` out to begin again, or give another `output`."
@@ -393,19 +367,21 @@ def keep_scores(scoring: Scoring, output: str) -> int:
     """
     path, record, end = Path(output), record_of(output), 0
     unknown = DataError(f"{record} does not say by what the rows of {output} are scored.", _ANEW)
-    has_record = record.exists()
     with path.open("rb") if path.exists() else BytesIO() as file:
         if not file.readline().endswith(b"\n"):
             write_record(scoring, output)
             return 0
-        written = _read_record(record) if has_record else {}
-        if written is None:
-            raise unknown
-        for name, wanted in _record(scoring).items() if has_record else ():
-            if (got := written.get(name)) != wanted:
-                values = f"got the {name} {preview(str(got))}, expected {preview(str(wanted))}"
-                raise DataError(f"{record}: {values}: another run wrote {output}.", _ANEW)
-        scoring.rest = rows = rows_of(scoring.data, scoring.options, scoring.workspace.notify)
+        if has_record := record.exists():
+            written: Any = None
+            with suppress(OSError, orjson.JSONDecodeError):
+                written = orjson.loads(record.read_bytes())
+            if not isinstance(written, dict):
+                raise unknown
+            for name, wanted in _record(scoring).items():
+                if (got := written.get(name)) != wanted:
+                    values = f"got the {name} {preview(str(got))}, expected {preview(str(wanted))}"
+                    raise DataError(f"{record}: {values}: another run wrote {output}.", _ANEW)
+        scoring.rest = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
         file.seek(0)
         judge = recorded_name(scoring.choice.spec)
         for number, line in enumerate(file, start=1):
@@ -420,12 +396,6 @@ def keep_scores(scoring: Scoring, output: str) -> int:
     if not has_record and any(True for _ in rows):
         raise unknown
     return end
-
-
-def _read_record(record: Path) -> dict[str, Any] | None:
-    with suppress(OSError, orjson.JSONDecodeError):
-        return found if isinstance(found := orjson.loads(record.read_bytes()), dict) else None
-    return None
 
 
 def _record(scoring: Scoring) -> dict[str, Any]:
@@ -477,18 +447,14 @@ class TextScorer:
 
     It may be called from several threads and event loops at once. Close it, or use it in a `with` statement.
 
-    Attributes:
-        name: what scores name as their rubric, as in `helpfulness@2`.
-        version: the version in the store; `None` for a rubric that is not stored.
-
     Args:
         workspace: closed with the scorer.
         wrap: returns the judge that is asked instead, given the connected one.
     """
 
     rubric: Rubric
-    name: str
-    version: Version | None
+    name: str  # what scores name as their rubric, as in `helpfulness@2`
+    version: Version | None  # `None` for a rubric that is not stored
     judge: str
 
     def __init__(
@@ -499,20 +465,24 @@ class TextScorer:
         wrap: Callable[[Judge], Judge] = lambda judge: judge,
     ) -> None:
         self._workspace = workspace
-        self._options = options
-        self._wrap = wrap
         self._loop = BackgroundLoop()
+
+        async def open_rubric() -> None:
+            # In the thread of the loop, which alone uses the store.
+            opened = prepare_scoring(workspace, (), rubric, options)
+            self.rubric, self.name, self.version = opened.rubric, opened.name, opened.version
+            judge = wrap(workspace.judge(opened.choice))
+            self.judge = judge.name
+            self._scoring = replace(opened, judge=judge)
+
         try:
-            self._loop.run(lambda: self._open(rubric))
+            self._loop.run(open_rubric)
         except BaseException:
             self.close()
             raise
 
     def __call__(self, output: str, **fields: Any) -> Score:
-        """Return the score of one text, as `score_row` does; `fields` are its `source`, `context`, `id` and others.
-
-        Raises:
-            SettingsError: for an unknown field, and as `score_row` does."""
+        """Return the score of one text, as `score_row` does; `fields` are its `source`, `context`, `id` and others."""
         return self.score_row(row_of_fields(output, fields))
 
     def score_row(self, row: Mapping[str, Any]) -> Score:
@@ -529,11 +499,7 @@ class TextScorer:
         return (await self.score_rows_async([row]))[0]
 
     def score_rows(self, rows: Data) -> Scores:
-        """Return the scores of several texts, which are scored at the same time.
-
-        Args:
-            rows: rows as mappings, or a path or a table, as for `Lab.score`.
-        """
+        """Return the scores of several texts, in any form that `Lab.score` takes, scored at the same time."""
         data = list(rows) if isinstance(rows, Iterator) else rows
         return self._loop.run(lambda: self._score_all(data))
 
@@ -543,11 +509,7 @@ class TextScorer:
         return await self._loop.run_async(lambda: self._score_all(data))
 
     async def respond(self) -> None:
-        """Return once the thread that scores has time for something else.
-
-        Raises:
-            StoreUnavailable: if the file of the store was removed or replaced.
-        """
+        """Return once the thread that scores has time for something else, if the store is still there."""
         await self._loop.run_async(self._check_store)
 
     @property
@@ -561,11 +523,7 @@ class TextScorer:
         return (score - scale.low) / scale.width
 
     def check_threshold(self, threshold: float) -> None:
-        """Check that a threshold lies on the scale of the rubric's scores.
-
-        Raises:
-            SettingsError: if it does not, or is not a number.
-        """
+        """Raise SettingsError unless a threshold lies on the scale of the rubric's scores."""
         if isinstance(threshold, bool) or not isinstance(threshold, Real):
             raise SettingsError(f"The threshold is {short(threshold)}, not a number.", "Give a score on the scale.")
         scale = self.rubric.scores_on
@@ -586,17 +544,8 @@ class TextScorer:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    async def _open(self, rubric: RubricLike) -> None:
-        # In the thread of the loop, which alone uses the store.
-        opened = prepare_scoring(self._workspace, (), rubric, self._options)
-        self.rubric, self.name, self.version = opened.rubric, opened.name, opened.version
-        judge = self._wrap(self._workspace.judge(opened.choice))
-        self.judge = judge.name
-        self._scoring = replace(opened, judge=judge)
-
     async def _check_store(self) -> None:
-        # Answers that are paid for would be written to the removed file.
-        self._workspace.store.check_file()
+        self._workspace.store.check_file()  # answers that are paid for would be written to the removed file
 
     async def _score_all(self, rows: Data) -> Scores:
         await self._check_store()

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import combinations
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -42,11 +42,7 @@ from rubriclab.stats.prediction_powered import (
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A score with the row it is of.
-
-    Attributes:
-        addresses_judge: whether the text speaks to whoever scores it; see `rubriclab.learning.scoring`.
-    """
+    """A score with the row it is of, and whether the text speaks to whoever scores it."""
 
     score: Score
     row: Any
@@ -64,11 +60,7 @@ class ScoredRow:
         return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
 
     def to_cells(self) -> dict[str, Any]:
-        """Return the score as cells of a table, with the columns of the row and three for each criterion.
-
-        These are the criterion's score under its id, `ID.contribution` and `ID.reason`. A rubric without learned
-        weights has no contributions.
-        """
+        """Return the score as cells of a table, with the columns of the row and those of `criterion_cells`."""
         return with_columns(self.row, {**_flat(self), **criterion_cells(self.score)})
 
 
@@ -87,11 +79,9 @@ def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Rows, those without a score, or that address the judge; answers and those missing.
+    """Counts of rows; `without` of texts by field that they lack and all training texts had.
 
-    Attributes:
-        without: the number of texts without each field that all training texts had.
-        reason: the latest reason why a text that was judged has no score.
+    `reason` is the latest one why a text that was judged has no score.
     """
 
     rows: int = 0
@@ -116,11 +106,7 @@ class ScoreCounts:
 
 @dataclass(frozen=True, repr=False)
 class Scores(Displayed):
-    """Scores of texts, in the order of the texts, with their summary.
-
-    Attributes:
-        warnings: what makes scores less reliable, such as texts without a source.
-    """
+    """Scores in the order of the texts, with their summary; `warnings` say what makes them less reliable."""
 
     scored: tuple[ScoredRow, ...]
     rubric: str
@@ -139,12 +125,11 @@ class Scores(Displayed):
     @overload
     def __getitem__(self, index: slice) -> Scores: ...
     def __getitem__(self, index: int | slice) -> Score | Scores:
-        if isinstance(index, slice):
-            scored = self.scored[index]
-            kept = (row.score for row in scored)
-            summary = summarize_scores(kept, self.summary.scale, self.summary.threshold)
-            return Scores(scored, self.rubric, self.effort, summary)
-        return self.scored[index].score
+        if not isinstance(index, slice):
+            return self.scored[index].score
+        scored, summary = self.scored[index], self.summary
+        summary = summarize_scores((row.score for row in scored), summary.scale, summary.threshold)
+        return Scores(scored, self.rubric, self.effort, summary)
 
     @property
     def values(self) -> tuple[float | None, ...]:
@@ -154,8 +139,7 @@ class Scores(Displayed):
     @property
     def mean(self) -> float:
         """The mean of the scores, NaN if no text has one."""
-        values = [value for value in self.values if value is not None]
-        return math.fsum(values) / len(values) if values else math.nan
+        return math.nan if self.summary.mean is None else self.summary.mean
 
     @property
     def unscored(self) -> tuple[Score, ...]:
@@ -167,11 +151,7 @@ class Scores(Displayed):
         return [scored.to_row() for scored in self.scored]
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame: id, score, interval, reason for its absence, and a column for each criterion.
-
-        Raises:
-            UserError: if pandas is not installed.
-        """
+        """Return a pandas data frame: id, score, interval, reason for its absence, and a column for each criterion."""
         return data_frame(map(_flat, self.scored))
 
 
@@ -216,19 +196,12 @@ def score_of(row: Mapping[str, Any]) -> Score:
     return _score_adapter().validate_python({name: row[name] for name in Score.__slots__ if name in row})
 
 
-class ColumnScorer(NamedTuple):
-    """A version and the judge that scores by it."""
-
-    version: Version
-    judge: JudgeChoice
-
-
 @dataclass(eq=False)
 class ColumnScoring:
-    """Scoring of the same texts by several scorers: iterate over `stream()`."""
+    """Scoring of the same texts by several versions, each with its judge: iterate over `stream()`."""
 
     workspace: Workspace
-    scorers: Sequence[ColumnScorer]
+    scorers: Sequence[tuple[Version, JudgeChoice]]
     data: Data
     options: ReadingOptions
     # By the place of the scorer: texts with a score, and the latest reason why one has none.
@@ -252,16 +225,12 @@ class ColumnScoring:
         """Yield each usable text, or each of `texts`, with its score by each scorer, in order."""
         workspace = self.workspace
         columns = [(version, workspace.judge(judge)) for version, judge in self.scorers]
-        named = [
-            (version.ref, choice.spec, judge.identity)
-            for (version, choice), (_, judge) in zip(self.scorers, columns, strict=True)
-        ]
-        for (ref, spec, identity), (other, another, same) in combinations(named, 2):
+        for (first, judge), (second, other) in combinations(zip(self.scorers, columns, strict=True), 2):
+            names = first[1].spec, second[1].spec
             # One judge may have two names, such as its recording beside it.
-            if ref == other and spec != another and identity == same:
-                raise SettingsError(
-                    f"{spec} and {another} are the same judge;", "a judge cannot be compared with itself."
-                )
+            if first[0].ref == second[0].ref and names[0] != names[1] and judge[1].identity == other[1].identity:
+                same = f"{' and '.join(names)} are the same judge;"
+                raise SettingsError(same, "a judge cannot be compared with itself.")
         ids, addressing, done = set[str](), 0, 0
         given = self.texts() if texts is None else texts
         total = len(texts) if texts is not None else row_count(self.data) if workspace.shows_progress else 0
@@ -285,20 +254,17 @@ class ColumnScoring:
     @property
     def unanswered(self) -> str | None:
         """Which scorer gave no score at all, after replies have failed."""
-        faults = (
-            unanswered(judge.spec, version.ref, self._scored[place], self._reasons.get(place), self.workspace.ledger)
-            for place, (version, judge) in enumerate(self.scorers)
-        )
-        return next(filter(None, faults), None)
+        for place, (version, judge) in enumerate(self.scorers):
+            scored, reason = self._scored[place], self._reasons.get(place)
+            if fault := unanswered(judge.spec, version.ref, scored, reason, self.workspace.ledger):
+                return fault
+        return None
 
 
 BINS = 10
-# Different reasons that are counted; others are counted together.
-REASONS = 20
-OTHER = "another reason"
-# Slices that are told apart; texts of others are one slice.
-SLICES = 50
-OTHERS = "other values"
+# Different reasons and slices that are told apart; others are counted together.
+REASONS, OTHER = 20, "another reason"
+SLICES, OTHERS = 50, "other values"
 # The margin that labels are counted for, as a share of the scale's width: 0.2 points from 1 to 5.
 MARGIN = 0.05
 
@@ -315,15 +281,11 @@ class SliceSummary(FrozenModel):
 
 @dataclass(slots=True)
 class ScoreDistribution:
-    """The scores of texts on a scale.
+    """The scores of texts on a scale, with a number for each one's group, its label or NaN, and its slice in `names`.
 
     Attributes:
         learned: labels of other texts by which the mean is corrected, unless the texts have labels of their own.
-        values: of the texts that have one.
-        groups: a number for the group of each of them.
-        labels: of each of them, NaN where there is none.
-        slices: the place of the slice of each of them in `names`.
-        unscored: the others by reason.
+        unscored: texts without a score, by reason.
         threshold: for verdicts, the lowest score that passes.
     """
 
@@ -392,19 +354,18 @@ class ScoreDistribution:
 
     def slice_rows(self) -> list[SliceSummary]:
         """Return the texts of each slice, with their mean score and estimated mean human score, in order of names."""
-        slices, rows = np.array(self.slices), []
-        for name, number in sorted(self.names.items()):
-            texts = self._texts(slices == number)
-            rows.append(
-                SliceSummary(
-                    name=name,
-                    texts=len(texts.scores),
-                    labels=len(texts.labelled.labels),
-                    mean=float(texts.scores.mean()),
-                    human_mean=self._human_mean(texts).rounded(),
-                )
+        slices = np.array(self.slices)
+        chosen = {name: self._texts(slices == number) for name, number in sorted(self.names.items())}
+        return [
+            SliceSummary(
+                name=name,
+                texts=len(texts.scores),
+                labels=len(texts.labelled.labels),
+                mean=float(texts.scores.mean()),
+                human_mean=self._human_mean(texts).rounded(),
             )
-        return rows
+            for name, texts in chosen.items()
+        ]
 
     def _texts(self, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> ScoredSet:
         values, labels = (np.array(each)[chosen] for each in (self.values, self.labels))
@@ -446,11 +407,8 @@ class ScoreDistribution:
     def meets(self, threshold: float) -> bool | None:
         """Return whether the mean human score is at least `threshold`; without labels, whether the mean score is.
 
-        For verdicts, the mean human score is the share of texts that people let pass, and without labels the share of
-        texts that pass counts.
-
-        It is `None` if the interval holds the threshold, if there is none as all labels are equal, or too many texts
-        have no score to say so.
+        For verdicts both are shares of texts that pass. `None` if the interval holds the threshold, if there is none as
+        all labels are equal, or if too many texts have no score.
         """
         unscored, mean = sum(self.unscored.values()), self.mean if self.threshold is None else self.pass_rate
         if mean is None or unscored > MAX_UNSCORED * (unscored + len(self.values)):

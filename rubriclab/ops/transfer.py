@@ -23,18 +23,8 @@ from rubriclab.errors import (
     SettingsError,
 )
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.adaptation import (
-    AdaptedRubric,
-    LabelledTarget,
-    RatedTexts,
-    adapt_relearned,
-    aggregate_scores,
-    rate,
-    raw_values,
-    recalibrate_rubric,
-    rescale,
-    reuse_rubric,
-)
+from rubriclab.learning import adaptation
+from rubriclab.learning.adaptation import AdaptedRubric, LabelledTarget, RatedTexts
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.candidates import EarlierRubric, Plan
@@ -83,10 +73,7 @@ from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, rounded
 
 @dataclass(frozen=True, repr=False)
 class TransferResult(Displayed):
-    """The evaluation of a rubric on target texts, the version saved if one was asked for, and the effort.
-
-    `not_saved` says why the way to save could not be measured.
-    """
+    """A transfer, the version saved if one was asked for, or why it could not be, and the effort."""
 
     transfer: Transfer
     saved: Version | None
@@ -131,8 +118,8 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             return TransferResult(fitted.transfer, None, workspace.effort())
         action = options.action or fitted.transfer.recommended or "reuse"
         if action not in fitted.adapted:
-            reason = next(each.skipped for each in fitted.transfer.actions if each.action == action)
-            return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {reason}.")
+            reason = f"{action} cannot be saved: {fitted.transfer.actions[ACTIONS.index(action)].skipped}."
+            return TransferResult(fitted.transfer, None, workspace.effort(), reason)
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
         # The imported versions that named the judge and the generator.
         generator_from = proposer.named_by
@@ -207,10 +194,9 @@ def _scale(rated: Sequence[Example], aspect: str, version: Version, options: Tra
 
 
 def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingRun | None:
-    """Return the training on the target by the methods and settings that the version was learned with.
+    """Return the training on the target by the methods, settings and left-out findings of the version.
 
-    It starts from the checklists and findings that ship, without findings about the raters of data sets that the
-    version was learned without. `None`, with a notice, if none of the methods has a checklist for the aspect.
+    It starts from the checklists that ship; `None`, with a notice, if none of the methods has one for the aspect.
     """
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
     methods = [METHODS[name] for name in recorded if name != JOINT]
@@ -237,13 +223,12 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class ActionEvaluation(FrozenModel):
-    """One way to use the rubric, compared with the labels of the target.
+    """One way to use the rubric, compared with the labels of the target; `skipped` says why it could not be.
 
     Attributes:
         auroc: over all texts, for labels of two levels.
         error: mean absolute error, in points of the labels' scale.
         gain: error of the rubric as it is less this one's, on the texts that all ways scored.
-        skipped: why it could not be measured.
     """
 
     action: Action
@@ -263,13 +248,11 @@ class Transfer(Displayed, FrozenModel):
     """The evaluation of a rubric on target texts.
 
     Attributes:
-        judge, calibrated_for: the judge used here, and the judge that the version was fitted to.
-        target, aspect, scale: of the texts and their labels; `source_aspect` and `source_scale`: of the version.
-        texts, unscored: texts rated, and those without a score; `unscored_reason` is the latest reason.
-        outside: share of the texts whose ratings, weighted, lie outside the range of the training texts' ratings;
-            `None` if the training texts are not in the store, or the rubric has no learned weights.
+        calibrated_for: the judge that the version was fitted to; `judge` is used here.
+        aspect, scale: of the labels; `source_aspect` and `source_scale`: of the version.
+        outside: see `outside_training_range`.
         mean_error: mean absolute error of giving every text the mean label, in points of the labels' scale.
-        recommended: the way whose scores are closest to the labels; `None` without labels. See `recommend`.
+        recommended: see `recommend`; `None` without labels.
         too_few_groups: whether there are too few groups, or too equal labels, to compare the ways.
     """
 
@@ -328,12 +311,7 @@ def recommend(
 
 @dataclass(frozen=True)
 class TargetTexts:
-    """Texts that a rubric is transferred to.
-
-    Attributes:
-        examples: all usable texts, `labelled` among them.
-        labelled: those with a score for `aspect`, on `scale`.
-    """
+    """Texts that a rubric is transferred to; those `labelled` have a score for `aspect` on `scale`."""
 
     name: str
     examples: tuple[Example, ...]
@@ -344,12 +322,7 @@ class TargetTexts:
 
 @dataclass(frozen=True, eq=False)
 class FittedTransfer:
-    """A transfer, with the rubrics fitted on the way.
-
-    Attributes:
-        adapted: by way of using the rubric.
-        labelled: the texts that these were fitted to; `None` without labels.
-    """
+    """A transfer, and if there are labels the rubric of each way, with the texts that they were fitted to."""
 
     transfer: Transfer
     adapted: Mapping[Action, AdaptedRubric] = field(default_factory=dict)
@@ -367,17 +340,12 @@ async def measure_transfer(
     generator: Judge,
     seed: int,
 ) -> FittedTransfer:
-    """Return the evaluation of the rubric of `source` on the target, rated by `judge`.
-
-    Args:
-        training: learns again from the labelled target texts; without it, that is not measured.
-        seed: of folds and of learning.
-    """
+    """Return the evaluation of the rubric of `source` on the target; learning again needs a `training`."""
     record = await workspace.off_event_loop(workspace.store.training, source.ref)
     rubric = source.rubric.model_copy(update={"aspect": target.aspect})
     with workspace.progress(workspace.ledger) as on_progress:
         on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
-        rated = await rate(rubric, source.ref, target.examples, judge, workspace.under_way)
+        rated = await adaptation.rate(rubric, source.ref, target.examples, judge, workspace.under_way)
     if np.isnan(rated.scores).all():
         raise JudgeError(f"None of {len(rated.examples)} texts could be scored; the latest reason: {rated.reason}")
     unlabelled = Transfer(
@@ -399,8 +367,8 @@ async def measure_transfer(
     settings = JointSettings.model_validate(dict(source.provenance.settings.get(JOINT, {})))
     labelled = LabelledTarget(rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed)
     adapted: dict[Action, AdaptedRubric] = {
-        "reuse": reuse_rubric(labelled),
-        "recalibrate": recalibrate_rubric(labelled),
+        "reuse": adaptation.reuse_rubric(labelled),
+        "recalibrate": adaptation.recalibrate_rubric(labelled),
     }
     trained, skipped = None, "not requested"
     if training:
@@ -417,7 +385,7 @@ async def measure_transfer(
                     earlier=EarlierRubric(rubric.parts, earlier),
                     model_versions=workspace.model_versions,
                 )
-            adapted["relearn"] = adapt_relearned(labelled, trained)
+            adapted["relearn"] = adaptation.adapt_relearned(labelled, trained)
         except (BudgetReached, JudgeRefused, ProviderDown):
             raise
         except (DataError, JudgeError, ReplayMiss, SettingsError) as error:
@@ -462,10 +430,7 @@ async def measure_transfer(
 
 
 def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated: RatedTexts) -> Interval | None:
-    """Return the share of texts whose weighted ratings lie outside the range of the training texts' ones.
-
-    `None` without the training texts' ratings or learned weights.
-    """
+    """Return the share of texts whose weighted ratings lie outside the range of those of training, if known."""
     aggregation = rubric.aggregation
     if aggregation is None or record is None:
         return None
@@ -474,7 +439,7 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated:
         raw_value(aggregation, {name: cell.score for name, cell in zip(ids, row, strict=True) if cell.applies})
         for row in record.cells
     )
-    here, known = raw_values(aggregation, rated), known[~np.isnan(known)]
+    here, known = adaptation.raw_values(aggregation, rated), known[~np.isnan(known)]
     scored = ~np.isnan(here)
     if not len(known) or not scored.any():
         return None
@@ -501,7 +466,8 @@ def as_trained(
         low = high = np.full(len(adapted.scores), np.nan)
         if aggregation := adapted.rubric.aggregation:
             low, high = bounds(adapted.scores, aggregation.conformal, labelled.rubric.scale)
-        mapped = [rescale(each, labelled.rubric.scale, labelled.label_scale) for each in (adapted.scores, low, high)]
+        scales = labelled.rubric.scale, labelled.label_scale
+        mapped = [adaptation.rescale(each, *scales) for each in (adapted.scores, low, high)]
         texts = recorded_texts(rated.examples, labelled.aspect, *mapped)
         record = TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
     names = ("examples", "groups", "texts")
@@ -517,7 +483,11 @@ def as_trained(
 
 
 def _provenance(
-    before: Provenance, adapted: AdaptedRubric, labelled: LabelledTarget, judge: Judge, model_versions: Sequence[str]
+    before: Provenance,
+    adapted: AdaptedRubric,
+    labelled: LabelledTarget,
+    judge: Judge,
+    model_versions: Sequence[str],
 ) -> Provenance:
     examples, table, aggregation = labelled.rated.examples, labelled.table, adapted.rubric.aggregation
     fields: dict[str, Any] = origins(examples, labelled.aspect, judge, judge, model_versions)
@@ -527,7 +497,7 @@ def _provenance(
         "generator_address": before.generator_address,
     }
     reused = adapted.action == "reuse"
-    scores = adapted.scores if reused else aggregate_scores(adapted.rubric, labelled.rated)
+    scores = adapted.scores if reused else adaptation.aggregate_scores(adapted.rubric, labelled.rated)
     # In one call with criteria, the judge is not asked directly.
     direct = DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
     found = validation(

@@ -1,20 +1,22 @@
-"""What whole flows share: the server with a brain, the command line that asks it, and a little run that went well."""
+"""What whole flows share: a server with a brain, the command line that asks it, and runs that went well."""
 
 from __future__ import annotations
 
+import functools
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import scripted_model
 from commands import Commands
-from flow_server import Little, commands_at, learn_little
+from flow_server import Run, commands_at, undisturbed
 from server import RunningServer
 
 
 @pytest.fixture
 def provider(_running_server: RunningServer) -> RunningServer:
-    """A server that answers HypoEval's prompts well until told otherwise."""
+    """A server that answers the prompts of all methods well until told otherwise."""
     _running_server.reset()
     _running_server.brain = scripted_model.reply
     return _running_server
@@ -27,18 +29,35 @@ def asking(provider: RunningServer, tmp_path: Path) -> Commands:
 
 
 @pytest.fixture(scope="session")
-def little(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Little:
-    """A run of HypoEval in little that nothing disturbed."""
-    _running_server.reset()
-    _running_server.brain = scripted_model.reply
-    commands = commands_at(_running_server, tmp_path_factory.mktemp("little"))
-    done = learn_little(commands)
-    assert done.code == 0, done.err
-    return Little(commands.folder / "store.db", done.json)
+def runs(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
+    """What each method comes to undisturbed; learned when it is first asked for."""
+
+    @functools.cache
+    def run(method: str) -> Run:
+        _running_server.reset()
+        _running_server.brain = scripted_model.reply
+        found = undisturbed(method, commands_at(_running_server, tmp_path_factory.mktemp(method)), _running_server)
+        _running_server.reset()
+        _running_server.brain = scripted_model.reply
+        return found
+
+    return run
 
 
 @pytest.fixture
-def learned(little: Little, asking: Commands) -> Commands:
-    """The command line with a copy of that run's store."""
-    shutil.copy(little.store, asking.folder)
+def method() -> str:
+    """What a rubric is learned by unless a test says otherwise."""
+    return "hypoeval"
+
+
+@pytest.fixture
+def run(method: str, runs: Callable[[str], Run]) -> Run:
+    """The undisturbed run of the method that a test is about."""
+    return runs(method)
+
+
+@pytest.fixture
+def learned(run: Run, asking: Commands) -> Commands:
+    """The command line with a copy of that run's store, in which no text is scored."""
+    shutil.copy(run.folder / "learned.db", asking.folder / "store.db")
     return asking

@@ -1,35 +1,84 @@
-"""What whole flows against the local server share: what is learned there, and a brain that kills."""
+"""What whole flows against the local server share: each method in little, a run to compare with, a brain that kills."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import scripted_model
-from commands import LABELLED, Commands, Done, Started
+from commands import HELDOUT, LABELLED, Commands, Done, Started
 from server import Brain, RunningServer, Unavailable
 
 KEY = "sk-nobody-may-ever-see-this"
 MODEL = "openai/fake"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--name", "news")
+# `direct` stands for `few_shot` and `analyze_rate`, which differ from it in what the judge is shown alone; `joint` for
+# several methods as one rubric.
+METHODS = ("hypoeval", "checkeval", "seeval", "seal", "dcr", "direct", "geval", "joint")
+LEARNED_FROM, SCORED = 12, 6
+RECORDING = "recording.jsonl"
+
+CHECKLIST = {
+    "format": "rubriclab-checklist/1",
+    "task": "summarization",
+    "aspect": "coherence",
+    "definition": "How well the sentences of the summary make one piece.",
+    "sub_dimensions": [
+        {
+            "name": "thread",
+            "definition": "All sentences belong to one account.",
+            "questions": [
+                {"id": "one-account", "text": "Does every sentence add to one and the same account?"},
+                {"id": "restart", "text": "Does the summary start afresh anywhere?", "better": "no"},
+            ],
+        },
+        {
+            "name": "links",
+            "definition": "Neighbouring sentences are connected.",
+            "questions": [{"id": "takes-up", "text": "Does each later sentence take up what an earlier one mentions?"}],
+        },
+    ],
+}
+# Claims that facts of the source must bear out, and what the judge weighs: SEAL with all that it asks.
+UNITS = {
+    **CHECKLIST,
+    "units": {"kind": "fact", "beside": ["source"], "weights": "judge"},
+    "sub_dimensions": [
+        {
+            "name": "ground",
+            "definition": "What is told can be looked up.",
+            "questions": [{"id": "stated", "text": "Does the source state what the fact states?", "support": "source"}],
+        },
+        {
+            "name": "thread",
+            "definition": "All facts belong to one account.",
+            "questions": [
+                {"id": "one-account", "text": "Does the fact add to the same account as those before it?"},
+                {"id": "restart", "text": "Does the summary start afresh with the fact?", "better": "no"},
+            ],
+        },
+    ],
+}
+COMPARISON = {**CHECKLIST, "units": {"kind": "sentence", "beside": ["source"]}}
+PACKS = {"checkeval": CHECKLIST, "seal": UNITS, "dcr": COMPARISON, "joint": CHECKLIST}
+SETTINGS = {
+    # Some ninety requests for twelve texts, through every step.
+    "hypoeval": (
+        *("k=3", "bank_size=6", "initial_examples=3", "initial_hypotheses=3"),
+        *("wrong_bank=4", "new_hypotheses=3", "refine_rounds=2", "selected=3"),
+    ),
+    "checkeval": ("diversified=2", "elaborated_most=3"),
+    "seeval": ("explanations=2",),
+    "seal": ("proposed=1",),
+    "dcr": ("verdict=converted",),
+}
+LITTLE = tuple(f"--set=hypoeval.{setting}" for setting in SETTINGS["hypoeval"])
 HYPOEVAL = (*TASK, "--method", "hypoeval")
-# HypoEval in little: some ninety requests for twelve texts, through every one of its steps.
-LITTLE = tuple(
-    f"--set=hypoeval.{setting}"
-    for setting in (
-        "k=3",
-        "bank_size=6",
-        "initial_examples=3",
-        "initial_hypotheses=3",
-        "wrong_bank=4",
-        "new_hypotheses=3",
-        "refine_rounds=2",
-        "selected=3",
-    )
-)
 
 
 def texts(folder: Path, count: int) -> str:
@@ -39,28 +88,56 @@ def texts(folder: Path, count: int) -> str:
     return f"labelled-{count}.jsonl"
 
 
+def some_texts(count: int = SCORED) -> bytes:
+    """Return that many rows that nothing was learned from."""
+    return b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:count])
+
+
 def commands_at(server: RunningServer, folder: Path) -> Commands:
     """Return the command line with the environment in which `openai/fake` is asked at `server`."""
     address: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY}
     return Commands(folder, RUBRICLAB_STORE="store.db", RUBRICLAB_JUDGE=MODEL, **address)
 
 
+def learning(commands: Commands, method: str, *more: object) -> tuple[object, ...]:
+    """Return the command that learns from twelve texts by `method`, in little."""
+    own = ("--method", method)
+    names = (method,)
+    if method == "joint":
+        own, names = (), ("hypoeval", "checkeval", "seeval")
+    own += tuple(f"--set={name}.{setting}" for name in names for setting in SETTINGS.get(name, ()))
+    if method in PACKS:
+        (commands.folder / "checklist.json").write_text(json.dumps(PACKS[method]))
+        own += ("--checklist", "checklist.json")
+    return ("learn", texts(commands.folder, LEARNED_FROM), *TASK, *own, "--json", *more)
+
+
 def learn_little(commands: Commands, *more: object, **environment: Any) -> Done:
-    """Return how learning from twelve texts ended."""
-    return commands("learn", texts(commands.folder, 12), *HYPOEVAL, *LITTLE, "--json", *more, **environment)
+    """Return how learning from twelve texts by HypoEval ended."""
+    return commands(*learning(commands, "hypoeval", *more), **environment)
 
 
 @dataclass(frozen=True)
-class Little:
-    """What HypoEval in little came to: its store, and the printed result."""
+class Run:
+    """What a method came to when nothing disturbed it.
 
-    store: Path
+    Attributes:
+        folder: with its store, also as it was before scoring (`learned.db`), and a recording of all replies.
+        result: what learning printed.
+        learning, scoring: requests that the server counted, for learning and for six texts.
+        repeated: requests that came again although they had been answered.
+        scores: these texts' rows.
+        pack: the rubric as it is exported.
+    """
+
+    method: str
+    folder: Path
     result: dict[str, Any]
-
-    @property
-    def asked(self) -> int:
-        """Requests that it took."""
-        return int(self.result["calls"]["made"])
+    learning: int
+    scoring: int
+    repeated: int
+    scores: list[Any]
+    pack: str
 
     @property
     def digest(self) -> str:
@@ -68,12 +145,24 @@ class Little:
         return str(self.result["digest"])
 
 
+def undisturbed(method: str, commands: Commands, server: RunningServer) -> Run:
+    """Learn and score once, and return what it came to."""
+    done = commands(*learning(commands, method, "--record", RECORDING))
+    assert done.code == 0, done.err
+    learned = server.requests.total()
+    shutil.copy(commands.folder / "store.db", commands.folder / "learned.db")
+    scored = commands("score", "-", "--rubric", "news", "--record", RECORDING, stdin=some_texts())
+    assert scored.code == 0, scored.err
+    scoring = server.requests.total() - learned
+    pack = commands("export", "news").out
+    return Run(method, commands.folder, done.json, learned, scoring, server.repeated, scored.rows, pack)
+
+
 class Killing:
     """A brain that sends its asker a signal instead of the reply of a given number, and answers nobody after that."""
 
-    def __init__(self, at: int, number: signal.Signals = signal.SIGKILL, brain: Brain = scripted_model.reply) -> None:
+    def __init__(self, at: int, brain: Brain = scripted_model.reply) -> None:
         self.left = at
-        self.number = number
         self.brain = brain
         self.victim: Started | None = None
 
@@ -83,5 +172,13 @@ class Killing:
         if self.left > 0:
             return self.brain(messages, body)
         if self.left == 0 and self.victim:
-            os.kill(self.victim.pid, self.number)
+            os.kill(self.victim.pid, signal.SIGKILL)
         raise Unavailable
+
+
+def kill(commands: Commands, server: RunningServer, command: tuple[object, ...], at: int, stdin: bytes = b"") -> None:
+    """Run a command that is killed instead of getting the reply of a given number."""
+    server.brain = killing = Killing(at)
+    killing.victim = commands.start(*command, stdin=stdin)
+    assert killing.victim.wait().code == -signal.SIGKILL
+    server.brain = scripted_model.reply

@@ -15,23 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import scripted_model
-from commands import HELDOUT, Commands, Done
-from flow_server import HYPOEVAL, LITTLE, commands_at, learn_little, texts
+from commands import Commands, Done
+from flow_server import HYPOEVAL, LITTLE, commands_at, learn_little, some_texts, texts
 from server import RunningServer
 
-# Texts that are scored or evaluated.
-TEXTS = 16
 # Seconds before a kill from which on an answer has to be there when the command is run again.
 GRACE = 1.0
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A command to kill, how its outcome is read off the way it ended and its folder, and the store it works on."""
+    """A command to kill, how its outcome is read off, and the store it works on."""
 
     name: str
     command: tuple[object, ...]
-    outcome: Callable[[Done, Commands], Any]
+    outcome: Callable[[Done], Any]
     store: str = "store.db"
 
 
@@ -56,26 +54,18 @@ class Killed:
     faults: tuple[str, ...]
 
 
+def saved(done: Done) -> Any:
+    return done.json["rubric"], done.json["digest"]
+
+
+IMPORT = ("import", "pack.json", "--as", "imported", "--json")
 OPERATIONS = (
-    Operation(
-        "learn",
-        ("learn", "labelled-12.jsonl", *HYPOEVAL, *LITTLE, "--name", "again", "--json"),
-        lambda done, _: (done.json["rubric"], done.json["digest"]),
-    ),
-    Operation("score", ("score", "heldout.jsonl", "--rubric", "news"), lambda done, _: done.rows),
-    Operation("evaluate", ("evaluate", "heldout.jsonl", "--rubric", "news", "--json"), lambda done, _: done.json),
-    Operation(
-        "import",
-        ("import", "pack.json", "--as", "imported", "--json"),
-        lambda done, _: (done.json["rubric"], done.json["digest"]),
-    ),
-    Operation("tag", ("tag", "news@1", "best"), lambda done, _: done.out),
-    Operation(
-        "create",
-        ("import", "pack.json", "--as", "imported", "--json", "--store", "new.db"),
-        lambda done, _: (done.json["rubric"], done.json["digest"]),
-        store="new.db",
-    ),
+    Operation("learn", ("learn", "labelled-12.jsonl", *HYPOEVAL, *LITTLE, "--name", "again", "--json"), saved),
+    Operation("score", ("score", "heldout.jsonl", "--rubric", "news"), lambda done: done.rows),
+    Operation("evaluate", ("evaluate", "heldout.jsonl", "--rubric", "news", "--json"), lambda done: done.json),
+    Operation("import", IMPORT, saved),
+    Operation("tag", ("tag", "news@1", "best"), lambda done: done.out),
+    Operation("create", (*IMPORT, "--store", "new.db"), saved, store="new.db"),
 )
 
 
@@ -86,7 +76,7 @@ def undisturbed(server: RunningServer, operation: Operation, start: Path, folder
     done = commands(*operation.command)
     seconds = time.monotonic() - begun
     assert done.code == 0, done.err
-    return Undisturbed(operation, start, operation.outcome(done, commands), seconds)
+    return Undisturbed(operation, start, operation.outcome(done), seconds)
 
 
 def starting_folder(server: RunningServer, folder: Path) -> Path:
@@ -96,8 +86,7 @@ def starting_folder(server: RunningServer, folder: Path) -> Path:
     commands = commands_at(server, folder)
     assert learn_little(commands).code == 0
     (folder / "pack.json").write_text(commands("export", "news@1").out, "utf-8")
-    lines = HELDOUT.read_bytes().splitlines(keepends=True)[:TEXTS]
-    (folder / "heldout.jsonl").write_bytes(b"".join(lines))
+    (folder / "heldout.jsonl").write_bytes(some_texts(16))
     with closing(sqlite3.connect(folder / "store.db")) as database, database:
         # Learning is to pay for its answers again.
         database.execute("DELETE FROM answers")
@@ -107,32 +96,26 @@ def starting_folder(server: RunningServer, folder: Path) -> Path:
 
 def kill_once(server: RunningServer, expected: Undisturbed, folder: Path, draw: random.Random) -> Killed:
     """Kill the operation at a random moment, run it again, and return what was not as it has to be."""
-    commands = _fresh(server, expected.start, folder)
+    commands, operation = _fresh(server, expected.start, folder), expected.operation
     moment = draw.uniform(0, expected.seconds)
-    running = commands.start(*expected.operation.command)
+    running = commands.start(*operation.command)
     time.sleep(moment)
     with suppress(ProcessLookupError):
         os.kill(running.pid, signal.SIGKILL)
     killed = time.monotonic()
     in_time = running.wait().code == -signal.SIGKILL
-    done = commands(*expected.operation.command)
-    faults = tuple(_faults(done, commands, expected, server, killed))
-    shutil.rmtree(folder)
-    return Killed(expected.operation.name, moment, in_time, len(server.repeats), faults)
-
-
-def _faults(done: Done, commands: Commands, expected: Undisturbed, server: RunningServer, killed: float) -> list[str]:
+    done, faults = commands(*operation.command), []
     if done.code != 0:
-        return [f"exit code {done.code}: {done.err}"]
-    faults = []
-    if (outcome := expected.operation.outcome(done, commands)) != expected.outcome:
+        faults.append(f"exit code {done.code}: {done.err}")
+    elif (outcome := operation.outcome(done)) != expected.outcome:
         faults.append(f"another outcome: {outcome}")
     if late := [killed - answered for answered in server.repeats if killed - answered > GRACE]:
         faults.append(f"asked again though answered {max(late):.1f} s before the kill")
-    verified = commands("verify", "--store", expected.operation.store)
+    verified = commands("verify", "--store", operation.store)
     if verified.code != 0:
         faults.append(f"the store does not verify: {verified.out}{verified.err}")
-    return faults
+    shutil.rmtree(folder)
+    return Killed(operation.name, moment, in_time, len(server.repeats), tuple(faults))
 
 
 def _fresh(server: RunningServer, start: Path, folder: Path) -> Commands:

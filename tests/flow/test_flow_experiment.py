@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import scripted_model
-from commands import Commands
-from flow_server import Killing, commands_at
+from flow_server import commands_at, kill
 from server import RunningServer
 from study_rows import write_sets, write_study
 
@@ -21,19 +19,6 @@ def study(tmp_path: Path) -> tuple[object, ...]:
     data.mkdir()
     write_sets(data)
     return ("experiment", "run", folder, "--data", data, "--only", "hanna:empathy", "--concurrency", 1, "-o", "r.json")
-
-
-@pytest.fixture
-def provider(provider: RunningServer) -> RunningServer:
-    """A server that answers the prompts of all methods but HypoEval well."""
-    provider.brain = scripted_model.reply
-    return provider
-
-
-def asking(server: RunningServer, folder: Path) -> Commands:
-    """Return the command line in a folder of its own, with that server as its judge and an empty store."""
-    folder.mkdir(exist_ok=True)
-    return commands_at(server, folder)
 
 
 def figures(path: Path) -> list[Outcome]:
@@ -57,18 +42,17 @@ def figures(path: Path) -> list[Outcome]:
 def test_killed_in_the_middle_of_a_case_it_repeats_no_answered_request_and_ends_the_same(
     provider: RunningServer, tmp_path: Path, study: tuple[object, ...]
 ) -> None:
-    undisturbed, killed = (asking(provider, tmp_path / name) for name in ("undisturbed", "killed"))
+    for name in ("undisturbed", "killed"):
+        (tmp_path / name).mkdir()
+    undisturbed, killed = (commands_at(provider, tmp_path / name) for name in ("undisturbed", "killed"))
     whole = undisturbed(*study)
     assert whole.code == 0, whole.err
     asked = provider.requests.total()
     assert provider.repeated == 0
     provider.reset()
     # In the second of two cases.
-    provider.brain = killing = Killing(at=round(0.75 * asked), brain=scripted_model.reply)
-    killing.victim = killed.start(*study)
-    assert killing.victim.wait().code == -9
+    kill(killed, provider, study, round(0.75 * asked))
     assert len(read_stored(Results, killed.folder / "r.json").cases) == 1
-    provider.brain = scripted_model.reply
     done = killed(*study)
     assert done.code == 0, done.err
     assert "1 case to run, 1 finished before" in done.err

@@ -10,32 +10,9 @@ import pytest
 import scripted_model
 from commands import HELDOUT, Commands
 from flow_server import HYPOEVAL, LITTLE, MODEL, learn_little, texts
-from server import RANDOM_FAULTS, RunningServer
+from server import RunningServer
 
 DEAD = ("--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
-# The other faults come as replies, usable or not.
-WITHOUT_REPLY = ("rate_limit", "server_error", "timeout", "cut_body")
-
-
-def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
-    provider: RunningServer, asking: Commands
-) -> None:
-    faults = itertools.cycle(RANDOM_FAULTS)
-    provider.script = deque(next(faults) if number % 5 == 1 else None for number in range(1000))
-    # Hanging replies are cut off in the next test; here they may as well be late by nothing.
-    provider.hang = 0
-    done = learn_little(asking, "--attempts", 1)
-    assert done.code == 0, done.err
-    assert set(provider.faulty) == {"none", *RANDOM_FAULTS}
-    calls = done.json["calls"]
-    assert calls["failed"] >= sum(provider.faulty[fault] for fault in WITHOUT_REPLY)
-    assert 0 < calls["made"] <= provider.answered.total()
-    pack = asking("show", "news", "--json").json
-    part = pack["rubric"]["parts"][0]
-    criteria = [*part["criteria"], *(dropped["criterion"] for dropped in part["dropped"])]
-    assert sum(criterion["evidence"]["missing"] for criterion in criteria) > 0
-    assert pack["effort"]["failed"] == calls["failed"]
-    assert f"{calls['failed']} failed" in " ".join(asking("show", "news").out.split())
 
 
 def test_unusable_replies_are_asked_for_again_only_if_told_so(provider: RunningServer, learned: Commands) -> None:
@@ -167,26 +144,6 @@ def test_resuming_goes_on_with_the_file_of_replies(provider: RunningServer, lear
         file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:2]))
     assert learned(*command, "--resume").code == 4
     assert kept.read_bytes() == whole
-
-
-def test_python_has_the_replies_and_the_limit_on_missing_scores(provider: RunningServer, learned: Commands) -> None:
-    provider.brain = lambda messages, body: "No." if "zebra" in str(messages) else scripted_model.reply(messages, body)
-    rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()[:3]]
-    rows[1]["output"] += " A zebra."
-    (learned.folder / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    done = learned.python(
-        "from rubriclab import Lab\n"
-        "from rubriclab.errors import BelowThreshold\n"
-        "lab = Lab('store.db', 'openai/fake', progress=None, structured='text')\n"
-        "print([{reply.text for reply in score.replies} for score in lab.score('texts.jsonl', 'news')])\n"
-        "try: lab.score('texts.jsonl', 'news', max_unscored=0.3)\n"
-        "except BelowThreshold as error: print(error)\n"
-    )
-    assert done.code == 0, done.err
-    assert done.out.splitlines() == [
-        "[set(), {'No.'}, set()]",
-        "1 of 3 texts have no score; at most 0.3 of them may have none.",
-    ]
 
 
 def test_a_server_that_dies_on_the_way_ends_scoring_instead_of_leaving_every_text_unscored(

@@ -76,33 +76,27 @@ class Fault:
 
 
 def status(number: int, outcome: str, words: str = "", **headers: Any) -> Fault:
-    """Return the fault of a server that answers with an error of this status."""
     error = {"error": {"message": "something is wrong", "type": "error", "code": None}}
     return Fault(sending(response(error, number, **headers)), outcome, words)
 
 
 def body(content: Any, outcome: str, words: str = "", **headers: Any) -> Fault:
-    """Return the fault of a server whose successful response has this body."""
     return Fault(sending(response(content, **headers)), outcome, words)
 
 
 def reply(text: Any, outcome: str, words: str = "", **fields: Any) -> Fault:
-    """Return the fault of a server whose reply has this text."""
     return body(completion(text, **fields), outcome, words)
 
 
 def usage(**counts: Any) -> Fault:
-    """Return the fault of a server that counts tokens so."""
     return reply(GOOD, ANSWERED, usage=counts)
 
 
 def replaced(old: str, new: str, content: Any = None) -> bytes:
-    """Return a good response's body with a part of its JSON replaced."""
     return json.dumps(completion(content or GOOD)).replace(old, new).encode()
 
 
 async def headers_only(_request: Request, send: Send) -> None:
-    """Promise a body that never comes."""
     await send(response(b"", content_length=100))
     await asyncio.sleep(60)
 
@@ -116,7 +110,6 @@ async def drip(_request: Request, send: Send) -> None:
 
 
 async def drip_headers(_request: Request, send: Send) -> None:
-    """Send a header now and then, without end."""
     await send(b"HTTP/1.1 200 OK\r\n")
     for number in itertools.count():
         await send(b"x-header-%d: 1\r\n" % number)
@@ -124,44 +117,37 @@ async def drip_headers(_request: Request, send: Send) -> None:
 
 
 async def hundred_megabytes(_request: Request, send: Send) -> None:
-    """Send 100 MB and say so."""
     await send(response(b"", content_length=100_000_000))
     for _ in range(100):
         await send(b"{ " * 500_000)
 
 
 async def endless_chunks(_request: Request, send: Send) -> None:
-    """Send chunks of a body without end, its length unsaid."""
     await send(response(b"", content_length=None, transfer_encoding="chunked"))
     while True:
         await send(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
 
 
 async def endless_error(_request: Request, send: Send) -> None:
-    """Send an error without end."""
     await send(response(b"", 401, content_length=None, transfer_encoding="chunked"))
     while True:
         await send(b"10000\r\n" + b"missing " * 0x2000 + b"\r\n")
 
 
 async def reset(_request: Request, send: Send) -> None:
-    """Reset the connection within the body."""
     await send(response(completion(GOOD))[:-40])
     raise Closing(reset=True)
 
 
 async def alternating(request: Request, send: Send) -> None:
-    """Answer every second request only."""
     await send(response(completion(GOOD if request.number % 2 == 0 else "I would rather not.")))
 
 
 async def echo_authorization(request: Request, send: Send) -> None:
-    """Repeat the key in the reply's text."""
     await send(response(completion(json.dumps({"reasoning": request.headers["authorization"], "score": 9}))))
 
 
 async def echo_prompt(request: Request, send: Send) -> None:
-    """Repeat the prompt with its delimiters, schema and all."""
     await send(response(completion("\n".join(turn["content"] for turn in request.body["messages"]))))
 
 
@@ -235,26 +221,17 @@ NO_PAUSES = (
 
 FAULTS: dict[str, Fault] = {
     # Statuses.
-    "status-400": status(400, REJECTED),
+    **{f"status-{number}": status(number, REJECTED) for number in (400, 413, 422)},
+    **{f"status-{number}": status(number, MISSING) for number in (408, 409, 425, 429, 500, 503, 504, 529)},
     "status-401": status(401, REFUSED, "Check the key in OPENAI_API_KEY"),
     "status-402": status(402, REFUSED, "no credit left"),
     "status-403": status(403, REJECTED, "Check the key in OPENAI_API_KEY"),
     "status-404": status(404, REFUSED, "Check the model's name"),
-    "status-408": status(408, MISSING),
-    "status-409": status(409, MISSING),
-    "status-413": status(413, REJECTED),
-    "status-422": status(422, REJECTED),
-    "status-425": status(425, MISSING),
-    "status-429": status(429, MISSING),
     "status-429-short-pause": status(429, MISSING, retry_after="0.01"),
     "status-429-absurd-pause": status(429, REFUSED, "asks for a pause of 1e+300 seconds", retry_after="1e300"),
     **{f"status-429-pause-{number}": status(429, MISSING, retry_after=pause) for number, pause in enumerate(NO_PAUSES)},
     "status-429-last-date": status(429, MISSING, retry_after="Fri, 31 Dec 9999 23:59:59 -2359"),
-    "status-500": status(500, MISSING),
     "status-502-html": Fault(sending(response(b"<html>Bad gateway</html>", 502, content_type="text/html")), MISSING),
-    "status-503": status(503, MISSING),
-    "status-504": status(504, MISSING),
-    "status-529": status(529, MISSING),
     "status-204": Fault(sending(response(b"", 204)), MISSING),
     "status-302-other-server": status(302, REFUSED, "redirects to another server", location="http://elsewhere.test/v1"),
     "status-307-other-server": status(307, REFUSED, "redirects to another server", location="http://elsewhere.test/v1"),
@@ -404,7 +381,6 @@ def _short_template(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def question(text: str) -> Prompt[Rating]:
-    """Return what is asked about `text`."""
     scale = {"low": 1, "high": 5, "whole": True}
     return Prompt("questions/rate", {"scale": scale, "output": text}, Rating)
 

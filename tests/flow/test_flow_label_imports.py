@@ -13,41 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import xlsxwriter
 from commands import CHECKOUT, LABELLED, Commands
 
-EXPORTS = CHECKOUT / "tests" / "data" / "exports"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()][:16]
 WORDS = {1: "Strongly disagree", 2: "Disagree", 3: "Neutral", 4: "Agree", 5: "Strongly agree"}
 LIKERT = "strongly disagree=1,disagree=2,neutral=3,agree=4,strongly agree=5"
 
 
-def exported(name: str) -> Callable[[Path], Path]:
-    return lambda folder: Path(shutil.copy(EXPORTS / name, folder))
-
-
-def table(cell: Callable[[float], Any]) -> list[list[Any]]:
-    """Return a header and rows with two raters' columns."""
-    rows = [
-        [row["output"], cell(row["scores"]["coherence"]), cell(max(1, row["scores"]["coherence"] - 1))] for row in ROWS
-    ]
-    return [["Summary", "Coherence Anna", "Coherence Ben"], *rows]
-
-
-def excel(folder: Path) -> Path:
-    with xlsxwriter.Workbook(folder / "labels.xlsx") as book:
-        sheet = book.add_worksheet("Ratings")
-        for number, row in enumerate(table(lambda score: score)):
-            sheet.write_row(number, 0, row)
-    return folder / "labels.xlsx"
+def label_studio(folder: Path) -> Path:
+    return Path(shutil.copy(CHECKOUT / "tests" / "data" / "exports" / "label-studio.json", folder))
 
 
 def german_csv(folder: Path) -> Path:
     return _csv(folder, ";", "utf-8-sig", lambda score: f"{score + 0.5 * (score < 5):.1f}".replace(".", ","))
-
-
-def google_sheets(folder: Path) -> Path:
-    return _csv(folder, ",", "utf-8", lambda score: score)
 
 
 def likert(folder: Path) -> Path:
@@ -55,8 +33,13 @@ def likert(folder: Path) -> Path:
 
 
 def _csv(folder: Path, delimiter: str, encoding: str, cell: Callable[[float], Any]) -> Path:
+    """Write a table with two raters' columns."""
+    rows = [["Summary", "Coherence Anna", "Coherence Ben"]]
+    for row in ROWS:
+        score = row["scores"]["coherence"]
+        rows.append([row["output"], cell(score), cell(max(1, score - 1))])
     text = io.StringIO()
-    csv.writer(text, delimiter=delimiter).writerows(table(cell))
+    csv.writer(text, delimiter=delimiter).writerows(rows)
     (folder / "labels.csv").write_text(text.getvalue(), encoding)
     return folder / "labels.csv"
 
@@ -64,11 +47,8 @@ def _csv(folder: Path, delimiter: str, encoding: str, cell: Callable[[float], An
 @pytest.mark.parametrize(
     ("make", "levels"),
     [
-        pytest.param(exported("label-studio.json"), "excellent=5,good=4,okay=3,bad=2,very bad=1", id="label studio"),
-        pytest.param(exported("argilla-data-set.jsonl"), "", id="argilla"),
-        pytest.param(excel, "", id="excel"),
+        pytest.param(label_studio, "excellent=5,good=4,okay=3,bad=2,very bad=1", id="label studio"),
         pytest.param(german_csv, "", id="csv with semicolons"),
-        pytest.param(google_sheets, "", id="google sheets"),
         pytest.param(likert, LIKERT, id="likert words"),
     ],
 )

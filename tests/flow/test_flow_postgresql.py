@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from commands import Commands
-from flow_server import HYPOEVAL, LITTLE, Little, learn_little, texts
-from server import RunningServer
+from flow_server import HYPOEVAL, LITTLE, texts
 
 from rubriclab.store.tables import database_url, show_url
 
@@ -23,18 +22,3 @@ def test_versions_and_answers_live_on_the_server(rubriclab: Commands, schema: st
     assert " ".join(there("verify").out.split()) == f"{shown}: 1 rubric, everything as it was written"
     pack = there("export", "news@production").out.encode()
     assert rubriclab("import", "-", stdin=pack).out == "news@1 holds it already\n"
-
-
-def test_a_stopped_run_goes_on_from_the_answers_on_the_server(
-    provider: RunningServer, asking: Commands, schema: str, little: Little
-) -> None:
-    asking.environment["RUBRICLAB_STORE"] = schema
-    assert learn_little(asking, "--max-calls", 30).code == 2
-    assert provider.answered.total() == 30
-    done = learn_little(asking).json
-    # Some hypotheses are worded alike and share their ratings, also in a run that nothing stops.
-    shared = little.result["calls"]["answered_from_cache"]
-    assert done["calls"] == {"made": little.asked - 30, "answered_from_cache": 30 + shared, "failed": 0}
-    assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
-    assert done["digest"] == little.digest
-    assert asking("verify", "--json").json["problems"] == []

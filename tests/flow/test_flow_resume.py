@@ -11,14 +11,17 @@ from contextlib import closing, suppress
 import pytest
 import scripted_model
 from commands import HELDOUT, Commands
-from flow_server import HYPOEVAL, LITTLE, Little, learn_little, texts
+from flow_server import HYPOEVAL, LITTLE, Run, learn_little, texts
 from server import RunningServer
 from waiting import until
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
-    provider: RunningServer, asking: Commands, little: Little
+    provider: RunningServer, asking: Commands, run: Run, database: str, request: pytest.FixtureRequest
 ) -> None:
+    if database == "postgresql":
+        asking.environment["RUBRICLAB_STORE"] = request.getfixturevalue("schema")
     stopped = learn_little(asking, "--max-calls", 50)
     assert (stopped.code, stopped.out, stopped.err.count("\n")) == (2, "", 1)
     assert stopped.error == (
@@ -27,20 +30,18 @@ def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     )
     assert provider.answered.total() == 50
     done = learn_little(asking, "--max-calls", 500)
-    assert done.json["calls"]["made"] == little.asked - 50
-    assert done.json["digest"] == little.digest
-    assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
+    assert done.json["calls"]["made"] == run.learning - 50
+    assert done.json["digest"] == run.digest
+    assert (provider.requests.total(), provider.repeated) == (run.learning, 0)
 
 
-def test_a_cap_on_money_stops_cleanly_before_it_is_passed(
-    provider: RunningServer, asking: Commands, little: Little
-) -> None:
+def test_a_cap_on_money_stops_cleanly_before_it_is_passed(provider: RunningServer, asking: Commands, run: Run) -> None:
     stopped = learn_little(asking, "--price", "1:1", "--max-cost", 0.05)
     assert (stopped.code, stopped.out) == (2, "")
     assert "The next call might exceed the cap of 0.05 US dollars; 0.0" in stopped.error
     assert "Run it again with a higher cap" in stopped.error
     done = learn_little(asking, "--price", "1:1", "--max-cost", 5)
-    assert done.json["digest"] == little.digest
+    assert done.json["digest"] == run.digest
     assert provider.repeated == 0
     spent = done.json["tokens"]["prompt"] + done.json["tokens"]["completion"]
     assert done.json["cost_usd"] == pytest.approx(spent / 1e6)
@@ -68,7 +69,7 @@ def test_a_signal_waits_for_replies_in_flight_and_says_what_was_written(
 
 @pytest.mark.parametrize(("number", "requests"), [(signal.SIGINT, 6), (signal.SIGTERM, 45)])
 def test_a_signal_while_learning_loses_no_reply(
-    provider: RunningServer, asking: Commands, little: Little, number: signal.Signals, requests: int
+    provider: RunningServer, asking: Commands, run: Run, number: signal.Signals, requests: int
 ) -> None:
     provider.latency = 0.15
     started = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE)
@@ -78,9 +79,9 @@ def test_a_signal_while_learning_loses_no_reply(
     answered = provider.requests.total()
     provider.latency = 0.0
     done = learn_little(asking)
-    assert done.json["digest"] == little.digest
-    assert done.json["calls"]["made"] == little.asked - answered
-    assert provider.requests.total() == little.asked
+    assert done.json["digest"] == run.digest
+    assert done.json["calls"]["made"] == run.learning - answered
+    assert provider.requests.total() == run.learning
 
 
 @pytest.mark.parametrize(("number", "again"), [(signal.SIGINT, 3), (signal.SIGTERM, 0)])

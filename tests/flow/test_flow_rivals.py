@@ -115,19 +115,14 @@ def test_scores_of_texts_rated_together_are_not_compared_with_others(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--rivals-per-call", "3"), "--rivals-per-call: each text is rated in a call of its own"),
-        (
-            ("--rivals", "together", "--workers", "2"),
-            "--workers: texts that are rated together are scored in one process",
-        ),
-        (("--rivals", "together", "--resume", "-o", "x.jsonl"), "a group of texts that are rated together cannot be"),
-        (("--rivals", "apart", "--rivals-per-call", "3"), "--rivals-per-call: each text is rated"),
+        (("--workers", "2"), "--workers: texts that are rated together are scored in one process"),
+        (("--resume", "-o", "x.jsonl"), "a group of texts that are rated together cannot be"),
     ],
 )
 def test_options_of_calls_about_several_texts_need_these(
     jointly: Commands, options: tuple[str, ...], message: str
 ) -> None:
-    refused = jointly("score", "-", "--rubric", "both", *options, stdin=STDIN)
+    refused = jointly(*COMMAND, *options, stdin=STDIN)
     assert refused.code == 2
     assert message in refused.err
 

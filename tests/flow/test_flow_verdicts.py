@@ -71,11 +71,6 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
     assert "the verdicts find" in learned.out
     assert "Each rater is compared with the majority of the others." in learned.out
 
-    gate = asking("gate", "ok", "--json")
-    assert gate.code in (0, 1, 3)
-    own = next(each for each in gate.json["evaluators"] if each["kind"] == "rubric")
-    assert own["auroc"]["low"] < own["auroc"]["value"] < own["auroc"]["high"]
-
     scored = asking("score", written(folder, "heldout.jsonl", heldout), "--rubric", "ok", "--fail-under", 1)
     assert scored.code == 1, scored.err
     first, *others = scored.rows
@@ -110,9 +105,3 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
         words = (folder / page).read_text("utf-8")
         assert "Reliability curve" in words, page
         assert "balanced accuracy" in words, page
-
-    edited = asking("edit", "ok", "--threshold", 0.9, "--author", "anna", "--because", "faults cost more", "--json")
-    assert edited.code == 0, edited.err
-    assert (edited.json["saved"], edited.json["statistic"]) == ("ok@2", "balanced accuracy")
-    again = asking("score", "heldout.jsonl", "--rubric", "ok").rows[1:]
-    assert [row["verdict"] for row in again] == ["true" if row["score"] >= 0.9 else "false" for row in others]

@@ -246,10 +246,6 @@ def test_labels_of_a_set_give_the_errors_of_its_scores() -> None:
         assert side.errors
         assert side.errors.absolute.value == pytest.approx(np.abs(errors).mean(), abs=1e-6)
         assert side.errors.bias == pytest.approx(np.mean(errors), abs=1e-6)
-    assert result.after.errors
-    shown = str(comparison_view(result))
-    assert f"after: mean absolute error {result.after.errors.absolute.value:.2f}" in shown
-    assert f"bias {result.after.errors.bias:+.2f}" in shown
     known = compare_outputs(RUBRIC, "news@1", before, after, learned_from={f"g{n}" for n in range(20)})
     assert (known.before.labelled, known.before.errors) == (0, None)
 
@@ -261,8 +257,9 @@ def test_labels_of_one_set_leave_a_wide_interval_and_too_few_leave_the_judges_di
     assert result.human is not None
     assert (result.human.labels, result.human.labels_of) == (20, "before")
     few, none = labelled_sets(40, 4)
-    assert compare_outputs(RUBRIC, "news@1", few, none).human is None
-    assert "This is the judge's difference" in str(comparison_view(compare_outputs(RUBRIC, "news@1", few, none)))
+    unknown = compare_outputs(RUBRIC, "news@1", few, none)
+    assert unknown.human is None
+    assert "This is the judge's difference" in str(comparison_view(unknown))
 
 
 def test_sets_without_pairs_are_corrected_by_their_own_labels() -> None:

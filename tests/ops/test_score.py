@@ -139,7 +139,6 @@ def test_a_slice_with_few_labels_has_no_estimate_and_the_whole_is_not_stratified
     assert result.human_mean.value is not None
 
 
-# Seconds after which a scorer hangs.
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
 
 

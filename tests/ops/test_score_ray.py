@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -148,7 +149,6 @@ def test_errors_are_the_same_in_another_process(kind: type[RubriclabError]) -> N
     ("settings", "cluster", "message"),
     [
         ({"record": Path("r.jsonl")}, None, "`workers=2`: `record` works in one process only"),
-        ({"options": JudgeOptions(batch=True)}, None, "`workers=2`: `batch` works in one process only"),
         ({"location": ":memory:"}, None, "the store is in memory, where other processes cannot read it"),
         ({}, "auto", "The store is a file of this machine, which the machines of a cluster cannot share"),
     ],
@@ -164,16 +164,22 @@ def test_without_ray_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) 
         pass
 
 
-def test_ray_is_started_outside_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ray puts the folder that it is started in first on the path of its workers."""
+def test_ray_is_started_outside_of_the_working_folder_and_sigterm_stays_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray puts the folder that it is started in first on the path of its workers, and ends a process at SIGTERM."""
     started_in: list[Path] = []
-    ray = SimpleNamespace(
-        is_initialized=lambda: False, init=lambda **_settings: started_in.append(Path.cwd()), shutdown=lambda: None
-    )
+
+    def init(**_settings: Any) -> None:
+        started_in.append(Path.cwd())
+        signal.signal(signal.SIGTERM, lambda *_: None)
+
+    ray = SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
+    ours = signal.getsignal(signal.SIGTERM)
     monkeypatch.setitem(sys.modules, "ray", ray)
     for name in ("RAY_USAGE_STATS_ENABLED", "RAY_BACKEND_LOG_LEVEL"):
         monkeypatch.setenv(name, "0")
     monkeypatch.chdir(tmp_path)
     with _cluster(None, 2):
-        assert Path.cwd() == tmp_path
+        assert (Path.cwd(), signal.getsignal(signal.SIGTERM)) == (tmp_path, ours)
     assert started_in == [Path(rubriclab.__file__).parents[1]]

@@ -35,9 +35,6 @@ def refused(method: Method, chosen: Sequence[str], configured: Sequence[str] = (
     return str(caught.value)
 
 
-# Pairs
-
-
 @pytest.mark.parametrize(
     ("pair", "field", "value"),
     [
@@ -74,9 +71,6 @@ def test_a_configuration_may_hold_tables_of_several_methods() -> None:
     assert method_settings(HYPOEVAL, (), configured) == HYPOEVAL.settings(k=3)
 
 
-# Values
-
-
 @pytest.mark.parametrize(
     ("pair", "complaint"),
     [
@@ -105,9 +99,6 @@ def test_a_single_value_comes_before_the_preset_wherever_it_stands() -> None:
         assert (found.explanations, found.refine) == (4, False)
 
 
-# Precedence
-
-
 def joint(**tables: Mapping[str, Mapping[str, Any]]) -> BaseModel:
     return resolve_settings(JOINT, joint=True, **tables).methods["hypoeval"]
 
@@ -125,9 +116,6 @@ def test_each_source_of_settings_overrides_those_before_it() -> None:
     everything = {name: {"hypoeval": table} for name, table in values.items()}
     everything["recorded"]["joint"] = {}
     assert joint(**everything).bank_size == 13  # type: ignore[attr-defined]
-
-
-def test_joint_training_gets_its_own_settings_by_the_same_rule() -> None:
     tables = {"configured": {"joint": {"folds": 5, "repeats": 2}}, "chosen": {"joint": {"folds": 6}}}
     settings = resolve_settings(JOINT, joint=True, **tables).joint
     assert settings is not None

@@ -16,7 +16,6 @@ from rubriclab.integrations.promptfoo import get_assert
 from rubriclab.integrations.pytest.checker import RubricChecker, Tallies
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
-from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.results import names_view
 from rubriclab.web.api_models import ScoreResult, score_row
 from rubriclab.web.studio.pages import Draft
@@ -80,8 +79,6 @@ def test_a_transfer_recalibrates_the_threshold_keeps_the_levels_and_states_auroc
     assert sum(own.cells) == len(as_verdicts(HELDOUT))
     assert own.auroc == validation.evaluators[0].auroc
     assert all(each.auroc.value > 0.5 for each in result.transfer.actions if not each.skipped)
-    assert "AUROC" in str(result)
-    assert not {"Pearson", "Spearman"} & set(str(result).split())
 
 
 def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfers_until_it_is_lifted(
@@ -97,7 +94,6 @@ def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfer
     edit = strict.provenance.edit
     assert edit is not None
     assert [(each.action, each.after) for each in edit.changes] == [("threshold", "0.8")]
-    assert "'pass' from a score of 0.80, set by hand" in str(strict)
     first, *_ = (each.id for each in strict.rubric.criteria)
     adapted = lab.transfer(strict, as_verdicts(HELDOUT), action="recalibrate", save=True, no_relearn=True).saved
     assert adapted is not None
@@ -113,8 +109,6 @@ def test_the_effect_of_an_edited_threshold_is_in_verdicts(lab: Lab, rubric: Vers
     assert effect.statistic == "balanced accuracy"
     assert [recall.value for recall in effect.verdicts[1].recalls] == [0, 1]
     assert effect.after.value == 0.5
-    assert "Held-out balanced accuracy changes by" in str(result)
-    assert "Pearson" not in str(result)
     assert effect.difference.value == pytest.approx(effect.after.value - effect.before.value, abs=1e-4)
     assert effect.before == effect.recorded
     validation = rubric.provenance.validation
@@ -141,8 +135,6 @@ def test_the_summary_has_the_share_that_passes_and_fail_under_goes_by_it(lab: La
     summary = scores.summary
     passing = sum(score.verdict == "pass" for score in scores) / len(scores)
     assert summary.pass_rate == passing == summary.to_row()["pass_rate"]
-    assert f"verdict 'pass': {passing:.1%} of the texts" in str(scores)
-    assert "estimated share that people put at 'pass'" in str(scores)
     assert summary.human_mean.low is not None
     assert summary.meets(1.0) is False
     without_labels = summarize_scores(scores, rubric.rubric.scores_on, rubric.rubric.threshold)
@@ -168,32 +160,10 @@ def test_the_gate_compares_auroc_and_brier_score_with_the_judge_asked_directly(l
     agreement = {each.name: each for each in validation.verdict_agreements}
     assert (agreement["joint"].auroc, agreement["joint"].brier) == (own.auroc, own.brier)
     assert (agreement["direct"].auroc, agreement["direct"].brier) == (direct.auroc, direct.brier)
-    gate = lab.gate(rubric)
-    for words in ("AUROC", "Brier score"):
-        assert words in str(gate)
-    for shown in (str(gate), str(lab.versions()), str(rubric).partition("8 criteria")[0]):
-        assert "Pearson" not in shown
-        assert "Spearman" not in shown
-
-
-def test_every_view_of_the_rubric_shows_the_verdicts_held_out_beside_the_judge_asked_directly(
-    lab: Lab, rubric: Version
-) -> None:
-    text = lab.report(rubric)
-    for words in (
-        "he verdicts find",
-        "recall of &#39;fail&#39;",
-        "Cohen&#39;s kappa",
-        "AUROC",
-        "Brier score",
-        "the same judge asked directly",
-        "people &#39;fail&#39;, verdict &#39;pass&#39;",
-        "Calibration",
-    ):
-        assert words in text, words
-    assert "Reliability curve: mean score across" in text
-    for absent in ("reach Pearson", "Spearman", "Each dot is a labelled text", "mean absolute"):
-        assert absent not in text
+    gate = str(lab.gate(rubric))
+    assert "AUROC" in gate
+    for shown in (gate, str(lab.versions()), str(rubric).partition("8 criteria")[0]):
+        assert not {"Pearson", "Spearman"} & set(re.findall(r"\w+", shown))
 
 
 @pytest.mark.parametrize("method", ["direct", "hypoeval"])
@@ -218,9 +188,6 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     shown, rows = str(found), {row["evaluator"]: row for row in found.to_row()["results"]}
     assert set(found.to_row()) == {"results"}
     assert not {"pearson", "spearman", "kendall"} & {name for row in rows.values() for name in row}
-    assert "balanced accuracy" in shown
-    assert "people 'pass', verdict 'fail'" in shown
-    assert "The best free baseline" in shown
     assert not {"Pearson", "Spearman"} & set(shown.replace(",", " ").split())
     assert [*rows][:2] == [rubric.ref, direct.ref]
     for ref in (rubric.ref, direct.ref):
@@ -229,10 +196,6 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
         assert all(own[name]["low"] <= own[name]["value"] <= own[name]["high"] for name in ("auroc", "brier", "kappa"))
         ((baseline, above),) = own["auroc_above"].items()
         assert above["value"] == pytest.approx(own["auroc"]["value"] - rows[baseline]["auroc"]["value"], abs=1e-5)
-    page = evaluation_view(found.versions, found.results, found.scores, found.examples).page()
-    assert page.count("Reliability curve: mean score across") == 1
-    for absent in ("Score by score", "Agreement by level", "Pearson", "Spearman", "<h2>Summary"):
-        assert absent not in page
 
 
 def test_tools_with_pass_and_fail_use_the_verdict(store: Path, rubric: Version) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 import scripted_model
 from commands import HELDOUT, Commands
-from flow_server import Killing, commands_at
-from method_flows import MENDED, Run, unusable_at_first
+from flow_server import Run, commands_at, kill
 from server import RunningServer
 
 from rubriclab.models.text import split_sentences
@@ -40,13 +39,7 @@ FAULTS = ("rate_limit", "empty", "server_error", "cut_body", "prose", "timeout")
 
 @dataclass(frozen=True)
 class Improved:
-    """What improving came to when nothing disturbed it.
-
-    Attributes:
-        file: the texts as they were written.
-        summary: what was printed.
-        bodies: all requests.
-    """
+    """What improving came to when nothing disturbed it: the file, what was printed, and all requests."""
 
     file: bytes
     summary: dict[str, Any]
@@ -71,7 +64,7 @@ def improve(
 
     def undisturbed(method: str, texts: bytes = TEXTS) -> Improved:
         run, folder = runs(method), tmp_path_factory.mktemp("improved")
-        shutil.copy(run.folder / "store.db", folder)
+        shutil.copy(run.folder / "learned.db", folder / "store.db")
         _running_server.reset()
         _running_server.brain = scripted_model.reply
         done = commands_at(_running_server, folder)(*IMPROVE, "--json", stdin=texts)
@@ -89,7 +82,6 @@ def improved(improve: Callable[..., Improved]) -> Improved:
 
 @pytest.fixture
 def method() -> str:
-    """What the rubric was learned by, unless a test says otherwise."""
     return "dcr"
 
 
@@ -139,25 +131,12 @@ def test_killed_at_several_moments_it_writes_the_same_and_repeats_at_most_what_w
     command = (*IMPROVE, "--concurrency", 1)
     whole = improved.asked.total()
     for requests in (1 + round(share * whole) for share in LIVES):
-        provider.brain = killing = Killing(at=requests, brain=scripted_model.reply)
-        killing.victim = learned.start(*command, stdin=TEXTS)
-        assert killing.victim.wait().code == -9
-    provider.brain = scripted_model.reply
+        kill(learned, provider, command, requests, TEXTS)
     assert learned(*command, stdin=TEXTS).code == 0
     assert written(learned) == improved.file
     assert provider.answered.total() == whole + provider.repeated
     assert provider.repeated <= 2 * len(LIVES)
     assert provider.requests.total() <= whole + 3 * len(LIVES)
-
-
-def test_faults_that_retries_and_repairs_mend_leave_no_trace(
-    improved: Improved, learned: Commands, provider: RunningServer
-) -> None:
-    provider.brain = unusable_at_first
-    provider.script = deque(MENDED)
-    assert learned(*IMPROVE, stdin=TEXTS).code == 0
-    assert written(learned) == improved.file
-    assert (provider.requests.total(), provider.repeated) == (2 * improved.asked.total() + 2, 0)
 
 
 def test_with_a_fifth_of_the_replies_faulty_each_row_is_better_or_says_why_not(

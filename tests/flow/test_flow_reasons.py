@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from commands import LABELLED, Commands
-from flow_server import LITTLE, TASK, commands_at
-from method_flows import CHECKLIST
+from flow_server import CHECKLIST, LITTLE, TASK
 from scripted_model import citing, reply
 from server import RunningServer
 
@@ -29,18 +26,6 @@ ROWS: list[dict[str, Any]] = [json.loads(line) for line in LABELLED.read_text("u
 CITED = (1, 999, "the first")
 
 
-@dataclass(frozen=True)
-class Run:
-    """Learning once: its folder, what it said, and the prompts that it sent."""
-
-    folder: Path
-    notes: str
-    prompts: list[str]
-
-    def with_reasons(self) -> list[str]:
-        return [prompt for prompt in self.prompts if "WHY-" in prompt]
-
-
 def explained(row: dict[str, Any]) -> dict[str, Any]:
     score = row["scores"]["coherence"]
     raters = {"annotations": {"coherence": {"anna": score, "ben": score}}}
@@ -52,37 +37,21 @@ def written(folder: Path, name: str, rows: list[dict[str, Any]]) -> str:
     return name
 
 
-def sent(server: RunningServer) -> list[str]:
-    return ["\n".join(turn["content"] for turn in body["messages"]) for body in server.bodies]
-
-
-def learned(server: RunningServer, folder: Path, rows: list[dict[str, Any]], methods: tuple[str, ...]) -> Run:
-    server.reset()
-    server.brain = citing(reply, CITED)
-    commands = commands_at(server, folder)
+def test_reasons_reach_the_prompts_that_propose_criteria_alone_and_evidence_names_them_without_their_words(
+    asking: Commands, provider: RunningServer
+) -> None:
+    provider.brain = citing(reply, CITED)
+    commands, folder = asking, asking.folder
     written(folder, "checklist.json", [CHECKLIST])
-    done = commands("learn", written(folder, "rows.jsonl", rows), *TASK, *methods, "--name", "news")
+    done = commands("learn", written(folder, "rows.jsonl", list(map(explained, ROWS))), *TASK, *BOTH)
     assert done.code == 0, done.err
-    return Run(folder, done.err, sent(server))
-
-
-@pytest.fixture(scope="module")
-def taught(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return learned(_running_server, tmp_path_factory.mktemp("taught"), [explained(row) for row in ROWS], BOTH)
-
-
-def test_reasons_reach_the_prompts_that_propose_criteria_and_no_others(taught: Run) -> None:
-    asked = [re.search(r"(State|Add) \d+|to improve", prompt) for prompt in taught.with_reasons()]
+    assert "not used" not in done.err
+    prompts = ["\n".join(turn["content"] for turn in body["messages"]) for body in provider.bodies]
+    asked = [re.search(r"(State|Add) \d+|to improve", prompt) for prompt in prompts if "WHY-" in prompt]
     assert all(asked)
     assert {found[1] for found in asked if found} >= {"State", "Add"}
-    judging = [prompt for prompt in taught.prompts if "WHY-" not in prompt]
-    assert len(judging) > len(ROWS)
-    assert "is not used" not in taught.notes
-    assert "are not used" not in taught.notes
+    assert len(prompts) - len(asked) > len(ROWS)
 
-
-def test_evidence_names_the_reasons_in_show_and_report(taught: Run) -> None:
-    commands = Commands(taught.folder, RUBRICLAB_STORE="store.db")
     shown = " ".join(commands("show", "news", "--evidence").out.split())
     cited = set(re.findall(r"from (?:the )?reasons for (\S+) \(anna\)", shown))
     assert cited
@@ -90,17 +59,13 @@ def test_evidence_names_the_reasons_in_show_and_report(taught: Run) -> None:
     assert "WHY-" not in shown
     done = commands("report", "news", "-o", "report.html")
     assert done.code == 0, done.err
-    page = (taught.folder / "report.html").read_text("utf-8")
+    page = (folder / "report.html").read_text("utf-8")
     assert all(f"{name} (anna)" in page for name in cited)
-
-
-def test_a_pack_names_reasons_without_their_words_and_the_training_record_keeps_them(taught: Run) -> None:
-    commands = Commands(taught.folder, RUBRICLAB_STORE="store.db")
     assert commands("export", "news", "-o", "pack.json").code == 0
-    pack = (taught.folder / "pack.json").read_text("utf-8")
+    pack = (folder / "pack.json").read_text("utf-8")
     assert '"rater":"anna"' in pack.replace('": "', '":"')
     assert "WHY-" not in pack
-    with open_store(taught.folder / "store.db") as store:
+    with open_store(folder / "store.db") as store:
         record = store.training("news")
     assert record is not None
     assert {text.id: dict(text.reasons) for text in record.texts} == {
