@@ -19,7 +19,6 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Assignment, Example, content_order
 from rubriclab.models.version import DIRECT, Candidate, Cell
 from rubriclab.prompts import render
-from rubriclab.prompts.prompt import KeyedReply
+from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import rounded
 
@@ -367,36 +366,39 @@ async def usable_form(
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual, labels = len(by_id), {each.id: each.scores[assignment.aspect.name] for each in examples}
 
-    async def ask_about(
-        texts: Sequence[Example], parts: Sequence[Part], *, reasons: bool = True
-    ) -> list[JudgeAnswer[KeyedReply]]:
-        prompts = (judge_prompt(text, parts, assignment, reasons=reasons) for text in texts)
-        return await asyncio.gather(*(ask(judge, prompt, repair=False) for prompt in prompts))
+    def prompt_in(form: CallForm | None, text: Example) -> Prompt[KeyedReply]:
+        if form is None:
+            return judge_prompt(text, parts, assignment)
+        return judge_prompt(text, divide_criteria(parts, form.criteria)[0], assignment, reasons=form.reasons)
 
-    def differ(rows: Sequence[Mapping[str, interface.CriterionRating]]) -> bool:
-        return not are_equal([row[name] for row in rows if name in row] for name in by_id)
+    async def answers_in(form: CallForm | None, texts: Iterable[Example]) -> list[JudgeAnswer[KeyedReply]]:
+        return await asyncio.gather(*(ask(judge, prompt_in(form, text), repair=False) for text in texts))
 
     def ratings_of(answer: JudgeAnswer[KeyedReply]) -> Mapping[str, interface.CriterionRating]:
         return ratings_in(answer.value, by_id) if answer.value else {}
 
+    def differ(answers: Iterable[JudgeAnswer[KeyedReply]]) -> bool:
+        rows = list(map(ratings_of, answers))
+        return not are_equal([row[name] for row in rows if name in row] for name in by_id)
+
     def simpler(form: CallForm, why: str) -> UsableForm:
         """Return a form with a note on why it is needed and on its price."""
         calls = len(examples) * math.ceil(criteria / form.criteria)
-        prompt = judge_prompt(examples[0], divide_criteria(parts, form.criteria)[0], assignment, reasons=form.reasons)
+        tokens = calls * estimated_tokens(render(prompt_in(form, examples[0])))
         note = (
             f"{why}; asked again in the form {form}, rating {len(examples)} texts by {criteria} criteria takes about "
-            f"{calls:,} calls and {calls * estimated_tokens(render(prompt)):,} prompt tokens"
+            f"{calls:,} calls and {tokens:,} prompt tokens"
         )
         return UsableForm(form, note=note)
 
     texts = interface.pick_evenly(sorted(content_order(examples), key=lambda example: labels[example.id]), USUAL_CALLS)
-    answers = await ask_about(texts, parts)
-    if not any(answer.value for answer in answers) and any(answer.replied for answer in answers):
-        answer = next(answer for answer in answers if answer.replied)
+    answers = await answers_in(None, texts)
+    if not any(answer.value for answer in answers) and (replied := [each for each in answers if each.replied]):
+        answer = replied[0]
         forms = [form for form in SIMPLER if form.criteria < usual or not form.reasons]
         for form, text in zip(forms, itertools.cycle(texts), strict=False):
             refused = answer.missing
-            (answer,) = await ask_about([text], divide_criteria(parts, form.criteria)[0], reasons=form.reasons)
+            (answer,) = await answers_in(form, [text])
             if answer.value:
                 return simpler(form, f"replies about {usual} criteria at once could not be used ({refused})")
         began = answer.reply.text.strip()[:MAX_QUOTED] if answer.reply else ""
@@ -407,16 +409,14 @@ async def usable_form(
         )
     rated = {text.id: ratings_of(answer) for text, answer in zip(texts, answers, strict=True) if answer.value}
     complete = {name: tuple(own[each] for each in by_id) for name, own in rated.items() if len(own) == usual}
-    if len({labels[name] for name in rated}) < 2 or differ(list(rated.values())):
+    if len({labels[name] for name in rated}) < 2 or differ(answers):
         return UsableForm(ratings=complete)
     why = f"asked about {usual} criteria at once, the judge gave one value to every text by each criterion"
     forms, calls_left = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual], SIMPLER_CALLS
-    texts = tuple(text for text in texts if text.id in rated)
     for number, form in enumerate(forms):
-        some = interface.pick_evenly(texts, calls_left // (len(forms) - number))
+        some = interface.pick_evenly([text for text in texts if text.id in rated], calls_left // (len(forms) - number))
         calls_left -= len(some)
-        answers = await ask_about(some, divide_criteria(parts, form.criteria)[0])
-        if differ([ratings_of(answer) for answer in answers]):
+        if differ(await answers_in(form, some)):
             return simpler(form, why)
     also = f", also with {' and '.join(map(str, forms))}" if forms else ""
     return UsableForm(ratings=complete, note=f"{why}{also}")
@@ -465,7 +465,18 @@ async def rate_in_one_call(
         candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
         if usable.note:
             on_progress(usable.note, 0.0)
-    columns = await _rated(candidates, first, assignment, judge, rivals, known=ratings)
+
+    async def rated(names: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
+        """Return the cells of these candidates by id; the ratings of some texts are `known`."""
+        texts = [example for example in examples if example.id not in known]
+        parts = [part for part in candidates.parts_with(names) if can_join(part)]
+        new = await ratings_of_texts(
+            texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form
+        )
+        by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, new, strict=True)}}
+        return _columns([by_text[example.id] for example in examples])
+
+    columns = await rated(first, ratings)
     if all(cell.score is None for column in columns.values() for cell in column):
         reason = next(cell.reason for column in columns.values() for cell in column)
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
@@ -480,7 +491,7 @@ async def rate_in_one_call(
     rest = [candidates.ids[place] for place in candidates.joined if candidates.ids[place] not in columns]
     calls = chunks(rest, MAX_ENTRIES)
     on_progress(f"rating {len(examples)} texts by {len(rest)} more criteria", 0.5)
-    for found in await asyncio.gather(*(_rated(candidates, names, assignment, judge, rivals) for names in calls)):
+    for found in await asyncio.gather(*(rated(names, {}) for names in calls)):
         columns |= found
     unjudged = {
         name for place, name in enumerate(candidates.ids) if all(row[place] is UNJUDGED for row in candidates.cells)
@@ -524,22 +535,6 @@ async def rate_in_one_call(
         together=together,
         rivals=rivals,
     )
-
-
-async def _rated(
-    candidates: Candidates,
-    names: Sequence[str],
-    assignment: Assignment,
-    judge: Judge,
-    rivals: RivalLimits | None,
-    *,
-    known: Mapping[str, tuple[interface.CriterionRating, ...]] = MappingProxyType({}),
-) -> dict[str, list[Cell]]:
-    texts = [example for example in candidates.examples if example.id not in known]
-    parts = [part for part in candidates.parts_with(names) if can_join(part)]
-    new = await ratings_of_texts(texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form)
-    rated = {**known, **{text.id: ratings for text, ratings in zip(texts, new, strict=True)}}
-    return _columns([rated[example.id] for example in candidates.examples])
 
 
 def _columns(rated: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:

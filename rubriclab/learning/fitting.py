@@ -157,13 +157,11 @@ class Fit:
         NaN if the criteria with a score have half of the weight or less, and everywhere without any criterion.
         """
         sums = _weighted_sums(values[:, list(self.columns)], self.weights, self.centers, self.spreads)
-        rounded: FloatArray = sums.round(SCORE_DIGITS)
-        return rounded
+        return np.asarray(sums.round(SCORE_DIGITS))
 
     def scores(self, values: FloatArray, scale: Scale) -> FloatArray:
         """Return each text's score, clipped to the scale, shape (n,), NaN where `raw` is NaN."""
-        scores: FloatArray = np.clip(self.calibration.apply(self.raw(values)), scale.low, scale.high)
-        return scores
+        return np.asarray(np.clip(self.calibration.apply(self.raw(values)), scale.low, scale.high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,8 +221,7 @@ def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArra
             free = ~table.seen[fold == number].any(axis=0)[columns]
             may += free
             have += free & np.isin(columns, fold_fit.columns)
-    shares: FloatArray = np.divide(have, may, out=np.ones(len(columns)), where=may > 0)
-    return shares
+    return np.asarray(np.divide(have, may, out=np.ones(len(columns)), where=may > 0))
 
 
 def fit(

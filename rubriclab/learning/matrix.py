@@ -123,8 +123,7 @@ def canonical_order(table: RatingMatrix) -> IntArray:
     Labels are the last key: a text's label only changes its position among texts with the same scores.
     """
     group = np.unique(np.array(table.groups, dtype=str), return_inverse=True)[1]
-    order: IntArray = np.lexsort([table.labels, *table.seen.T, *table.values.T, group])
-    return order
+    return np.asarray(np.lexsort([table.labels, *table.seen.T, *table.values.T, group]))
 
 
 def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -31,10 +31,6 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-# The fields of a score that are in its row also without a value.
-ALWAYS_IN_ROW = ("id", "aspect", "score", "criteria", "unscored", "rubric", "judge")
-
-
 @dataclass(frozen=True, slots=True)
 class Score:
     """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set.
@@ -72,7 +68,9 @@ class Score:
 
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object, without the interval and the mark `rivals` where there is none."""
-        row = {name: getattr(self, name) for name in ALWAYS_IN_ROW}
+        row = {
+            name: getattr(self, name) for name in ("id", "aspect", "score", "criteria", "unscored", "rubric", "judge")
+        }
         row["criteria"] = [criterion.to_row() for criterion in self.criteria]
         optional = {"interval": self.interval, "verdict": self.verdict, "rivals": self.rivals}
         return row | {name: value for name, value in optional.items() if value}

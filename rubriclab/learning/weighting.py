@@ -241,8 +241,7 @@ def constrain_weights(
         sizes = np.maximum(_nearest(start, metric, inside), 0.0)
         if sizes.sum() > NO_WEIGHT:
             break
-    weights: FloatArray = sizes * sign
-    return weights
+    return np.asarray(sizes * sign)
 
 
 def _nearest(point: FloatArray, metric: FloatArray, inside: FloatArray) -> FloatArray:
@@ -253,5 +252,4 @@ def _nearest(point: FloatArray, metric: FloatArray, inside: FloatArray) -> Float
     dual = np.vstack([solve_triangular(root, inside.T, trans="T", lower=False), -inside @ point])
     target = np.append(np.zeros(len(point)), 1.0)
     residual = dual @ nnls(dual, target)[0] - target
-    moved: FloatArray = point + solve_triangular(root, -residual[:-1] / residual[-1], lower=False)
-    return moved
+    return np.asarray(point + solve_triangular(root, -residual[:-1] / residual[-1], lower=False))

@@ -236,16 +236,14 @@ class ScoredTexts:
     @property
     def starts(self) -> IntArray:
         """Where each group begins."""
-        starts: IntArray = np.cumsum(self.sizes) - self.sizes
-        return starts
+        return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
     @property
     def constant(self) -> BoolArray:
         """Which groups have two or more texts and one human score for all of them."""
         highest = np.maximum.reduceat(self.human, self.starts)
         lowest = np.minimum.reduceat(self.human, self.starts)
-        constant: BoolArray = (highest == lowest) & (self.sizes > 1)
-        return constant
+        return np.asarray((highest == lowest) & (self.sizes > 1))
 
     @property
     def unit(self) -> Unit:

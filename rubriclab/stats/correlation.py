@@ -126,8 +126,7 @@ def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
 
 def fisher_z(r: npt.ArrayLike) -> FloatArray:
     """Return Fisher's transform of correlations; finite, as perfect ones are clipped."""
-    z: FloatArray = np.arctanh(np.clip(r, -MAX_CORRELATION, MAX_CORRELATION))
-    return z
+    return np.asarray(np.arctanh(np.clip(r, -MAX_CORRELATION, MAX_CORRELATION)))
 
 
 def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> BoolArray:
@@ -137,8 +136,7 @@ def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> 
     Arguments and errors as for `pearson_rows`.
     """
     rows, _, weights = _rows(values, values, weights)
-    constant: BoolArray = _untied_pairs(_tie_weights(_levels(rows), weights)) == 0
-    return constant
+    return np.asarray(_untied_pairs(_tie_weights(_levels(rows), weights)) == 0)
 
 
 def _rows(
@@ -176,8 +174,7 @@ def _tie_weights(levels: IntArray, weights: FloatArray) -> FloatArray:
 
 def _untied_pairs(ties: FloatArray) -> FloatArray:
     """How many pairs of each row differ in value; exact, since weights are whole numbers."""
-    pairs: FloatArray = (ties.sum(axis=1) ** 2 - (ties**2).sum(axis=1)) / 2
-    return pairs
+    return np.asarray((ties.sum(axis=1) ** 2 - (ties**2).sum(axis=1)) / 2)
 
 
 def _average_ranks(levels: IntArray, ties: FloatArray) -> FloatArray:

@@ -313,8 +313,7 @@ def units(groups: Sequence[str]) -> IntArray:
 
 def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
     """Return the place of each id among the sorted distinct ids, from 0."""
-    numbers: IntArray = np.unique(ids, return_inverse=True)[1]
-    return numbers
+    return np.asarray(np.unique(ids, return_inverse=True)[1])
 
 
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
@@ -353,5 +352,4 @@ def bundle_units(unit: IntArray, number: int, seed: int) -> IntArray:
         texts, place = filled[0]
         bundle[unit_number] = place
         heapq.heapreplace(filled, (texts + int(sizes[unit_number]), place))
-    bundle_of_text: IntArray = bundle[unit]
-    return bundle_of_text
+    return np.asarray(bundle[unit])

@@ -251,5 +251,4 @@ def _accuracies(pairs: tuple[FloatArray, FloatArray, FloatArray], thresholds: Fl
     distance, ordered, tied = pairs
     within = np.searchsorted(distance, thresholds, side="right")
     gain = np.concatenate([[0.0], np.cumsum(tied - ordered)])
-    accuracies: FloatArray = (ordered.sum() + gain[within]) / len(distance)
-    return accuracies
+    return np.asarray((ordered.sum() + gain[within]) / len(distance))

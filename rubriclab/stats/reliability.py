@@ -156,8 +156,7 @@ class _Answers:
         """How many ordered pairs of each pattern's answers differ."""
         apart = self.codes[:, :, np.newaxis] != self.codes[:, np.newaxis, :]
         both = self.present[:, :, np.newaxis] & self.present[:, np.newaxis, :]
-        unequal: FloatArray = (apart & both).sum(axis=(1, 2), dtype=np.float64)
-        return unequal
+        return np.asarray((apart & both).sum(axis=(1, 2), dtype=np.float64))
 
     def squares(self, points: FloatArray) -> FloatArray:
         """Return squared differences summed over the ordered pairs of each pattern's answers, shape (rows, patterns).
@@ -167,8 +166,7 @@ class _Answers:
         placed = np.take(points, self.codes, axis=1) * self.present
         means = placed.sum(axis=2) / self.sizes
         deviations = (placed - means[:, :, np.newaxis]) * self.present
-        squares: FloatArray = 2 * self.sizes * np.square(deviations).sum(axis=2)
-        return squares
+        return np.asarray(2 * self.sizes * np.square(deviations).sum(axis=2))
 
     def estimate(self, statistic: Statistic) -> Interval:
         """Return a coefficient with its interval; undefined below two units."""

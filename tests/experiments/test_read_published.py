@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,53 +67,39 @@ def test_what_is_no_such_file_at_all_and_the_file_of_another_set_are_refused(tmp
         assert f"{name} is read from" in str(caught.value.hint)
 
 
-def news(*rows: list[object]) -> str:
-    return table(NEWSROOM_COLUMNS, *rows)
-
-
+NEWS = ["7", "lede3", "Rain.", "It rained.", "R"]
 SUMMARY = summary("M0", "late .", by_aspect(1, 2, 3, 4))
+MAYBE = {"article": "A.", "summary_sentences": [judged("A.", w1="maybe")]}
 TOLD = rated_story("A lamp.", "Dark.", "1 1 1 1")
-WRONG: dict[str, tuple[str, Callable[[], str], str]] = {
-    "a summary without ratings": (
-        "summeval",
-        lambda: json_lines(SUMMARY, SUMMARY | {"expert_annotations": []}),
-        ":2: field 'expert_annotations': ",
-    ),
-    "a summary twice": ("summeval", lambda: json_lines(SUMMARY, SUMMARY), "the id 'dm-test-0a::M0'"),
-    "a rating in words": (
-        "newsroom",
-        lambda: news(["7", "lede3", "Rain.", "It rained.", "Rain", "4", "good", "3", "2"]),
-        ":2: field 'FluencyRating': ",
-    ),
-    "two summaries of one system": (
-        "newsroom",
-        lambda: news(
-            ["7", "lede3", "Rain.", "It rained.", "R", *"1234"], ["7", "lede3", "Rain.", "Wet.", "R", *"1234"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("summeval", json_lines(SUMMARY, SUMMARY | {"expert_annotations": []}), ":2: field 'expert_annotations': "),
+        ("summeval", json_lines(SUMMARY, SUMMARY), "the id 'dm-test-0a::M0'"),
+        ("newsroom", table(NEWSROOM_COLUMNS, [*NEWS, "4", "good", "3", "2"]), ":2: field 'FluencyRating': "),
+        (
+            "newsroom",
+            table(NEWSROOM_COLUMNS, [*NEWS, *"1234"], [*NEWS[:3], "Wet.", "R", *"1234"]),
+            ":3: field 'SystemSummary': ",
         ),
-        ":3: field 'SystemSummary': ",
-    ),
-    "neither yes nor no": (
-        "qags_xsum",
-        lambda: json_lines({"article": "A.", "summary_sentences": [judged("A.", w1="maybe")]}),
-        "field 'response': ",
-    ),
-    "a story that is neither a person's nor a machine's": (
-        "writingprompts_a",
-        lambda: json.dumps({"0": TOLD | {"human_written": 2}}),
-        "field 'human_written': ",
-    ),
-    "an entry that is no object": (
-        "writingprompts_a",
-        lambda: json.dumps({"0": TOLD, "1": 5}),
-        ":2: got 5",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, what: str) -> None:
-    name, content, said = WRONG[what]
+        ("qags_xsum", json_lines(MAYBE), "field 'response': "),
+        ("writingprompts_a", json.dumps({"0": TOLD | {"human_written": 2}}), "field 'human_written': "),
+        ("writingprompts_a", json.dumps({"0": TOLD, "1": 5}), ":2: got 5"),
+    ],
+    ids=[
+        "a summary without ratings",
+        "a summary twice",
+        "a rating in words",
+        "two summaries of one system",
+        "neither yes nor no",
+        "a story that is neither a person's nor a machine's",
+        "an entry that is no object",
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, name: str, content: str, said: str) -> None:
     with pytest.raises(DataError) as caught:
-        read_published(name, written(tmp_path, name, content()))
+        read_published(name, written(tmp_path, name, content))
     assert said in str(caught.value)
     assert f"{name} is read from" in str(caught.value.hint)

@@ -179,14 +179,11 @@ async def test_a_rewriting_that_leaves_no_sentence_cannot_be_used(text):
     assert found.changes[0].before == "Only one."
 
 
-async def test_a_new_wording_may_not_swallow_the_sentence_after_it():
+async def test_a_new_wording_may_not_swallow_the_sentence_after_it_even_if_it_stands_elsewhere():
     found, _ = await draft(given_back((2, "no end")))
     assert (found.output, found.unusable) == (DRAFT.output, "the rewriting merges with a sentence that had to be kept")
     found, _ = await draft(given_back((3, "no end")), asked=prompt(fault(3)))
     assert found.output == "First one. Second one. no end"
-
-
-async def test_a_sentence_swallowed_in_one_place_cannot_be_made_up_for_in_another():
     text = "Ann is WRONG. It rained. Bo came. It was WRONG. They left."
     asked = prompt(fault(1), fault(4), example=replace(DRAFT, output=text))
     found, _ = await draft(given_back((1, "a new wording and"), (4, "It rained. Bo came.")), asked=asked, output=text)

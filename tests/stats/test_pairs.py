@@ -167,12 +167,9 @@ def test_threshold_and_accuracy_are_those_of_the_authors_program(predicted, huma
     assert found.optimistic == pytest.approx(accuracy)
 
 
-def test_there_is_no_accuracy_without_pairs():
+def test_ties_of_people_are_right_where_scores_are_tied_too_and_without_pairs_there_is_no_accuracy():
     found = pairwise_accuracy([1, 2], [1, 2], ["a", "b"])
     assert (found.held_out.value, found.optimistic, found.threshold, found.pairs) == (None, None, None, 0)
-
-
-def test_ties_of_people_are_right_where_scores_are_tied_too():
     found = pairwise_accuracy([1.0, 1.1, 3.0], [2, 2, 5], ["g"] * 3)
     assert found.optimistic == 1.0
     assert found.threshold == pytest.approx(0.1)
