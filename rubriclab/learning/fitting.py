@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab.errors import SettingsError
 from rubriclab.learning import weighting
 from rubriclab.learning.calibration import isotonic, linear_map, logistic, mean_rating_map
-from rubriclab.learning.matrix import RatingMatrix, canonical_order, standardise
+from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_limits, standardise
 from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLimits, Term
 from rubriclab.models.text import Scale
@@ -328,7 +328,8 @@ def _fit_rows(
     shares = (weights.mean / total).round(DIGITS)
     reach = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * weights.errors / total
     columns = np.array(usable, dtype=int)
-    lowest, highest = table.weight_limits[columns].T
+    limits = free_limits(table.signed) if table.limits is None else table.limits
+    lowest, highest = limits[columns].T
     if table.limits is not None:
         clipped = np.clip(shares, lowest, highest)
         # Outside of their limits by a rounding error.

@@ -65,11 +65,6 @@ class RatingMatrix:
             limits=None if self.limits is None else self.limits[places],
         )
 
-    @property
-    def weight_limits(self) -> FloatArray:
-        """Lowest and highest share of the weights of each candidate, shape (candidates, 2)."""
-        return free_limits(self.signed) if self.limits is None else self.limits
-
 
 def rating_matrix(
     candidates: Sequence[Candidate],

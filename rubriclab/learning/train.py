@@ -198,11 +198,6 @@ class Study:
         """The rating matrix of all candidates, for the rubric's way of asking."""
         return self.candidates.table(self.assignment, self.ask)
 
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The candidate ids of the table's columns."""
-        return self.candidates.ids
-
     @cached_property
     def selected(self) -> fitting.SelectedRubric:
         """The selected rubric with its held-out scores."""
@@ -286,7 +281,10 @@ class Study:
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
         fit, limits = self.fit, self.candidates.bounds
-        kept, shares = [self.ids[place] for place in fit.columns], fitting.selection_shares(self.selected, self.table)
+        kept, shares = (
+            [self.candidates.ids[place] for place in fit.columns],
+            fitting.selection_shares(self.selected, self.table),
+        )
         columns = (fit.weights, fit.centers, fit.spreads, fit.low, fit.high, shares)
         terms = tuple(
             Term(
@@ -315,7 +313,9 @@ class Study:
         )
         # Why candidates are dropped; for a refitted rubric the former reason of those that `reasons` does not name.
         reasons = (
-            self.reasons if self.refit else {self.ids[place]: why.words(self.ids) for place, why in fit.dropped.items()}
+            self.reasons
+            if self.refit
+            else {self.candidates.ids[place]: why.words(self.candidates.ids) for place, why in fit.dropped.items()}
         )
         return Rubric(
             task=self.assignment.words.task,
@@ -338,7 +338,7 @@ class Study:
         """The result of the gate, with what each method and rater contributes."""
         table, candidates, nested, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
         alone = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
-        kept = [self.ids[place] for place in self.fit.columns]
+        kept = [self.candidates.ids[place] for place in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
         scores = {version.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
@@ -350,7 +350,7 @@ class Study:
             alone={**scores, **self.alone},
             calls={
                 JOINT: candidates.calls(kept, assignment, self.ask),
-                version.WHOLE: candidates.calls([self.ids[place] for place in whole], assignment, self.ask),
+                version.WHOLE: candidates.calls([self.candidates.ids[place] for place in whole], assignment, self.ask),
                 **{name: candidates.calls(ids, assignment, "by method") for name, ids in alone.items()},
             },
             direct=self.direct,
