@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -139,6 +139,15 @@ class Commands:
         for text in texts.values():
             text.flush()
         return Done(code, streams["stdout"].getvalue().decode(), streams["stderr"].getvalue().decode())
+
+    def write(self, name: str, rows: Iterable[Any]) -> str:
+        """Write rows as JSON Lines to a file of the folder, and return its name."""
+        (self.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        return name
+
+    def read(self, name: str) -> list[Any]:
+        """Return the rows of a file of JSON Lines in the folder."""
+        return [json.loads(line) for line in (self.folder / name).read_text("utf-8").splitlines()]
 
     def _complete(self, environment: dict[str, str]) -> dict[str, Any]:
         environment = {**self.environment, **environment}

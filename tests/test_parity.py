@@ -311,10 +311,10 @@ def _transfer(sides: Side) -> Pair:
 def _plan(sides: Side) -> Pair:
     rows = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:12]]
     bare = [{name: value for name, value in row.items() if name not in ("scores", "annotations")} for row in rows]
-    (sides.command.folder / "bare.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
+    sides.command.write("bare.jsonl", bare)
     row = sides.json("plan", "bare.jsonl", "--rubric", "news@1", "--count", 3, "-o", "next.jsonl")
     result = sides.lab.plan(bare, "news@1", count=3)
-    written = [json.loads(line) for line in (sides.command.folder / "next.jsonl").read_text("utf-8").splitlines()]
+    written = sides.command.read("next.jsonl")
     pair = pair_of(row, {"rubric": "news@1", "pool": result.pool})
     return (written, pair[0]), (result.to_rows(), pair[1])
 
@@ -325,7 +325,7 @@ def _improve(sides: Side) -> Pair:
     (sides.command.folder / "few.jsonl").write_bytes(b"".join(few))
     row = sides.json("improve", "few.jsonl", "--rubric", "news@1", "--rounds", 1, "-o", "improved.jsonl")
     result = sides.lab.improve([json.loads(line) for line in few], "news@1", rounds=1)
-    written = [json.loads(line) for line in (sides.command.folder / "improved.jsonl").read_text("utf-8").splitlines()]
+    written = sides.command.read("improved.jsonl")
     pair = pair_of(row, result.summary.to_row())
     return (written, pair[0]), (json.loads(json.dumps(result.to_rows())), pair[1])
 
@@ -500,11 +500,7 @@ def _split(sides: Side) -> Pair:
     row = sides.json("split", "texts.jsonl", "--train", 6, "--seed", 2, "-o", "parts")
     result = sides.lab.split("texts.jsonl", train=6, seed=2)
     sizes = {"train": len(result.train), "heldout": len(result.heldout)}
-    folder = sides.command.folder
-    written = [
-        [json.loads(line) for line in (folder / f"parts-{side}.jsonl").read_text("utf-8").splitlines()]
-        for side in sizes
-    ]
+    written = [sides.command.read(f"parts-{side}.jsonl") for side in sizes]
     counted = {side: row[side]["rows"] for side in sizes}
     return [counted, *written], [sizes, list(result.train), list(result.heldout)]
 

@@ -243,7 +243,7 @@ def test_a_file_of_texts_without_scores_is_usable_for_scoring(here: Commands) ->
 
 def test_a_split_by_an_absent_column_names_the_columns_that_divide_the_texts(here: Commands) -> None:
     rows = [{"id": str(n), "output": f"Text {n}.", "topic": f"t{n % 3}", "place": "here"} for n in range(9)]
-    (here.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    here.write("rows.jsonl", rows)
     refused = here("split", "rows.jsonl", "--by", "system", "--train", 3)
     assert refused.code == 2
     assert "Name another column: --by COLUMN (columns with repeated values: 'topic')." in " ".join(refused.err.split())
@@ -298,7 +298,7 @@ def test_words_that_are_left_out_as_faulty_are_named_with_the_levels_that_would_
 def test_choices_whose_words_have_no_scores_are_named_with_the_levels_that_are_missing(here: Commands) -> None:
     words = ("Top", "Flop", "Gut")
     rows = [{"output": f"Text {n}.", "q.responses": [words[n % 3]], "q.responses.users": ["anna"]} for n in range(12)]
-    (here.folder / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    here.write("t.jsonl", rows)
     found = here("check", "t.jsonl", "--aspect", "q")
     assert found.code == 2
     said = " ".join(found.out.split())
@@ -310,7 +310,7 @@ def test_choices_whose_words_have_no_scores_are_named_with_the_levels_that_are_m
 def test_an_aspect_whose_answers_were_taken_as_comments_is_named(here: Commands) -> None:
     rows = [{"output": f"T{n}.", "answers": {"comment": {"anna": f"Note {n}"}, "tone": {"ben": "?"}}} for n in range(3)]
     rows.append({"output": "T.", "scores": {"tone": 3}})
-    (here.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    here.write("rows.jsonl", rows)
     (note,) = [note for note in here("check", "rows.jsonl", "--json").json["notes"] if "comments" in note]
     assert (
         note == "no scores of 'comment' (3 rows): the answers were taken as comments, and are in the column 'answers'"

@@ -14,11 +14,6 @@ def rows() -> list[dict[str, Any]]:
     return [json.loads(line) for line in HELDOUT.read_text().splitlines()]
 
 
-def written(commands: Commands, name: str, texts: list[dict[str, Any]]) -> str:
-    (commands.folder / name).write_text("".join(f"{json.dumps(text)}\n" for text in texts))
-    return name
-
-
 def worse(text: dict[str, Any]) -> dict[str, Any]:
     return {**unlabelled(text), "output": " ".join(reversed(text["output"].split(". ")))[:60]}
 
@@ -29,17 +24,17 @@ def unlabelled(text: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def sets(learned: Commands) -> tuple[Commands, str, str]:
-    return learned, written(learned, "old.jsonl", rows()), written(learned, "new.jsonl", [worse(row) for row in rows()])
+    return learned, learned.write("old.jsonl", rows()), learned.write("new.jsonl", [worse(row) for row in rows()])
 
 
 def test_scores_that_rows_carry_are_not_asked_for_again(sets: tuple[Commands, str, str]) -> None:
     """A file written by `score` needs no judge; a score of another version, or off the scale, is not used."""
     commands, old, _ = sets
     commands("score", old, "--rubric", "news", "-o", "scored.jsonl")
-    carried = [json.loads(line) for line in (commands.folder / "scored.jsonl").read_text().splitlines()]
+    carried = commands.read("scored.jsonl")
     carried[0]["rubric"] = "news@7"
     carried[1]["score"] = 99
-    written(commands, "carried.jsonl", carried)
+    commands.write("carried.jsonl", carried)
     done = commands("compare", "carried.jsonl", old, "--rubric", "news", "--json")
     assert "carried.jsonl: 70 scores by news@" in done.err
     assert (done.code, done.json["difference"]["value"]) == (0, 0)
@@ -67,7 +62,7 @@ def test_labels_of_both_sets_decide_and_not_the_judge(learned: Commands) -> None
     """The judge sees no change, but people score every new output two points lower."""
     new = [{**row, "output": f"{row['output']} ", "scores": {"coherence": 1.0}, "annotations": None} for row in rows()]
     old = [{**row, "scores": {"coherence": 3.0 + number % 3}, "annotations": None} for number, row in enumerate(rows())]
-    files = written(learned, "old.jsonl", old), written(learned, "new.jsonl", new)
+    files = learned.write("old.jsonl", old), learned.write("new.jsonl", new)
     done = learned("compare", *files, "--rubric", "news", "--max-drop", 0.5, "--json")
     assert (done.code, done.json["outcome"]) == (1, "beyond")
     assert done.json["human"]["labels_of"] == "both"
@@ -84,7 +79,7 @@ def test_labels_of_learning_correct_the_difference_and_its_interval_allows_for_a
     learn = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5", "--aspect", "coherence", "--name", "news")
     assert commands(*learn).code == 0
     files = [
-        written(commands, name, [change(row) for row in rows()])
+        commands.write(name, [change(row) for row in rows()])
         for name, change in (("old.jsonl", unlabelled), ("new.jsonl", worse))
     ]
     found = commands("compare", *files, "--rubric", "news", "--json").json

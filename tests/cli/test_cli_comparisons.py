@@ -36,15 +36,9 @@ def rankings() -> list[dict[str, Any]]:
     return found
 
 
-def written(commands: Commands, rows: list[Any], name: str = "rows.jsonl") -> str:
-    """Write rows and return the file's name."""
-    (commands.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return name
-
-
 @pytest.mark.parametrize("compared", [preferences(), rankings()], ids=["preferences", "rankings"])
 def test_comparisons_alone_are_learned_from(rubriclab: Commands, compared: list[Any]) -> None:
-    file = written(rubriclab, [*texts(), *compared])
+    file = rubriclab.write("rows.jsonl", [*texts(), *compared])
     done = rubriclab("learn", file, *TASK, "--method", "hypoeval", "--json")
     assert done.code == 0
     assert done.json["agreement"]["n"] == len(ROWS)
@@ -54,7 +48,7 @@ def test_comparisons_alone_are_learned_from(rubriclab: Commands, compared: list[
 
 
 def test_texts_are_scored_and_evaluated_beside_comparisons(rubriclab: Commands) -> None:
-    file = written(rubriclab, [*texts(), *preferences()])
+    file = rubriclab.write("rows.jsonl", [*texts(), *preferences()])
     rubriclab("learn", file, *TASK, "--method", "direct", "--name", "news")
     scored = rubriclab("score", file, "--rubric", "news")
     assert len(scored.rows) == len(ROWS)
@@ -62,7 +56,7 @@ def test_texts_are_scored_and_evaluated_beside_comparisons(rubriclab: Commands) 
     evaluated = rubriclab("evaluate", file, "--rubric", "news", "--include-training", "--level", "group", "--json")
     assert evaluated.json["results"][0]["n"] == len(ROWS)
     assert "36 labels are fitted to 90 comparisons" in evaluated.err
-    odd = written(rubriclab, [*texts(COHERENCE), {"preferred": ROWS[0]["id"], "over": "nobody"}], "odd.jsonl")
+    odd = rubriclab.write("odd.jsonl", [*texts(COHERENCE), {"preferred": ROWS[0]["id"], "over": "nobody"}])
     kept = rubriclab("evaluate", odd, "--rubric", "news", "--include-training", "--level", "group", "--json")
     assert kept.code == 0
     assert "left out: odd.jsonl:37: got a comparison with 'nobody'" in kept.err
@@ -83,7 +77,7 @@ SCALES = {
 def test_labels_may_be_on_any_scale(rubriclab: Commands, scale: str, method: str) -> None:
     (low, high), rescaled = SCALES[scale]
     rows = [{**row, "scores": {"coherence": rescaled(COHERENCE[row["id"]])}} for row in ROWS]
-    file, span = written(rubriclab, rows), f"{low}:{high}"
+    file, span = rubriclab.write("rows.jsonl", rows), f"{low}:{high}"
     done = rubriclab("learn", file, *TASK, "--method", method, "--scale", span, "--name", "news", "--json")
     assert done.code == 0
     assert done.json["agreement"]["n"] == len(ROWS)

@@ -30,7 +30,7 @@ def test_two_judges_are_compared_by_one_version(asking: Commands) -> None:
     assert done.code == 1, done.err
     assert "news@1 with openai/strict to news@1 with openai/mild" in done.out
     assert done.err.count('news@1 is calibrated for "embedded"') == 1
-    rows = [json.loads(line) for line in (asking.folder / "flips.jsonl").read_text("utf-8").splitlines()]
+    rows = asking.read("flips.jsonl")
     assert rows
     assert all(row["before"] < 4 <= row["after"] and row["flips"] for row in rows)
     first = rows[0]["criteria"][0]

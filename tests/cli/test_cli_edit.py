@@ -8,24 +8,6 @@ from commands import Commands
 WHO = ("--author", "anna", "--because", "it repeats")
 
 
-def test_an_edit_is_shown_saved_and_recorded_in_show_and_diff(planted: Commands) -> None:
-    done = planted("edit", "planted", "--drop", "links", "--pin", "order=0.25", *WHO, "--html", "edit.html")
-    assert done.code == 0, done.err
-    assert "saved as planted@2, whose parent is planted@1" in done.out
-    assert "Held-out Pearson changes by" in done.out
-    assert "The edit itself is the same in every fold" in " ".join(done.out.split())
-    (row,) = (line for line in done.out.splitlines() if line.startswith("order "))
-    assert row.split()[3:5] == ["25", "%"]
-    assert "Held-out agreement" in (planted.folder / "edit.html").read_text("utf-8")
-    shown = " ".join(planted("show", "planted@2").out.split())
-    assert "edited by anna" in shown
-    assert "because it repeats" in shown
-    assert "dropped links" in shown
-    assert "weight pinned order: 0.25" in shown
-    diff = planted("diff", "planted@1", "planted@2")
-    assert "links" in diff.out
-
-
 @pytest.mark.parametrize(
     ("options", "error"),
     [

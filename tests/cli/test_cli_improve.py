@@ -120,5 +120,5 @@ def test_so_does_a_writer_of_whom_none_comes_after_the_rows(asking: Commands, mo
     done = asking(*IMPROVE, *roles, "--attempts", 1, "-o", "improved.jsonl")
     assert done.code == 4, done.err
     assert done.error.startswith("The writer gave no reply at all; the latest reason: ")
-    rows = [json.loads(line) for line in (asking.folder / "improved.jsonl").read_text("utf-8").splitlines()]
+    rows = asking.read("improved.jsonl")
     assert [row["improvement"]["outcome"] for row in rows] == ["no usable rewriting"] * 3

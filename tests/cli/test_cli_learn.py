@@ -19,13 +19,6 @@ def rescored(score: Callable[[int], float | None]) -> list[dict[str, Any]]:
     return [{**row, "scores": {"coherence": score(number)}} for number, row in enumerate(ROWS)]
 
 
-def written(commands: Commands, rows: list[Any]) -> str:
-    """Write rows, objects or raw lines, and return the file's name."""
-    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-    (commands.folder / "rows.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    return "rows.jsonl"
-
-
 def test_results_go_to_stdout_and_everything_else_to_stderr(rubriclab: Commands) -> None:
     done = rubriclab(*LEARN)
     assert done.code == 0
@@ -81,14 +74,14 @@ def test_dry_run_states_an_estimate_and_asks_nothing(rubriclab: Commands) -> Non
 
 def test_labels_that_nothing_tracks_are_warned_of(rubriclab: Commands) -> None:
     same = [{**row, "output": "The same words.", "source": None} for row in rescored(lambda number: 1 + number % 2)]
-    done = rubriclab("learn", written(rubriclab, same), *TASK)
+    done = rubriclab("learn", rubriclab.write("rows.jsonl", same), *TASK)
     assert done.code == 0
     assert "Spearman undefined on the 36 training texts" in done.out
     assert "warning: none of the criteria tracks the labels; the scores of this rubric mean nothing" in done.err
 
 
 def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
-    done = rubriclab("learn", written(rubriclab, [{**row, "group": "g"} for row in ROWS]), *TASK)
+    done = rubriclab("learn", rubriclab.write("rows.jsonl", [{**row, "group": "g"} for row in ROWS]), *TASK)
     assert done.code == 0
     assert "all 36 texts are in one group ('g'): no group can be held out" in done.err
 

@@ -105,17 +105,6 @@ def test_a_data_set_given_later_is_added_to_the_findings_that_are_kept(lab: Lab,
     assert [each["benchmarks"] for each in kept(tmp_path)] == [["hanna", "my_set"], ["summeval", "hanna", "my_set"]]
 
 
-def test_findings_on_chosen_aspects_carry_their_names(lab: Lab, tmp_path: Path) -> None:
-    added = add(lab, tmp_path, aspect="wit", definition="Whether it amuses.")
-    assert [each.aspects for each in added.kept] == [("wit",), ("wit",)]
-
-
-def test_a_paper_without_findings_leaves_no_file(lab: Lab, server: RunningServer, tmp_path: Path) -> None:
-    server.brain = lambda _messages, _body: '{"reasoning": "Nothing is about raters.", "findings": []}'
-    assert "0 kept, 0 dropped" in str(add(lab, tmp_path))
-    assert not (tmp_path / "found").exists()
-
-
 def test_long_papers_are_read_in_parts_and_a_part_without_a_usable_reply_is_named(
     lab: Lab, server: RunningServer, tmp_path: Path
 ) -> None:

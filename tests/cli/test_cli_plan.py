@@ -27,18 +27,14 @@ def planning(planted: Commands) -> Commands:
         knowing = known.provenance.model_copy(update={"texts": (text_digest(examples()[0]),)})
         store.save("joint", known.rubric, knowing, known.effort, training=record)
         store.save("forgotten", known.rubric, known.provenance, known.effort)
-    _write(planted, BARE)
+    planted.write("texts.jsonl", BARE)
     return planted
-
-
-def _write(commands: Commands, rows: list[dict[str, Any]], name: str = "texts.jsonl") -> None:
-    (commands.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
 def test_rows_come_in_order_as_they_were_given_with_the_reasons(planning: Commands) -> None:
     done = planning(*PLAN, "--count", 4, "-o", "next.jsonl")
     assert done.code == 0, done.err
-    rows = [json.loads(line) for line in (planning.folder / "next.jsonl").read_text("utf-8").splitlines()]
+    rows = planning.read("next.jsonl")
     by_id = {row["id"]: row for row in BARE}
     assert [row["plan"]["rank"] for row in rows] == [1, 2, 3, 4]
     for row in rows:
@@ -50,7 +46,7 @@ def test_rows_come_in_order_as_they_were_given_with_the_reasons(planning: Comman
 
 
 def test_the_order_of_the_rows_changes_nothing_nor_which_are_sampled(planning: Commands) -> None:
-    _write(planning, BARE[::-1], "turned.jsonl")
+    planning.write("turned.jsonl", BARE[::-1])
     for more in ((), ("--sample", 5)):
         first = planning(*PLAN, "--json", "--count", 3, *more).json
         second = planning("plan", "turned.jsonl", *PLAN[2:], "--json", "--count", 3, *more).json
@@ -63,7 +59,7 @@ def test_what_is_left_out_is_said(planning: Commands) -> None:
     text = examples()[0]
     known = {"id": "other", "output": text.output, "source": text.source, "scores": dict(text.scores)}
     blank, again = {"id": "blank", "output": " "}, {**BARE[0], "id": "again"}
-    _write(planning, [*BARE[:3], again, ROWS[5], known, blank], "mixed.jsonl")
+    planning.write("mixed.jsonl", [*BARE[:3], again, ROWS[5], known, blank])
     done = planning("plan", "mixed.jsonl", *PLAN[2:], "--json")
     assert done.code == 0
     assert {row["id"] for row in done.json["texts"]} in (
@@ -86,7 +82,7 @@ def test_texts_without_a_score_are_left_out_and_if_there_is_no_other_the_command
         return scripted_model.reply(messages, body)
 
     models.brain = brain
-    _write(planning, BARE[:3], "three.jsonl")
+    planning.write("three.jsonl", BARE[:3])
     asking = Commands(planning.folder, **planning.environment, OPENAI_API_BASE=models.url, OPENAI_API_KEY="none")
     judge = ("--judge", f"openai/deaf-to-{deaf_to}", "--attempts", 1)
     done = asking("plan", "three.jsonl", *PLAN[2:], *judge, "--json")

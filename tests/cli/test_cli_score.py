@@ -68,7 +68,7 @@ def test_texts_that_address_the_judge_are_marked_and_counted_and_score_as_before
     (own.folder / "texts.jsonl").write_bytes(b"".join([*map(json_line, asking), *TEXTS[2:], b'{"output": " "}\n']))
     options = ("--rubric", "news@1")
     done = own("score", "texts.jsonl", *options, "-o", "scores.jsonl")
-    rows = [json.loads(line) for line in (own.folder / "scores.jsonl").read_bytes().splitlines()]
+    rows = own.read("scores.jsonl")
     assert [row["addresses_judge"] for row in rows] == [True] * 2 + [False] * 11
     assert all(row["score"] is not None for row in rows[:2])
     assert "2 of 13 texts address the judge" in done.err
@@ -148,7 +148,7 @@ def test_equal_labels_of_some_texts_decide_no_threshold(learned: Commands) -> No
 def test_tables_of_scores_have_reasons_and_contributions_and_workbooks_a_legend(weighed: Commands) -> None:
     for name in ("all.jsonl", "all.csv", "all.xlsx"):
         assert weighed("score", HELDOUT, "--rubric", "weighed", "-o", name).code == 0
-    rows = [json.loads(line) for line in (weighed.folder / "all.jsonl").read_text().splitlines()]
+    rows = weighed.read("all.jsonl")
     table = list(csv.DictReader((weighed.folder / "all.csv").read_text("utf-8").splitlines()))
     for row, cells in zip(rows, table, strict=True):
         for criterion in row["criteria"]:

@@ -246,29 +246,28 @@ def test_every_kept_row_is_checked(
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "changed", "message"),
     [
-        ({"judge": "openai/fake"}, "got the judge 'embedded', expected 'openai/fake'"),
-        ({"skip_faulty": True}, "got the skip_faulty 'False', expected 'True'"),
-        ({"mapping": "output=output"}, "got the mapping "),
+        ({"judge": "openai/fake"}, {}, "got the judge 'embedded', expected 'openai/fake'"),
+        ({"skip_faulty": True}, {}, "got the skip_faulty 'False', expected 'True'"),
+        ({"mapping": "output=output"}, {}, "got the mapping "),
+        ({}, {"digest": "sha256:other"}, "got the digest 'sha256:other', expected 'sha256:"),
     ],
 )
 def test_rows_of_another_version_judge_or_options_are_refused(
-    scoring: Callable[..., Scoring], folder: Path, options: dict[str, Any], message: str
+    scoring: Callable[..., Scoring],
+    commands: Commands,
+    folder: Path,
+    *,
+    options: dict[str, Any],
+    changed: dict[str, str],
+    message: str,
 ) -> None:
+    shutil.copy(folder / "scores.jsonl", commands.folder)
+    record = json.loads((folder / "scores.jsonl.resume.json").read_bytes())
+    (commands.folder / "scores.jsonl.resume.json").write_text(json.dumps(record | changed))
     with pytest.raises(DataError, match=message):
-        keep_scores(scoring("texts.jsonl", **options), str(folder / "scores.jsonl"))
-
-
-def test_a_version_of_the_same_name_with_another_digest_is_refused(
-    scoring: Callable[..., Scoring], commands: Commands, folder: Path
-) -> None:
-    output, record = commands.folder / "scores.jsonl", commands.folder / "scores.jsonl.resume.json"
-    shutil.copy(folder / "scores.jsonl", output)
-    found = json.loads((folder / "scores.jsonl.resume.json").read_bytes())
-    record.write_text(json.dumps({**found, "digest": "sha256:other"}))
-    with pytest.raises(DataError, match="got the digest 'sha256:other', expected 'sha256:"):
-        keep_scores(scoring("texts.jsonl"), str(output))
+        keep_scores(scoring("texts.jsonl", **options), str(commands.folder / "scores.jsonl"))
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b"{"])

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,21 +72,6 @@ def test_a_release_is_published_without_a_password_after_all_checks() -> None:
     (publish,) = (step for step in jobs["publish"]["steps"] if "pypi-publish" in step.get("uses", ""))
     assert publish["with"] == {"attestations": True}
     assert "secrets." not in str(RELEASE)
-
-
-def test_a_python_that_is_not_here_has_no_interpreter() -> None:
-    assert try_release.interpreter("2.99") is None
-    assert try_release.interpreter(f"{sys.version_info[0]}.{sys.version_info[1]}")
-
-
-def test_a_python_that_was_asked_for_and_is_not_here_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(try_release, "interpreter", lambda _version: None)
-    monkeypatch.setattr(try_release, "resolve", lambda *_given: None)
-    trial = try_release.Trial("3.14", "newest", "wheel")
-    assert [try_release.report(trial, tmp_path, required=required).passed for required in (False, True)] == [
-        True,
-        False,
-    ]
 
 
 def test_actions_of_others_are_pinned_by_commit() -> None:

@@ -26,9 +26,8 @@ from rubriclab.errors import NotInStore, PackError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.scoring import Score, score_text
 from rubriclab.models.base import digest
-from rubriclab.models.characters import is_blank
-from rubriclab.models.rubric import MIN_WEIGHT, CitedReason, DroppedCriterion, Evidence, Part, Rubric
-from rubriclab.models.text import Aspect, Example
+from rubriclab.models.rubric import CitedReason, DroppedCriterion, Evidence, Part, Rubric
+from rubriclab.models.text import Example
 from rubriclab.models.version import EditOrigin, Effort, Provenance, Version
 from rubriclab.report.results import difference_view, log_view, names_view
 from rubriclab.report.rubrics import evidence_view
@@ -197,32 +196,6 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
     assert not {"Anna", "Carl", "Dora"} & set(re.findall(r"\w+", anonymous))
     assert persons(without_persons(named)) == []
     assert read_pack(anonymous, "pack.json").rubric.criteria[0].statement == "It is h01."
-
-
-WORDS = st.text(min_size=1).filter(lambda text: not is_blank(text))
-WEIGHTS = st.floats(min_value=MIN_WEIGHT, max_value=1e9)
-KNOWN_SETTINGS = st.fixed_dictionaries(
-    {}, optional={"k": st.integers(1, 20), "alpha": st.floats(0, 1), "ask": st.sampled_from(["separately", "together"])}
-)
-
-
-@st.composite
-def rubrics(draw: st.DrawFn) -> Rubric:
-    made = st.builds(criterion, statement=WORDS, trait=WORDS, id=WORDS, weight=WEIGHTS)
-    criteria = tuple(draw(st.lists(made, min_size=1, max_size=3, unique_by=lambda each: each.id)))
-    part = Part(method="hypoeval", settings=draw(KNOWN_SETTINGS), criteria=criteria)
-    return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(WORDS), parts=(part,))
-
-
-@given(of=rubrics(), examples=st.lists(st.text(), max_size=3))
-@settings(deadline=None, max_examples=40)
-def test_packing_and_importing_preserve_both_digests(memory: Store, of: Rubric, examples: list[str]) -> None:
-    by = provenance(examples=tuple(examples))
-    pack = read_pack(write_pack(version_of(of, by)), "pack.json")
-    assert (pack.digest, pack.provenance_digest) == (of.digest, by.digest)
-    assert (pack.rubric.digest, pack.provenance.digest) == (of.digest, by.digest)
-    stored = memory.load(import_pack(memory, pack).ref)
-    assert (stored.digest, stored.rubric.digest) == (of.digest, of.digest)
 
 
 @pytest.mark.parametrize(
