@@ -201,7 +201,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     """Record a language model's answers to the commands of `rubriclab demo`, about 460 requests."""
     from tempfile import TemporaryDirectory
 
-    from rubriclab.cli.commands import rating_commands, run_in, verdict_commands
+    from rubriclab.cli.commands import demo_parts, run_in
     from rubriclab.models.base import content_path
     from rubriclab.ops.check import write_ratings
 
@@ -209,8 +209,8 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     with TemporaryDirectory() as folder:
         write_ratings(Path(folder))
         record = ("--record", str(content_path("ratings", "recording.jsonl")))
-        for commands in (rating_commands, verdict_commands):
-            if code := run_in(Path(folder), commands((*judge, *record))):
+        for lines in demo_parts((*judge, *record)).values():
+            if code := run_in(Path(folder), lines):
                 context.exit(code)
 
 

@@ -157,11 +157,27 @@ def _ending(name: str) -> tuple[str, str]:
     return (name[: -len(ending)], ending) if ending else (name, "")
 
 
-NAME, DIRECT, VERDICT, STORE = "coherence", "direct", "verdict", "store.db"
-TASK = ("--task", "summarization", "--aspect", "coherence")
+NAME, STORE = "coherence", "store.db"
+TASK = "--task summarization --aspect coherence"
 # Findings about the raters of this public set are left out, so that learning knows their labelled texts alone.
-LEARN = (*TASK, "--literature-without", "summeval")
-MAP = ("--map", "scores.coherence=coherence")
+LEARN = f"{TASK} --literature-without summeval JUDGE"
+MAP = "--map scores.coherence=coherence"
+# The commands of the demonstration, run in the folder of the ratings.
+PARTS = {
+    "Part 1: ratings from 1 to 5": (
+        f"learn labelled.jsonl {LEARN} --scale 1:5 --name {NAME}",
+        f"report {NAME} -o rubric.html",
+        f"score heldout.jsonl --rubric {NAME} -o scores.csv JUDGE",
+        f"learn labelled.jsonl {LEARN} --scale 1:5 --method direct --name direct",
+        f"evaluate heldout.jsonl --rubric {NAME} --rubric direct --html evaluation.html JUDGE",
+        f"export {NAME} -o {NAME}.json",
+    ),
+    "Part 2: the same summaries, labelled pass or fail": (
+        f"learn verdicts-labelled.csv {LEARN} {MAP} --method hypoeval --method direct --name verdict",
+        "report verdict -o verdict.html",
+        f"evaluate verdicts-heldout.csv {MAP} --rubric verdict JUDGE",
+    ),
+}
 
 
 @command()
@@ -185,58 +201,28 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
         "108 summaries of news articles, each rated for coherence by three people, and a language model's recorded "
         f"answers about them ({folder / ops.check.README}).\n"
     )
-    click.echo("Part 1: ratings from 1 to 5\n")
     click.echo(f"$ cd {shlex.quote(str(folder))}")
-    judge = ("--judge", f"recorded:{ops.check.RECORDING}")
-    if code := run_in(folder, rating_commands(judge)):
-        call.end(code)
-    click.echo("\nPart 2: the same summaries, labelled pass or fail\n")
-    if code := run_in(folder, verdict_commands(judge)):
-        call.end(code)
+    for title, lines in demo_parts(("--judge", f"recorded:{ops.check.RECORDING}")).items():
+        click.echo(f"\n{title}\n")
+        if code := run_in(folder, lines):
+            call.end(code)
     click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
     pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/verdict.html"
     click.echo(f"\nDone. Open {pages} in a browser, and {folder}/scores.csv in a spreadsheet.")
     program = Path(sys.argv[0])
     started = str(program) if program.name == "rubriclab" else f"{sys.executable} -m rubriclab"
     shown = "rubriclab" if shutil.which("rubriclab") else started
-    studio = ("studio", "--store", str(folder / STORE))
-    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {shown} {shlex.join(studio)}")
-    rating = ("label", str(folder / ops.check.HELDOUT), *TASK, "--scale", "1:5", "-o", str(folder / "rated.jsonl"))
-    line = shlex.join((*rating, "--store", str(folder / STORE)))
-    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {shown} {line}")
+    studio = shlex.join(("studio", "--store", str(folder / STORE)))
+    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {shown} {studio}")
+    files = shlex.join(("-o", str(folder / "rated.jsonl"), "--store", str(folder / STORE)))
+    rating = f"label {shlex.quote(str(folder / ops.check.HELDOUT))} {TASK} --scale 1:5 {files}"
+    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {shown} {rating}")
 
 
-def rating_commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the commands of the first part, to be run in the folder of the ratings."""
-    return [
-        ("learn", ops.check.LABELLED, *LEARN, "--scale", "1:5", "--name", NAME, *judge),
-        ("report", NAME, "-o", "rubric.html"),
-        ("score", ops.check.HELDOUT, "--rubric", NAME, "-o", "scores.csv", *judge),
-        ("learn", ops.check.LABELLED, *LEARN, "--scale", "1:5", "--method", "direct", "--name", DIRECT, *judge),
-        ("evaluate", ops.check.HELDOUT, "--rubric", NAME, "--rubric", DIRECT, "--html", "evaluation.html", *judge),
-        ("export", NAME, "-o", f"{NAME}.json"),
-    ]
-
-
-def verdict_commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the commands of the second part, to be run in the folder of the ratings."""
-    return [
-        (
-            "learn",
-            ops.check.VERDICTS,
-            *LEARN,
-            *MAP,
-            "--method",
-            "hypoeval",
-            "--method",
-            DIRECT,
-            "--name",
-            VERDICT,
-            *judge,
-        ),
-        ("report", VERDICT, "-o", "verdict.html"),
-        ("evaluate", ops.check.HELDOUT_VERDICTS, *MAP, "--rubric", VERDICT, *judge),
-    ]
+def demo_parts(judge: Sequence[str]) -> dict[str, list[list[str]]]:
+    """Return the arguments of the commands of each part, with options that name the judge."""
+    asked = shlex.join(judge)
+    return {title: [shlex.split(line.replace("JUDGE", asked)) for line in lines] for title, lines in PARTS.items()}
 
 
 def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:

@@ -13,9 +13,6 @@ content has an equal digest on every machine.
 - A *tag* points to one version of a name. Tags move; versions never change, and the database itself
   refuses to change or delete one (by triggers, on SQLite and PostgreSQL; other databases lack these).
 - An *answer* is a judge's reply under the digest of the request, with a digest over both.
-- *Used answers* are the digests of the requests whose answers making a version read, so that these answers can be kept
-  when others are removed.
-- A *lease* says which process is making a request, so that no other process pays for it too.
 - A *pack* is a version as a file for review and for sharing, with its digests.
 
 `Store.verify` checks every digest. Only this package contains SQL.

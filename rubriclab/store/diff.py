@@ -53,7 +53,6 @@ class VersionDiff(Displayed):
         same: whether the rubrics have the same digest.
         fields: changes in task, settings and training data.
         unchanged: number of criteria with the same wording and weight.
-        agreement: the statistics that either version records.
         optimistic: whether either version's agreement is with labels that it was learned from.
         outcomes: of the gate before and after; `None` for a version without one.
         edit: how a person made the second version from the first, with the paired effect; `None` if nobody did.

@@ -220,12 +220,11 @@ class Store:
         training: TrainingRecord | None = None,
         origin: PackOrigin | None = None,
     ) -> Version:
-        """Return the version with `rubric` under `name`: the newest one if it has the same rubric, or else a new one.
+        """Return the version with `rubric` under `name`: the newest if it has the same rubric, or else a new one.
 
-        The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), by default the newest of `name`.
-        An imported version, whose pack is `origin`, keeps its number under its own name if no version has it or a
-        higher one. Several processes may save at once; each gets a number of its own. `training` is stored with the
-        version unless it has a training record already. A new version is also made if the newest one is less trusted:
+        The parent of a new version is `parent`, by default the newest of `name`. A version imported from the pack
+        `origin` keeps its number under its own name if no version has it or a higher one. `training` is stored with the
+        version unless it has a training record already. A new version is also made if the newest is less trusted:
         imported instead of learned here, or with a judge that an imported version named.
         """
         check_name(name)
@@ -300,20 +299,16 @@ class Store:
             return self._versions(session, ordered.all())
 
     def training(self, ref: str) -> TrainingRecord | None:
-        """Return the training record of a version, or `None`.
-
-        Versions of a single method and imported versions have none, and it may have been deleted.
-        """
+        """Return the training record of a version; single methods and imports have none, and it may be deleted."""
         with self._session() as session:
-            version = _find_row(session, ref)
-            row = session.get(TrainingRow, (version.name, version.number))
+            row = session.get(TrainingRow, _key(_find_row(session, ref)))
             return _read_training(row) if row else None
 
     def training_digest(self, ref: str) -> str | None:
         """Return the digest of the training record of a version, or `None` if it has none."""
         with self._session() as session:
-            version = _find_row(session, ref)
-            is_of_version = (TrainingRow.name == version.name, TrainingRow.number == version.number)
+            name, number = _key(_find_row(session, ref))
+            is_of_version = (TrainingRow.name == name, TrainingRow.number == number)
             return session.exec(select(TrainingRow.digest).where(*is_of_version)).first()
 
     def tag(self, ref: str, tag: str) -> Version:
@@ -340,7 +335,7 @@ class Store:
         """Take back the confirmation of the version of `ref`, and return it."""
 
         def revoke(session: Session, row: VersionRow) -> None:
-            if confirmation := session.get(ConfirmationRow, (row.name, row.number)):
+            if confirmation := session.get(ConfirmationRow, _key(row)):
                 session.delete(confirmation)
 
         return self._mark(ref, revoke)
@@ -460,19 +455,18 @@ class Store:
         names = {row.name for row in rows}
         tags: dict[tuple[str, int], list[str]] = {}
         for each in session.exec(select(TagRow).where(col(TagRow.name).in_(names))):
-            tags.setdefault((each.name, each.number), []).append(each.tag)
+            tags.setdefault(_key(each), []).append(each.tag)
         confirmations = session.exec(select(ConfirmationRow).where(col(ConfirmationRow.name).in_(names)))
-        confirmed = {(each.name, each.number): each.record_digest for each in confirmations}
+        confirmed = {_key(each): each.record_digest for each in confirmations}
         versions = []
         for row in rows:
             if row.record_digest not in known:
                 if row.rubric_digest not in contents:
                     raise StoreError(f"The rubric of {row.ref} is missing from the store.", "See: rubriclab verify")
                 known[row.record_digest] = _read_version(row, contents[row.rubric_digest])
-            key = (row.name, row.number)
-            is_confirmed = confirmed.get(key) == row.record_digest
-            version = replace(known[row.record_digest], tags=tuple(sorted(tags.get(key, ()))), confirmed=is_confirmed)
-            versions.append(version)
+            is_confirmed = confirmed.get(_key(row)) == row.record_digest
+            own_tags = tuple(sorted(tags.get(_key(row), ())))
+            versions.append(replace(known[row.record_digest], tags=own_tags, confirmed=is_confirmed))
         return tuple(versions)
 
     @contextmanager
@@ -492,6 +486,10 @@ class Store:
             except IntegrityError:
                 continue
         raise StoreUnavailable(f"Other processes kept writing to {self.place}.", "Try again.")
+
+
+def _key(row: VersionRow | ConfirmationRow | TrainingRow | TagRow) -> tuple[str, int]:
+    return row.name, row.number
 
 
 def _read_only(place: str) -> StoreError:
@@ -666,7 +664,7 @@ def _problems(session: Session) -> Iterator[Problem]:
         yield from _mismatch(f"rubric {row.digest}", "its content", digest_text(row.content), row.digest)
         yield from _attempt(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
     rows = _rows(session, VersionRow, VersionRow.name, VersionRow.number)
-    versions = {(row.name, row.number): row for row in rows}
+    versions = {_key(row): row for row in rows}
     before = "", 0
     for (name, number), version in versions.items():
         following = before[1] + 1 if before[0] == name else 1
@@ -676,31 +674,30 @@ def _problems(session: Session) -> Iterator[Problem]:
         before = name, number
     for version in versions.values():
         yield from _version_problems(version, rubrics, versions)
-    for training in _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number):
-        yield from _attached_problems(training, versions)
-    for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
-        yield from _attached_problems(confirmation, versions)
+    yield from _attached_problems(session, versions)
     for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
         yield from _attempt(f"judgment {judgment.id}", _read_judgment, judgment)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
-        if (tag.name, tag.number) not in versions:
+        if _key(tag) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
     for answer in _rows(session, AnswerRow, AnswerRow.digest):
         problems = _attempt(f"answer {answer.digest}", read_reply, answer.digest, answer.reply, answer.reply_digest)
         yield from (replace(problem, answer=answer.digest) for problem in problems)
 
 
-def _attached_problems(
-    row: TrainingRow | ConfirmationRow, versions: Mapping[tuple[str, int], VersionRow]
-) -> Iterator[Problem]:
-    version = versions.get((row.name, row.number))
-    where = f"{'training record' if isinstance(row, TrainingRow) else 'confirmation'} of {row.ref}"
-    if version is None:
-        yield Problem(where, "there is no such version")
-    if isinstance(row, TrainingRow):
-        yield from _attempt(where, _read_training, row)
-    elif version:
-        yield from _mismatch(where, "the record that was confirmed", row.record_digest, version.record_digest)
+def _attached_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
+    for training in _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number):
+        where = f"training record of {training.ref}"
+        if _key(training) not in versions:
+            yield Problem(where, "there is no such version")
+        yield from _attempt(where, _read_training, training)
+    for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
+        where = f"confirmation of {confirmation.ref}"
+        if confirmed := versions.get(_key(confirmation)):
+            what = "the record that was confirmed"
+            yield from _mismatch(where, what, confirmation.record_digest, confirmed.record_digest)
+        else:
+            yield Problem(where, "there is no such version")
 
 
 def _version_problems(

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from commands import Commands
 
-from rubriclab.cli.commands import (
-    NAME,
-    STORE,
-    rating_commands,
-    run_in,
-    verdict_commands,
-)
+from rubriclab.cli.commands import NAME, PARTS, STORE, demo_parts, run_in
 from rubriclab.cli.main import every_command
 from rubriclab.errors import SettingsError
 from rubriclab.ops.check import FILES, RECORDING, write_ratings, write_sample
@@ -26,7 +21,7 @@ def test_the_recorded_answers_fit_every_prompt_of_the_demonstration(tmp_path: Pa
     write_ratings(tmp_path)
     rubriclab = Commands(tmp_path)
     judge = ("--judge", f"recorded:{RECORDING}")
-    for line in (*rating_commands(judge), *verdict_commands(judge)):
+    for line in chain(*demo_parts(judge).values()):
         done = rubriclab(*line, "--store", STORE)
         assert done.code == 0, done.err
     assert {path.name for path in tmp_path.glob("*.html")} == {"rubric.html", "evaluation.html", "verdict.html"}
@@ -35,8 +30,8 @@ def test_the_recorded_answers_fit_every_prompt_of_the_demonstration(tmp_path: Pa
 def test_the_demonstration_ends_with_commands_that_work_and_needs_no_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rubriclab.cli.commands.rating_commands", lambda judge: rating_commands(judge)[:1])
-    monkeypatch.setattr("rubriclab.cli.commands.verdict_commands", lambda _judge: [])
+    title, (first, *_) = next(iter(PARTS.items()))
+    monkeypatch.setattr("rubriclab.cli.commands.PARTS", {title: [first]})
     monkeypatch.setenv("RUBRICLAB_METHOD", "geval")
     (tmp_path / "rubriclab.toml").write_text("method = 'geval'")
     monkeypatch.chdir(tmp_path)
