@@ -26,6 +26,7 @@ from rubriclab.cli.output import (
     check_rows_place,
     effort_row,
     note,
+    noting_rows,
     print_json,
     print_view,
     write_rows,
@@ -33,7 +34,7 @@ from rubriclab.cli.output import (
     writing_rows,
 )
 from rubriclab.cli.store import EXIT_CODES
-from rubriclab.errors import RubriclabError, SettingsError
+from rubriclab.errors import SettingsError
 from rubriclab.models.characters import count
 
 if TYPE_CHECKING:
@@ -519,13 +520,9 @@ def _write_scores(
                 if write_replies and scored.score.answers_missing:
                     write_replies(scored.replies_row())
 
-        try:
+        kept = "; with --resume they are kept" if output != "-" and not as_table else ""
+        with noting_rows(lambda: scoring.counts.rows, kept):
             ops.workspace.finish(run)
-        except (RubriclabError, KeyboardInterrupt):
-            if scoring.counts.rows:
-                resume_by = "; with --resume they are kept" if output != "-" and not as_table else ""
-                note(f"{scoring.counts.rows:,} rows were written before it ended{resume_by}")
-            raise
         if not resume:
             ops.score.record_of(output).unlink(missing_ok=True)
 
@@ -576,11 +573,8 @@ def _write_improved(improving: ops.improve.Improving, output: str, diff: str | N
                 elif diff and text.outcome == "improved":
                     write_diff(f"{views.results.rewrite_view(text)}\n".encode("utf-8", "backslashreplace"))
 
-        try:
+        with noting_rows(lambda: len(improving.metrics)):
             ops.workspace.finish(run)
-        except (RubriclabError, KeyboardInterrupt):
-            note(f"{len(improving.metrics):,} rows were written before it ended")
-            raise
 
 
 @command("EditOptions", "CallOptions", *MEASURING)

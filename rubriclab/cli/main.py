@@ -112,11 +112,17 @@ def report_bug(error: Exception) -> int:
     from rubriclab.judges.providers import masked
 
     told = masked("".join(traceback.format_exception(error)))
-    if os.environ.get(SHOW) == "1":
-        click.echo(told, err=True)
-        place = "the traceback is above"
-    else:
-        place = _written(told)
+    try:
+        if os.environ.get(SHOW) == "1":
+            click.echo(told, err=True)
+            place = "the traceback is above"
+        else:  # in a file that only this user can read
+            number, path = tempfile.mkstemp(prefix="rubriclab-bug-", suffix=".txt")
+            with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(told)
+            place = f"the traceback is in {path}"
+    except OSError:
+        place = f"the traceback could not be written, {SHOW}=1 shows it"
     what = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:LONGEST]
     click.echo(
         f"error: rubriclab {__version__} has a bug: {what}. Please report it to the project that you have rubriclab "
@@ -124,17 +130,6 @@ def report_bug(error: Exception) -> int:
         err=True,
     )
     return EXIT_CODE
-
-
-def _written(told: str) -> str:
-    """Write the traceback to a file that only this user can read, and return where it is."""
-    try:
-        number, path = tempfile.mkstemp(prefix="rubriclab-bug-", suffix=".txt")
-        with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(told)
-    except OSError:
-        return f"the traceback could not be written, {SHOW}=1 shows it"
-    return f"the traceback is in {path}"
 
 
 INTERRUPTED = 128 + signal.SIGINT

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
@@ -227,11 +227,12 @@ METAVARS = {Whole: "N", Points: "NUMBER"}
 
 def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]:
     """Yield the options of models, each once."""
-    fields = {name: (model, field) for model in models for name, field in model.model_fields.items()}
-    flags = {name: _long(_names(name, _flag(field))) for name, (_, field) in fields.items()}
-    for name, (model, field) in fields.items():
-        if not _flag(field).hidden:
-            yield _option(model, name, field, flags)
+    fields = {name: (model, field, _flag(field)) for model in models for name, field in model.model_fields.items()}
+    names = {name: flag.names.split() or [f"--{name.replace('_', '-')}"] for name, (_, _, flag) in fields.items()}
+    long = {name: next(each for each in own if each.startswith("--")) for name, own in names.items()}
+    for name, (model, field, flag) in fields.items():
+        if not flag.hidden:
+            yield _option(model, field, flag, [name, *names[name]], _help(field, long))
     if "settings" in fields:
         # What a configuration file sets.
         yield click.Option(["configured", "--configured"], hidden=True, multiple=True)
@@ -243,29 +244,20 @@ def _flag(field: FieldInfo) -> Flag:
     return next((each for each in field.metadata if isinstance(each, Flag)), Flag())
 
 
-def _names(name: str, flag: Flag) -> list[str]:
-    return flag.names.split() or [f"--{name.replace('_', '-')}"]
-
-
-def _long(names: Iterable[str]) -> str:
-    return next(name for name in names if name.startswith("--"))
-
-
-def _option(model: type[Options], name: str, field: FieldInfo, flags: Mapping[str, str]) -> click.Option:
-    flag, names = _flag(field), _names(name, _flag(field))
-    declaring = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
+def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequence[str], shown: str) -> click.Option:
+    declaring = next(each for each in model.__mro__ if declared[0] in inspect.get_annotations(each))
     settings = _type(field, flag)
     if settings.get("multiple") or flag.joined:
         settings["default"] = None
     elif flag.place == "output" and not field.is_required():
         settings["default"] = field.default
     return (JoinedOption if flag.joined else SectionOption)(
-        [name, *names],
+        declared,
         section=vars(declaring).get("section", "") if flag.section is None else flag.section,
         from_found=flag.from_found or vars(declaring).get("from_found", "confirmed"),
         required=field.is_required(),
         metavar=flag.metavar or METAVARS.get(type(settings.get("type"))),
-        help=_help(field, flags),
+        help=shown,
         **settings,
     )
 
@@ -275,7 +267,7 @@ def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
     text = " ".join((field.description or "").split())
     text, _, default = text.partition(" Default: ")
     value = None if field.is_required() else field.get_default(call_default_factory=True)
-    if not default and isinstance(value, str | int | float) and value is not False:
+    if not default and value and isinstance(value, str | int | float):
         default = str(value).removesuffix(".0")
     shown = with_flags(f"{text}  [default: {default.removesuffix('.')}]" if default else text, flags)
     return shown.replace("`", "")

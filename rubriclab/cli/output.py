@@ -16,7 +16,7 @@ import click
 import orjson
 
 from rubriclab.cli.options import place_of
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.models.characters import plain, with_flags
 
 if TYPE_CHECKING:
@@ -222,6 +222,17 @@ def write_text(path: str, text: str) -> None:
     note(f"{path} written")
 
 
+@contextmanager
+def noting_rows(rows: Callable[[], int], remark: str = "") -> Iterator[None]:
+    """Say how many rows were written if an error or Ctrl-C ends it."""
+    try:
+        yield
+    except (RubriclabError, KeyboardInterrupt):
+        if written := rows():
+            note(f"{written:,} rows were written before it ended{remark}")
+        raise
+
+
 def print_json(value: Any) -> None:
     """Print `value` as one indented JSON document."""
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
@@ -258,13 +269,12 @@ def print_view(view: Any, *, err: bool = False) -> None:
 
 def effort_row(effort: Effort) -> dict[str, Any]:
     """Return what a command took, in the form that scripts rely on."""
+    tokens = {"prompt": effort.prompt_tokens, "completion": effort.completion_tokens}
+    if effort.cached_prompt_tokens:
+        tokens["prompt_from_provider_cache"] = effort.cached_prompt_tokens
     return {
         "calls": {"made": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed},
-        "tokens": {
-            "prompt": effort.prompt_tokens,
-            "completion": effort.completion_tokens,
-            **({"prompt_from_provider_cache": effort.cached_prompt_tokens} if effort.cached_prompt_tokens else {}),
-        },
+        "tokens": tokens,
         "calls_by_stage": dict(effort.stages),
         "tokens_by_stage": dict(effort.stage_tokens),
         "cost_usd": effort.cost_usd,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED, Commands, Done
@@ -79,11 +80,13 @@ def test_hyperparameters_in_the_file_are_used_and_the_command_line_comes_first(r
     assert most("--set", "seeval.explanations=1") == default
 
 
-def test_flags_can_be_set_by_the_environment_and_in_the_file(own: Commands) -> None:
+@pytest.mark.parametrize(
+    "given", [{"RUBRICLAB_JSON": "1", "RUBRICLAB_DRY_RUN": "yes"}, {"RUBRICLAB_CONFIG": "mine.toml"}], ids=str
+)
+def test_flags_can_be_set_by_the_environment_and_in_the_file(own: Commands, given: dict[str, Any]) -> None:
     config(own, "json = true\ndry-run = true\nno-literature = true", "mine.toml")
-    for given in ({"RUBRICLAB_JSON": "1", "RUBRICLAB_DRY_RUN": "yes"}, {"RUBRICLAB_CONFIG": "mine.toml"}):
-        assert own("list", **given).json["versions"]
-        assert own(*LEARN, **given).json["dry_run"] is True
+    assert own("list", **given).json["versions"]
+    assert own(*LEARN, **given).json["dry_run"] is True
 
 
 def test_an_option_that_another_command_has_does_no_harm(own: Commands, pack: str) -> None:

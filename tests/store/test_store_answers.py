@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,20 +34,6 @@ def test_the_first_answer_stays(store: Store) -> None:
     assert store.answers.get("sha256:a") == REPLY
     store.answers.put("sha256:b", {"text": "6"})
     assert store.answers.count() == 2
-
-
-def test_threads_share_the_table(store: Store) -> None:
-    def put(thread: int) -> None:
-        for number in range(20):
-            store.answers.put(f"sha256:{thread}-{number}", {"text": str(number)})
-            assert store.answers.get(f"sha256:{thread}-{number}") == {"text": str(number)}
-
-    threads = [threading.Thread(target=put, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert store.answers.count() == 80
 
 
 def test_text_that_utf8_cannot_hold_is_kept(store: Store) -> None:
