@@ -86,25 +86,16 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
-        parameters = [
-            parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD
-        ]
-        fields = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty
-                if field.is_required()
-                else field.get_default(call_default_factory=True),
-                annotation=type_text(field.annotation),
-            )
-            for name, field in model.model_fields.items()
-            if name not in signature.parameters
-        ]
-        function.__signature__ = signature.replace(parameters=[*parameters, *fields])  # type: ignore[attr-defined]
-        documented = "\n".join(
-            f"    {name}: {' '.join((field.description or '').split())}" for name, field in model.model_fields.items()
-        )
+        parameters = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        empty, keyword = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+        for name, field in model.model_fields.items():
+            if name not in signature.parameters:
+                default = empty if field.is_required() else field.get_default(call_default_factory=True)
+                annotation = type_text(field.annotation)
+                parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        described = {name: " ".join((field.description or "").split()) for name, field in model.model_fields.items()}
+        documented = "\n".join(f"    {name}: {text}" for name, text in described.items())
         function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n{documented}\n"
         return function
 

@@ -91,3 +91,4 @@ def test_the_oldest_python_is_tried_with_the_lowest_versions_and_all_with_the_ne
     assert {trial.python for trial in tried if trial.versions == "lowest"} == {try_release.PYTHONS[0]}
     assert {trial.python for trial in tried if trial.versions == "newest"} == {*try_release.PYTHONS}
     assert {trial.archive for trial in tried} == {"wheel", "sdist"}
+    assert all((CHECKOUT / test).is_file() for test in try_release.TESTS)
