@@ -40,7 +40,6 @@ from rubriclab.learning.paired_scores import (
     drop_check,
     pair_outputs,
     pair_rubrics,
-    score_columns,
 )
 from rubriclab.learning.scoring import Score
 from rubriclab.models.base import FrozenModel, digest
@@ -653,7 +652,7 @@ def _look_job(
         )
     version = version_of(workspace, rubric)
     choice = judge_of(version, next(iter(options.judges), None), workspace.store, workspace.notify)
-    scoring = ColumnScoring(workspace, [(version, choice)], data, options)
+    scoring = ColumnScoring(workspace, [(version, choice)], data, options, fresh=True)
 
     async def run() -> CompareResult:
         return CompareResult(await look(scoring, str(data)), workspace.effort())
@@ -744,7 +743,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     Raises:
         DataError: for too few labelled texts, or if the looks so far cannot be read or are of another rubric or judge.
     """
-    workspace, (version, choice) = scoring.workspace, scoring.scorers[0]
+    version, choice = scoring.scorers[0]
     looks = _Looks(rubric=version.digest, judge=choice.spec).read(place)
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
@@ -754,9 +753,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
             f"{place}: got texts with labels of {aspect} in {groups} groups, expected at least {MIN_ANCHORS} groups.",
             "Label more texts.",
         )
-    judge = workspace.judge(choice, fresh=True)
-    scored = score_columns([(version, judge)], tuple(texts.values()), workspace.under_way)
-    scores = [score.score async for _, (score,) in scored]
+    scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
     errors = {
         key: score - each.scores[aspect]
         for (key, each), score in zip(texts.items(), scores, strict=True)

@@ -204,6 +204,7 @@ class ColumnScoring:
     scorers: Sequence[tuple[Version, JudgeChoice]]
     data: Data
     options: ReadingOptions
+    fresh: bool = False  # whether cached answers are left out
     # By the place of the scorer: texts with a score, and the latest reason why one has none.
     _scored: Counter[int] = field(default_factory=Counter)
     _reasons: dict[int, str] = field(default_factory=dict)
@@ -224,7 +225,7 @@ class ColumnScoring:
     async def stream(self, texts: Sequence[Example] | None = None) -> AsyncGenerator[ScoredText]:
         """Yield each usable text, or each of `texts`, with its score by each scorer, in order."""
         workspace = self.workspace
-        columns = [(version, workspace.judge(judge)) for version, judge in self.scorers]
+        columns = [(version, workspace.judge(judge, fresh=self.fresh)) for version, judge in self.scorers]
         for (first, judge), (second, other) in combinations(zip(self.scorers, columns, strict=True), 2):
             names = first[1].spec, second[1].spec
             # One judge may have two names, such as its recording beside it.
