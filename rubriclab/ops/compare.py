@@ -571,7 +571,6 @@ async def _scored(scoring: ColumnScoring, name: str, rows: Sequence[OutputRow]) 
 
 
 def _by_system(outputs: Outputs) -> list[Outputs]:
-    """Return the outputs of each system."""
     systems: dict[str, list[tuple[Example, Score]]] = {}
     for example, score in zip(outputs.examples, outputs.scores, strict=True):
         if example.system is not None:
@@ -590,16 +589,13 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
     A row of `rubriclab score` names both; a recording counts as the judge that it holds. A score off the scale, or with
     other criteria than the version's, is of another version of that name. A text without a score is scored again.
     """
-    if not isinstance(row, Mapping) or row.get("rubric") != version.ref:
-        return None
-    if recorded_name(str(row.get("judge"))) != recorded_name(judge):
-        return None
+    rubric = version.rubric
     try:
-        score = score_of(row)
+        score = score_of(row if isinstance(row, Mapping) else {})
     except ValidationError:
         return None
-    rubric = version.rubric
-    if score.id != example.id or score.score is None or score.aspect != rubric.aspect.name:
+    made = score.id, score.rubric, recorded_name(score.judge), score.aspect
+    if made != (example.id, version.ref, recorded_name(judge), rubric.aspect.name) or score.score is None:
         return None
     numbers = [number for part in score.criteria for number in (part.score, part.contribution) if number is not None]
     same_criteria = {part.id for part in score.criteria} == {criterion.id for criterion in rubric.criteria}
