@@ -7,13 +7,12 @@ are asked about, whatever the order of the input.
 from __future__ import annotations
 
 import asyncio
-import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rubriclab.judges.judge import Judge, ask
+from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import estimated_tokens
 from rubriclab.methods import prompting
 from rubriclab.methods.catalogue import METHODS
@@ -138,16 +137,16 @@ async def judge_all(
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
 
-    async def rate(some: Sequence[Part]) -> dict[str, CriterionRating]:
-        prompt = judge_prompt(example, some, assignment, reasons=form is None or form.reasons)
-        answer = await ask(judge, prompt)
-        return _all_ratings(some, answer.value, lambda: prompting.why_missing(prompt, answer, "entry for it"))
-
     calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
-    together, others = await asyncio.gather(
-        asyncio.gather(*map(rate, calls)), _rate_alone(example, parts, assignment, judge)
+    reasons = form is None or form.reasons
+    prompts = [judge_prompt(example, some, assignment, reasons=reasons) for some in calls]
+    answers, others = await asyncio.gather(
+        asyncio.gather(*(ask(judge, prompt) for prompt in prompts)), _rate_alone(example, parts, assignment, judge)
     )
-    return _in_order(parts, {name: rated for each in together for name, rated in each.items()}, others)
+    together = dict[str, CriterionRating]()
+    for some, prompt, answer in zip(calls, prompts, answers, strict=True):
+        together |= _all_ratings(some, answer.value, prompt, answer, "entry for it")
+    return _in_order(parts, together, others)
 
 
 async def _rate_alone(
@@ -166,11 +165,12 @@ def _in_order(
 
 
 def _all_ratings(
-    parts: Sequence[Part], judgments: KeyedReply | None, why: Callable[[], str]
+    parts: Sequence[Part], judgments: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str
 ) -> dict[str, CriterionRating]:
+    """Return the rating by each criterion of `parts`; those missing say why there is no usable `what`."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     given = ratings_in(judgments, criteria) if judgments else {}
-    missing = why() if len(given) < len(criteria) else ""
+    missing = prompting.why_missing(prompt, answer, what) if len(given) < len(criteria) else ""
     return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
 
@@ -237,21 +237,21 @@ async def judge_group(
         ValueError: if the texts are not of one group, source and context; others as `judge_all` does.
     """
 
-    async def rate(joined: Sequence[Part]) -> list[dict[str, CriterionRating]]:
+    joined = [part for part in parts if can_join(part)]
+
+    async def rate_together() -> list[dict[str, CriterionRating]]:
         if not joined:
             return [{} for _ in examples]
         prompt = judge_group_prompt(examples, joined, assignment)
         answer = await ask(judge, prompt)
         entries = answer.value.entries if answer.value else {}
-        found = []
-        for number in range(1, len(examples) + 1):
-            missing = functools.partial(prompting.why_missing, prompt, answer, f"entry for text {number} of its call")
-            found.append(_all_ratings(joined, entries.get(f"text {number}"), missing))
-        return found
+        return [
+            _all_ratings(joined, entries.get(f"text {number}"), prompt, answer, f"entry for text {number} of its call")
+            for number in range(1, len(examples) + 1)
+        ]
 
     together, others = await asyncio.gather(
-        rate([part for part in parts if can_join(part)]),
-        asyncio.gather(*(_rate_alone(example, parts, assignment, judge) for example in examples)),
+        rate_together(), asyncio.gather(*(_rate_alone(example, parts, assignment, judge) for example in examples))
     )
     return [_in_order(parts, joint, rest) for joint, rest in zip(together, others, strict=True)]
 

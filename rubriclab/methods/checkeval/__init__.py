@@ -1,17 +1,8 @@
 """CheckEval: an aspect as a checklist of yes/no questions; a text's score is the share of good answers."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from rubriclab.methods.checkeval.learn import learn, learning_calls
 from rubriclab.methods.checkeval.score import PRESETS, CheckEvalSettings, score
 from rubriclab.methods.method import Method
-
-
-def shares_call(settings: Mapping[str, Any]) -> bool:
-    """Return whether questions with these settings can share a call: each answer has a reason."""
-    return CheckEvalSettings.model_validate(settings).answers == "with reasons"
-
 
 CHECKEVAL = Method(
     name="checkeval",
@@ -31,7 +22,8 @@ CHECKEVAL = Method(
     score=score,
     learning_calls=learning_calls,
     criterion_kind="question",
-    shares_call=shares_call,
+    # Each entry of a shared call has a reason.
+    shares_call=lambda settings: CheckEvalSettings.model_validate(settings).answers == "with reasons",
     shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
     # The paper finds no noticeable difference between asking questions in groups and one by one. Beside the hypotheses
     # there is room for fewer questions.

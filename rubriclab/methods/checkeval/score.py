@@ -64,17 +64,9 @@ class CheckEvalSettings(pydantic.BaseModel):
     """Most finer questions per seed; 0 requests none."""
 
     procedure: Literal["improved", "paper"] = "improved"
-    """The rules of diversification, elaboration and the model's filter: ours or those of the paper.
-
-    - One call diversifies, and one or several filter, each sub-dimension; or (paper) one call the whole aspect.
-    - Generators are asked for questions that can be understood alone, must not be passed by a text that is empty or
-      makes no sense, and state the answers for such a text and for one that lacks their subject. A question that such a
-      text still passes after one repair is dropped. The paper has no such rule.
-    - Diversification is shown raters' reasons, if there are any; or (paper) not.
-    - A question whose good answer is "no" is kept; or (paper) dropped.
-    - Questions that ask several things, or that are nested in others, are dropped; or (paper) only those of which yes
-      is no good answer, which are about another aspect, repeat another question, exaggerate or are trifling.
-    """
+    """The rules of diversification, elaboration and the model's filter: ours, or those of the paper, which
+    `docs/methods.md` compares. The paper's filter also drops questions whose good answer is "no", but none that ask
+    several things or are nested in others; its diversification is shown no raters' reasons."""
 
     filter: Literal["model and labels", "model", "off"] = "model and labels"
     """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing

@@ -71,25 +71,7 @@ class HypoEvalSettings(BaseModel):
 
     procedure: Procedure = "improved"
     """The rules of proposing, ranking, comparing and joining hypotheses: ours, those of the paper, or those of its
-    published code.
-
-    - Proposals are shown the other hypotheses of the bank, and what the best predicted for the wrong examples; or
-      (paper, code) neither.
-    - The bonus of every reward is updated before ranking; or (paper, code) only that of a hypothesis just visited.
-    - Candidates for the bank are all hypotheses and the new ones (also in the code); or (paper) the top k and the new
-      ones, so that all others are dropped.
-    - One request about the whole bank finds redundant hypotheses, in groups of the same and the nested, whenever there
-      are new hypotheses and for the union; or (paper, code) one about every pair inside each of the two banks, at the
-      end.
-    - Half as many hypotheses as the final bank holds are requested from literature alone; or (code; the paper draws at
-      most 10 of an unstated number) as many as it holds. With literature as the only source it is always as many.
-    - The final bank holds at most half from literature, in the generator's order, and the rest by reward; or (paper) at
-      most half from each side, drawn at random; or (code) at most half from labels, those with the highest mean
-      utility, and the rest from literature in the generator's order.
-    - Refinement skips the rounds with the wrong examples, which the proposals come from; or (paper) begins with them;
-      or (code) with literature.
-    - Only hypotheses that correlate positively with the labels are kept, if there are any; or (paper, code) all may be.
-    """
+    published code; `docs/methods.md` compares them."""
 
     drop_hopeless: bool = True
     """Whether the hypotheses with the lowest correlation are dropped before all texts are rated: after a quarter of the
