@@ -19,7 +19,7 @@ from rubriclab.errors import UnknownMethod
 if TYPE_CHECKING:
     from rubriclab.judges.judge import Judge
     from rubriclab.judges.plug_ins import PlugIn
-    from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput
+    from rubriclab.methods.method import Learned, Method, Scored, TrainingInput
     from rubriclab.models.rubric import Part
     from rubriclab.models.text import Assignment, Example
 
@@ -117,20 +117,18 @@ def guard(method: object, plug_in: PlugIn) -> Method:
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.holistic import require_scores
-    from rubriclab.methods.method import CriterionRating, Method
+    from rubriclab.methods.method import Method, Scored
 
     if not isinstance(method, Method) or method.name != plug_in.name:
         raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
 
     # Numbers of numpy become plain ones.
-    scored: TypeAdapter[tuple[float | None, tuple[CriterionRating, ...]]] = TypeAdapter(
-        tuple[float | None, tuple[CriterionRating, ...]],
+    scored: TypeAdapter[Scored] = TypeAdapter(
+        Scored,
         config=ConfigDict(revalidate_instances="always", allow_inf_nan=False),
     )
 
-    async def score(
-        example: Example, part: Part, assignment: Assignment, judge: Judge, /
-    ) -> tuple[float | None, tuple[CriterionRating, ...]]:
+    async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
         with plug_in.errors_named():
             return scored.validate_python(await method.score(example, part, assignment, judge))
 

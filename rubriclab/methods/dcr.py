@@ -24,6 +24,7 @@ from rubriclab.methods.prompting import Whole, ask_entries, chunks
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
 from rubriclab.models import text as texts
+from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
@@ -34,10 +35,8 @@ from rubriclab.stats.intervals import DIGITS
 PRESETS: interface.Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
 
-class DCRSettings(pydantic.BaseModel):
+class DCRSettings(FrozenModel):
     """Hyperparameters of DCR; part of the digest of a version."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
 
     level: Literal["sentence", "paragraph"] = "sentence"
     """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in
@@ -241,9 +240,7 @@ def evaluate_prompts(
 REASONS_REPEATED = 3
 
 
-async def score(
-    example: texts.Example, part: Part, assignment: texts.Assignment, judge: Judge
-) -> tuple[float | None, tuple[interface.CriterionRating, ...]]:
+async def score(example: texts.Example, part: Part, assignment: texts.Assignment, judge: Judge) -> interface.Scored:
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
     The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). The

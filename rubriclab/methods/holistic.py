@@ -34,7 +34,7 @@ from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.replies import score_distribution
 from rubriclab.methods import method as interface, prompting
-from rubriclab.models.base import MAX_WORDING_LENGTH
+from rubriclab.models.base import MAX_WORDING_LENGTH, FrozenModel
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
 from rubriclab.models.text import Assignment, Example, Scale, content_order, format_score
@@ -257,9 +257,7 @@ def learn_one(
 def scorer(form: ScoreFormat) -> interface.ScoreFunction:
     """Return the scoring function of a method with one criterion, which is requested in `form`."""
 
-    async def score(
-        example: Example, part: Part, assignment: Assignment, judge: Judge
-    ) -> tuple[float | None, tuple[interface.CriterionRating, ...]]:
+    async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> interface.Scored:
         settings = HolisticSettings.model_validate(part.settings)
         rated = await holistic_rating(example, part.criteria[0], assignment, judge, form=form, settings=settings)
         return rated.score, (rated,)
@@ -468,10 +466,8 @@ GEVAL = _baseline(
 _BY_NAME: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}
 
 
-class TextFeatureSettings(BaseModel):
+class TextFeatureSettings(FrozenModel):
     """No hyperparameters: all text features are candidates."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 async def _learn_features(
@@ -514,9 +510,7 @@ async def _learn_features(
     )
 
 
-async def _score_features(
-    example: Example, part: Part, _assignment: Assignment, _judge: Judge
-) -> tuple[float | None, tuple[interface.CriterionRating, ...]]:
+async def _score_features(example: Example, part: Part, _assignment: Assignment, _judge: Judge) -> interface.Scored:
     """Return no score of the text, and each of the part's text features; raises DataError for an unknown one."""
     if unknown := [criterion.id for criterion in part.criteria if criterion.id not in _BY_NAME]:
         raise DataError(

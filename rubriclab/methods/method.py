@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -181,10 +181,6 @@ class LearningCalls:
     unrated: int = 0
 
 
-def _never(_settings: Any) -> bool:
-    return False
-
-
 class LearnFunction(Protocol):
     """Learns a part of a rubric; raises JudgeError if nothing could be learned."""
 
@@ -218,12 +214,11 @@ class ExtendFunction(Protocol):
     ) -> tuple[Part, tuple[str, ...]]: ...
 
 
-class ScoreFunction(Protocol):
-    """Scores one text by a part: a number on the rubric's scale or `None`, and every criterion's rating."""
+# A text's score on the rubric's scale, `None` if it has none, and its rating by every criterion.
+Scored = tuple[float | None, tuple[CriterionRating, ...]]
 
-    async def __call__(
-        self, example: Example, part: Part, assignment: Assignment, judge: Judge, /
-    ) -> tuple[float | None, tuple[CriterionRating, ...]]: ...
+# Scores one text by a part.
+ScoreFunction = Callable[[Example, Part, Assignment, Judge], Coroutine[Any, Any, Scored]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,18 +256,18 @@ class Method:
     score: ScoreFunction
     learning_calls: Callable[[TrainingInput, Any], LearningCalls] = lambda given, _: LearningCalls(len(given.examples))
     needs_labels: bool = True
-    rated_later: Callable[[Any], bool] = _never
+    rated_later: Callable[[Any], bool] = lambda _settings: False
     extend: ExtendFunction | None = None
     checklists: Folder | None = None
-    needs_checklist: Callable[[Any], bool] = _never
+    needs_checklist: Callable[[Any], bool] = lambda _settings: False
     joint_settings: Mapping[str, Any] = field(default_factory=dict)
-    shares_call: Callable[[Mapping[str, Any]], bool] = _never
+    shares_call: Callable[[Mapping[str, Any]], bool] = lambda _settings: False
     criterion_kind: CriterionKind = "score"
     single_criterion: bool = False
     states: Literal["definition", "explanation", "steps"] = "definition"
     templates: Path | None = None
     part_faults: Callable[[Part], Iterable[str]] = lambda _part: ()
-    shows_reasons: Callable[[Any], bool] = _never
+    shows_reasons: Callable[[Any], bool] = lambda _settings: False
 
 
 def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> FloatArray:

@@ -11,8 +11,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import prompting
-from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets
+from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, Scored
 from rubriclab.methods.questions import Readable, YesNo, YesOrNo, by_trait, payload, question_of
+from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
@@ -36,10 +37,8 @@ Ask = Literal["by sub-dimension", "one by one", "together"]
 AnswerForm = Literal["with reasons", "yes or no"]
 
 
-class CheckEvalSettings(pydantic.BaseModel):
+class CheckEvalSettings(FrozenModel):
     """Hyperparameters of CheckEval; part of the digest of a version."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
 
     ask: Ask = "by sub-dimension"
     """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by
@@ -281,9 +280,7 @@ def fault(broken: YesNo | None, better: str = "yes") -> str | None:
 TOKENS_PER_ANSWER = 96
 
 
-async def score(
-    example: Example, part: Part, assignment: Assignment, judge: Judge
-) -> tuple[float | None, tuple[CriterionRating, ...]]:
+async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
     """Return the text's score on the assignment's scale, and each question's rating with its reason.
 
     It is `None` if half of the applicable questions or more have no answer, or if none is applicable.

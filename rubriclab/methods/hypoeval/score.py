@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.method import CriterionRating, Presets
+from rubriclab.methods.method import CriterionRating, Presets, Scored
 from rubriclab.methods.prompting import Rating, answer_rating, ask_entries, gather_in_order, score_entry
+from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
@@ -25,10 +26,8 @@ Ask = Literal["separately", "together", "concatenated"]
 Procedure = Literal["improved", "paper", "published"]
 
 
-class HypoEvalSettings(BaseModel):
+class HypoEvalSettings(FrozenModel):
     """Hyperparameters of HypoEval; part of the digest of a version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     initial_examples: int = Field(default=5, ge=2, le=50)
     """Labelled texts that the first hypotheses are proposed from (|S_init|)."""
@@ -128,9 +127,7 @@ def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignm
 MIN_RATED_WEIGHT = 0.5
 
 
-async def score(
-    example: Example, part: Part, assignment: Assignment, judge: Judge
-) -> tuple[float | None, tuple[CriterionRating, ...]]:
+async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
     """Return the weighted mean over the part's hypotheses, rounded, and each rating with its reason.
 
     It is `None` if hypotheses with less than half of the weight have a rating.

@@ -18,13 +18,14 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo, model_validator
 
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import prompting
-from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, UnitVerdict
+from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, Scored, UnitVerdict
 from rubriclab.methods.questions import YesOrNo, question_of
+from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import (
     Assignment,
@@ -60,10 +61,8 @@ PRESETS: Presets = {
 UNPACKED = Units(kind="response", beside=("source", "context"))
 
 
-class SealSettings(BaseModel):
+class SealSettings(FrozenModel):
     """Hyperparameters of SEAL; part of the digest of a version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     most_per_call: prompting.Whole = Field(default=40, ge=1, le=200)
     """Most verdicts in one call; more need further calls. The paper has all in one."""
@@ -630,9 +629,7 @@ REASONS_REPEATED = 3
 EXCERPT = 80
 
 
-async def score(
-    example: Example, part: Part, assignment: Assignment, judge: Judge
-) -> tuple[float | None, tuple[CriterionRating, ...]]:
+async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
     """Return the text's score on the assignment's scale, and each question's rating with its verdicts and reason.
 
     It is `None` if the text is empty, if half of its units or more have no usable verdicts, or if requested weights are
@@ -643,9 +640,7 @@ async def score(
     return score_verdicts(await judge_text(example, plan, judge), part.criteria, assignment.scale)
 
 
-def score_verdicts(
-    verdicts: TextVerdicts, questions: Sequence[Criterion], scale: Scale
-) -> tuple[float | None, tuple[CriterionRating, ...]]:
+def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale: Scale) -> Scored:
     """Return the text's score on `scale`, rounded, and each question's rating; without one, with the fault."""
     weights = [(verdicts.weights or {}).get(question.id, question.weight) for question in questions]
     fault = verdicts.fault or (None if any(weights) else "the judge gives none of these questions any weight")
