@@ -294,8 +294,8 @@ async def filter_questions(
             verdicts = await _verdicts(sound, checklist, assignment, generator)
             for place, question in enumerate(questions):
                 if verdict := verdicts.get(question.id):
-                    questions[place] = _with_findings(question, verdict)
-                    if problem := _why_dropped(questions[place], verdict, assignment.aspect.name):
+                    questions[place], problem = _judged(question, verdict, assignment.aspect.name)
+                    if problem:
                         reasons[question.id] = problem
             if unjudged := len(sound) - len(verdicts):
                 notes.append(f"the filter gave no usable verdict on {unjudged} of {len(sound)} questions; they stay")
@@ -384,21 +384,16 @@ async def _verdicts(
     return {name: verdict for answer in answers if answer.value for name, verdict in answer.value.entries.items()}
 
 
-def _with_findings(question: Criterion, verdict: QuestionVerdict) -> Criterion:
-    """Return the question with "no" as its good answer if the verdict says so, and with the answers it presupposes.
+def _judged(question: Criterion, verdict: QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
+    """Return the question with the answers it presupposes and its good answer by the verdict, and why it is dropped.
 
-    Those of a seed or by the generator are not changed. Of a seed, the verdict says whether it needs the source.
+    What a seed or the generator states is not changed. Of a seed, the verdict says whether it needs the source.
     """
-    stated = question_of(question)
-    update: dict[str, Any] = {"absent": stated.absent or verdict.absent, "broken": stated.broken or verdict.broken}
-    if verdict.yes_means == "worse" and not is_seed(question):
-        update["better"] = "no"
-    needs_source = verdict.needs_source if is_seed(question) else question.needs_source
-    return question.model_copy(update={"question": stated.model_copy(update=update), "needs_source": needs_source})
-
-
-def _why_dropped(question: Criterion, verdict: QuestionVerdict, aspect: str) -> str | None:
-    better = question_of(question).better
+    stated, seed = question_of(question), is_seed(question)
+    better = "no" if verdict.yes_means == "worse" and not seed else stated.better
+    known = {"absent": stated.absent or verdict.absent, "broken": stated.broken or verdict.broken, "better": better}
+    needs_source = verdict.needs_source if seed else question.needs_source
+    judged = question.model_copy(update={"question": stated.model_copy(update=known), "needs_source": needs_source})
     if verdict.yes_means == "neither":
         problem = 'neither "yes" nor "no" speaks for a text'
     elif (verdict.yes_means == "better") != (better == "yes"):
@@ -408,7 +403,7 @@ def _why_dropped(question: Criterion, verdict: QuestionVerdict, aspect: str) -> 
     else:
         earned = None if is_handwritten(question) else fault(verdict.broken, better)
         problem = earned or STYLES.get(verdict.style, "")
-    return f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
+    return judged, f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
 
 
 AUGMENTED, FILTERED = 0.2, 0.4

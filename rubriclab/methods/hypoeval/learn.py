@@ -365,13 +365,30 @@ async def extend(
     judge: Judge,
     generator: Judge,
 ) -> tuple[Part, tuple[str, ...]]:
-    """Return a part with hypotheses from the texts whose labels those of `part` miss most, and notes for the user."""
-    assignment = training_input.assignment
-    wrong = _wrong_texts(part.criteria, ratings, training_input, settings)
-    if "labels" not in settings.sources or not wrong:
+    """Return a part with hypotheses from the texts whose labels those of `part` miss most, and notes for the user.
+
+    The texts are of at most half of the groups, whose labels cannot test what is proposed from them.
+    """
+    assignment, shown = training_input.assignment, content_order(training_input.shown)
+    scale, aspect = assignment.scale, assignment.aspect.name
+    labels = {example.id: example.scores[aspect] for example in shown}
+    gains: dict[str, list[float]] = {criterion.id: [] for criterion in part.criteria}
+    for name, scores in sorted(ratings.items()):
+        for criterion in gains.keys() & scores.keys():
+            gains[criterion].append(utility(scores[criterion], labels[name], scale))
+    accuracy = {name: sum(own) / len(own) if own else 0.0 for name, own in gains.items()}
+    best = sorted(part.criteria, key=lambda each: (-accuracy[each.id], each.id))[: settings.k]
+    found = {name: predict_label(best, ratings.get(name, {}), labels[name], settings.theta, scale) for name in labels}
+    missed = {name: sum(each["verdict"] != "close" for each in predictions) for name, predictions in found.items()}
+    wrong = [example for example in shown if missed[example.id] >= max(1, WRONG_SHARE * len(found[example.id]))]
+    half = max(1, len({example.group for example in shown}) // 2)
+    groups = [group for group, _ in Counter(example.group for example in wrong).most_common(half)]
+    inside = sorted((each.id for each in wrong if each.group in groups), key=lambda name: -missed[name])
+    chosen = {name: found[name] for name in inside[: settings.wrong_bank]}
+    if "labels" not in settings.sources or not chosen:
         return part.model_copy(update={"criteria": (), "dropped": ()}), ()
-    texts = content_order(each for each in training_input.shown if each.id in wrong)
-    material = ProposalContext(texts, (), part.criteria, wrong, tolerance(settings.theta, assignment.scale))
+    texts = tuple(each for each in shown if each.id in chosen)
+    material = ProposalContext(texts, (), part.criteria, chosen, tolerance(settings.theta, scale))
     proposed, failure = await propose(settings.new_hypotheses, material, assignment, generator)
     new = numbered(proposed, len(part.criteria) + len(part.dropped))
     # Hypotheses with ratings are preferred to new ones.
@@ -396,34 +413,6 @@ def predict_label(
             is_wrong = abs(score - label) > tolerance(theta, scale)
             predictions.append({"id": criterion.id, "score": score, "verdict": off if is_wrong else "close"})
     return tuple(predictions)
-
-
-def _wrong_texts(
-    criteria: Sequence[Criterion],
-    ratings: Mapping[str, Mapping[str, float]],
-    training_input: interface.TrainingInput,
-    settings: HypoEvalSettings,
-) -> dict[str, tuple[Prediction, ...]]:
-    """Return the predictions for the texts whose labels most of the `k` best hypotheses miss, at most `wrong_bank`.
-
-    The texts are of at most half of the groups, whose labels cannot test what is proposed from them.
-    """
-    scale, aspect = training_input.assignment.scale, training_input.assignment.aspect.name
-    shown = content_order(training_input.shown)
-    labels = {example.id: example.scores[aspect] for example in shown}
-    gains: dict[str, list[float]] = {criterion.id: [] for criterion in criteria}
-    for name, scores in sorted(ratings.items()):
-        for criterion in gains.keys() & scores.keys():
-            gains[criterion].append(utility(scores[criterion], labels[name], scale))
-    accuracy = {name: sum(own) / len(own) if own else 0.0 for name, own in gains.items()}
-    best = sorted(criteria, key=lambda each: (-accuracy[each.id], each.id))[: settings.k]
-    found = {name: predict_label(best, ratings.get(name, {}), labels[name], settings.theta, scale) for name in labels}
-    missed = {name: sum(each["verdict"] != "close" for each in predictions) for name, predictions in found.items()}
-    wrong = [example for example in shown if missed[example.id] >= max(1, WRONG_SHARE * len(found[example.id]))]
-    half = max(1, len({example.group for example in shown}) // 2)
-    groups = [group for group, _ in Counter(example.group for example in wrong).most_common(half)]
-    inside = sorted((each.id for each in wrong if each.group in groups), key=lambda name: -missed[name])
-    return {name: found[name] for name in inside[: settings.wrong_bank]}
 
 
 # Shares of the texts that are rated in each round; after each but the last, hopeless hypotheses are dropped.
