@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 from scripted_judge import examples, training_input
 
-from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PlugInError, RubriclabError
+from rubriclab.errors import JudgeError, JudgeRefused, PlugInError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.plug_ins import PlugIn
 from rubriclab.methods.catalogue import guard
@@ -108,25 +108,10 @@ def test_what_is_no_score_is_an_error_of_the_package(found: Any) -> None:
 
 
 @pytest.mark.parametrize("run", [score, learn])
-def test_an_exception_of_a_method_names_it_and_has_its_traceback_logged(
-    run: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level("INFO", "rubriclab"):
-        assert message(run, KeyError("words")) == "raised KeyError: 'words'."
-    assert "tests/methods/test_catalogue.py" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("raised", "error"),
-    [
-        (JudgeRefused("no key."), JudgeRefused),
-        (ExceptionGroup("tasks", [JudgeRefused("no key.")]), JudgeRefused),
-        (ConnectionResetError("reset"), JudgeUnavailable),
-    ],
-)
-def test_errors_of_judges_and_servers_stay_the_provider_s(raised: Exception, error: type[RubriclabError]) -> None:
-    with pytest.raises(error):
-        learn(raised)
+def test_an_exception_of_a_method_names_it_and_one_of_a_judge_stays_the_provider_s(run: Any) -> None:
+    assert message(run, KeyError("words")) == "raised KeyError: 'words'."
+    with pytest.raises(JudgeRefused):
+        run(JudgeRefused("no key."))
 
 
 def test_a_method_without_any_score_has_learned_nothing() -> None:

@@ -27,13 +27,12 @@ from rubriclab.methods.checkeval.score import (
     Elaboration,
     FinerQuestion,
     QuestionVerdict,
-    answer_prompts,
     ask_questions,
     of_questions,
     score,
     text_score,
 )
-from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, choose_settings, ignore_progress
+from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, choose_settings
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.sources import Checklist, load_checklist, shipped_checklists
 from rubriclab.models.base import digest
@@ -278,11 +277,6 @@ QUESTIONS = (
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 
 
-def prompts(example=None, **settings: Any):
-    given = example or text(source="Source.", context="Context.")
-    return answer_prompts(given, QUESTIONS, DIMENSIONS, scripts.assignment(), settings=CheckEvalSettings(**settings))
-
-
 async def run_answer(judge: FakeJudge, example=None, **settings: Any) -> dict[str, CriterionRating]:
     given = example or text()
     return await ask_questions(
@@ -339,49 +333,24 @@ REPLIES = {
     "bold": (reply("**yes**", "**no**", "__Yes__", "*n/a*"), "yny-"),
     "other ways to say not applicable": (reply("NA", "n.a.", "not applicable", "Not Applicable."), "----"),
     "prose around": (f"Here is what I found.\n{reply(*SOUND)}\nI hope this helps: yes or no?", "yny-"),
-    "another order": (listed(*(entry(n, a) for n, a in reversed([*zip(IDS, SOUND, strict=True)]))), "yny-"),
     "ids in brackets": (reply(*SOUND, ids=("[s01]", "[s02]", "[s03]", "[s04]")), "yny-"),
     "ids in bold, with colons": (reply(*SOUND, ids=("**s01**:", "s02:", "`s03`", '"s04"')), "yny-"),
-    "a remark beside the answers": (json.dumps({"score": 5, **json.loads(reply(*SOUND))}), "yny-"),
-    "words that hold a yes": (
-        listed(entry("s01", "no", reason="Yes, yes! It is notable."), *(entry(n, "no") for n in IDS[1:])),
-        "nnnn",
-    ),
     # Answers that are none
     "hedged": (reply("maybe", "yes, partly", "it depends", "yes"), "???y"),
     "true and false": (reply(True, False, "yes", "no"), "??yn"),
     "numbers": (reply(1, 0, "1", "no"), "???n"),
-    "null": (reply(None, "no", None, "yes"), "?n?y"),
     "a list of answers": (reply(["yes"], ["yes", "no"], "yes", "no"), "??yn"),
     "an object for an answer": (reply({"answer": "yes"}, "no", "yes", "no"), "?nyn"),
     # Not one answer to each question
     "two answers missing": (reply("yes", "no"), "yn??"),
-    "no answers": (listed(), "????"),
     "one answer too many": (listed(*ENTRIES, entry("s05", "yes")), "yny-"),
-    "twice, differently": (listed(entry("s01", "yes"), entry("s01", "no"), *ENTRIES[1:]), "?ny-"),
     "twice, alike": (listed(entry("s01", "yes"), *ENTRIES), "yny-"),
-    "one id for all": (reply(*SOUND, ids=("s01", "s01", "s01", "s01")), "????"),
     "renumbered from 1": (reply(*SOUND, ids=("1", "2", "3", "4")), "yny-"),
-    "renumbered as Q1": (reply(*SOUND, ids=("Q1", "Q2", "Q3", "Q4")), "yny-"),
     "renumbered, one too few": (reply(*SOUND[1:], ids=("Q1", "Q2", "Q3")), "????"),
-    "counted from 0": (reply(*SOUND, ids=("s00", "s01", "s02", "s03")), "????"),
-    "the question's words for its id": (reply(*SOUND, ids=("Is it?", "s02", "s03", "s04")), "?ny-"),
-    "ids cut short": (reply(*SOUND, ids=("s1", "s2", "s3", "s04")), "???-"),
     "an id that is a list": (reply(*SOUND, ids=(["s01"], "s02", "s03", "s04")), "?ny-"),
-    "an entry that is a string": (
-        listed("s01: yes", entry("s02", "no"), entry("s03", "yes"), entry("s04", "no")),
-        "?nyn",
-    ),
-    "an entry without an answer": (listed({"question": "s01", "reason": "Yes."}, entry("s02", "no")), "?n??"),
     "reasons left out": (listed(*({"question": n, "answer": a} for n, a in zip(IDS, SOUND, strict=True))), "yny-"),
-    "reasons that are null": (listed(*(entry(n, a, reason=None) for n, a in zip(IDS, SOUND, strict=True))), "yny-"),
     # Another form altogether
     "the paper's format": ("Q1: Yes\nQ2: No\nQ3: Yes\nQ4: Yes", "????"),
-    "answers by id": (json.dumps(dict(zip(IDS, SOUND, strict=True))), "yny-"),
-    "the questions by their wording": (reply(*SOUND, ids=tuple(each.statement for each in HOSTILE)), "yny-"),
-    "answers by id in an object": (json.dumps({"answers": dict(zip(IDS, SOUND, strict=True))}), "yny-"),
-    "a list without an object": (json.dumps(ENTRIES), "????"),
-    "prose alone": ("Yes, I would say that all four hold. No doubt about it.", "????"),
     "nothing": ("", "????"),
 }
 
@@ -466,19 +435,15 @@ async def run_learn(
     judge: FakeJudge | None = None,
     generator: FakeJudge | None = None,
     given: Checklist | None = TWO,
-    scale: Scale | None = None,
-    on_progress: Any = ignore_progress,
     **chosen: Any,
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with small settings, except for those chosen, and return the result with the two judges."""
     judge, generator = judge or scripts.scripted(), generator or scripts.scripted()
     learned = await learn(
-        TrainingInput(tuple(texts), scripts.assignment(scale) if scale else scripts.assignment(), checklist=given),
+        TrainingInput(tuple(texts), scripts.assignment(), checklist=given),
         CheckEvalSettings(**{**SMALL, **chosen}),
         judge=judge,
         generator=generator,
-        seed=1,
-        on_progress=on_progress,
     )
     return learned, judge, generator
 
@@ -547,11 +512,6 @@ async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
     np.testing.assert_array_equal(learned.reselected[inside], again.reselected[inside])
     assert not np.array_equal(learned.reselected[~np.array(inside)], again.reselected[~np.array(inside)])
     assert learned.optimistic
-
-
-async def test_without_labels_all_questions_of_the_model_are_asked():
-    learned, _, _ = await run_learn(())
-    assert len(learned.part.criteria) == len(learned.candidates) == 13
 
 
 @pytest.mark.parametrize("said", ["a1", "[a1]", "A1.", "b1"])

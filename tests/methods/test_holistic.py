@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -66,16 +65,6 @@ async def test_log_probabilities_are_one_call_and_no_more():
     assert (prompt.alternatives, prompt.temperature, prompt.reply) == (20, 1, holistic.BareScore)
 
 
-@settings(deadline=None, max_examples=40)
-@given(drawn=st.dictionaries(st.integers(1, 5), st.floats(0.01, 1), min_size=1, max_size=5))
-def test_the_weighted_score_is_the_expectation_over_the_legal_scores(drawn):
-    total = sum(drawn.values())
-    shares = {score: share / total for score, share in drawn.items()}
-    found = asyncio.run(scored(FakeJudge(lambda _: scripts.weighing(shares)), WEIGHTED))
-    assert found.score == pytest.approx(sum(score * share for score, share in shares.items()), abs=2e-6)
-    assert 1 <= found.score <= 5
-
-
 @pytest.mark.parametrize(
     "spoilt",
     [
@@ -105,20 +94,6 @@ def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
         assert found.reason.startswith(f"{len(replies) - len(there)} of {len(replies)} samples failed; the first: ")
         first = next(reply for reply in replies if not isinstance(reply, int))
         assert ("busy" if first is None else "no complete JSON object") in found.reason
-
-
-@settings(deadline=None, max_examples=40)
-@given(scale=st.sampled_from(SCALES), places=st.lists(st.floats(0, 1), min_size=2, max_size=8), seed=st.integers(0, 9))
-def test_a_weighted_score_lies_between_its_samples_whatever_their_order(scale, places, seed):
-    legal = holistic.with_answer_scale(scripts.assignment(scale), WEIGHTED).scale
-    replies = [scale.low + place * scale.width for place in places]
-    replies = [round(reply) if legal.whole else reply for reply in replies]
-    chosen = holistic.HolisticSettings(scoring="weighted", samples=len(replies))
-    found = asyncio.run(scored(in_turn(*replies), chosen, scale=scale))
-    assert min(replies) - 1e-6 <= found.score <= max(replies) + 1e-6
-    assert scale.contains(round(found.score, 5))
-    random.Random(seed).shuffle(replies)
-    assert asyncio.run(scored(in_turn(*replies), chosen, scale=scale)) == found
 
 
 @pytest.mark.parametrize(

@@ -47,17 +47,10 @@ from rubriclab.methods.single_call import (
 )
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.rubric import Demonstration, Part
-from rubriclab.models.text import Assignment, Example, Scale
+from rubriclab.models.text import Example, Scale
 from rubriclab.prompts import render
 
 TEXT = example(1, 3, source="The source.", context="The context.")
-
-
-def shown(*parts: Part, text: Example = TEXT, about: Assignment | None = None) -> str:
-    """Return the user's turn."""
-    system, user = render(judge_prompt(text, parts, about or assignment()))
-    assert (system["role"], user["role"]) == ("system", "user")
-    return user["content"]
 
 
 APART = [
