@@ -243,13 +243,9 @@ REASONS_REPEATED = 3
 async def score(example: texts.Example, part: Part, assignment: texts.Assignment, judge: Judge) -> interface.Scored:
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
-    The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). The
-    equation's alpha and beta, which discount reasons about the whole text (appendix E.4), are 0: here every reason is
-    about a sentence. It is `None` if the text or its reference has no sentence, or if half of the marks or more are
-    missing.
-
-    Raises:
-        ChecklistError: if the part does not name the text to compare with.
+    The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). Alpha
+    and beta, which discount reasons about the whole text (appendix E.4), are 0: every reason is about a sentence. It is
+    `None` if the text or its reference has no sentence, or if half of the marks or more are missing.
     """
     settings, material = DCRSettings.model_validate(part.settings), reference_field(part.units)
     criterion, words = part.criteria[0], assignment.words

@@ -197,10 +197,7 @@ class LearnFunction(Protocol):
 
 
 class ExtendFunction(Protocol):
-    """Proposes more criteria from the labelled texts whose ratings by a part are wrong; returns notes for the user too.
-
-    Ids of new criteria differ from those of the part.
-    """
+    """Proposes criteria with new ids from labelled texts whose ratings by a part are wrong; returns notes too."""
 
     async def __call__(
         self,

@@ -59,7 +59,7 @@ TOKENS_AROUND = 256
 
 
 def can_join(part: Part) -> bool:
-    """Return whether the criteria of `part` can be asked beside those of others."""
+    """Return whether the criteria of `part` can be asked beside those of others; see `joins`."""
     return joins(part.method, part.settings)
 
 
@@ -126,15 +126,11 @@ async def judge_all(
 ) -> tuple[CriterionRating, ...]:
     """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
 
-    All parts that `can_join` are asked about in one call, or in calls of the form given. The others are scored as their
-    methods score them: taken apart, weighted by probabilities, with other texts shown, or measured without a judge.
-
-    A reply that cannot be used is asked for once more; after that its sound entries count, and the others are missing
-    with the reason.
+    All parts that `can_join` are asked about in one call, or in calls of the form given; the others are scored by their
+    methods. After one repair, the sound entries of a reply count, and the others are missing with the reason.
 
     Raises:
         ValueError: if an id names two of the criteria asked about in one call.
-        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
 
     calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
@@ -229,9 +225,8 @@ async def judge_group(
 ) -> list[tuple[CriterionRating, ...]]:
     """Return for each text its ratings by the criteria of `parts`, in their order, from one call about all texts.
 
-    The texts are shown in the order given. Criteria that cannot share a call are rated text by text.
-
-    A text without an entry in the reply, or with several, has no ratings, with the reason; the others keep theirs.
+    The texts are shown in the order given. Criteria that cannot share a call are rated text by text. A text without an
+    entry in the reply, or with several, has no ratings, with the reason; the others keep theirs.
 
     Raises:
         ValueError: if the texts are not of one group, source and context; others as `judge_all` does.

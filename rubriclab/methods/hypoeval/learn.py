@@ -80,18 +80,14 @@ def tolerance(theta: float, scale: Scale) -> float:
 
 
 def wrong_needed(top: int, step: int, total: int) -> float:
-    """Return w_hyp: the number of the `top` hypotheses that must be wrong for a text to enter the wrong bank.
-
-    In the published code it rises with the 0-based number of the text out of `total`; the paper leaves it open.
-    """
+    """Return w_hyp, the number of the `top` that must be wrong for a text to enter the wrong bank (published code)."""
     return top * FINAL_WRONG_SHARE * (step - 1) / total
 
 
 def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
     """Return the arm's mean utility plus its exploration bonus, after `step` labelled texts.
 
-    An updated bonus makes arms comparable whenever they were last visited; by the rule of the paper and its code,
-    bonuses are those of the last visit and out of date. An arm without visits has utility 0 and the largest bonus.
+    An updated bonus makes arms comparable whenever they were last visited; the paper's and its code's are out of date.
     """
     at = step if procedure == "improved" else arm.visited
     return round(arm.accuracy, DIGITS) + round(alpha * math.sqrt(math.log(max(at, 1)) / max(arm.visits, 1)), DIGITS)
@@ -119,9 +115,8 @@ def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -
 def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
     """Return the columns to drop, `rounds_left` rounds of rating before the end.
 
-    Successive halving (Karnin, Koren and Somekh 2013, ICML, "Almost Optimal Exploration in Multi-Armed Bandits") for
-    several best arms: one and a half times as many as are selected enter the last round, and twice as many each round
-    before it. Columns without a correlation are dropped first.
+    Successive halving (Karnin, Koren and Somekh 2013, ICML) for several best arms: one and a half times as many as are
+    selected enter the last round, and twice as many each round before it. Undefined correlations are dropped first.
     """
     r = label_correlations(matrix, labels)
     rank_arms = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
@@ -402,10 +397,7 @@ async def extend(
 def predict_label(
     criteria: Sequence[Criterion], scores: Mapping[str, float | None], label: float, theta: float, scale: Scale
 ) -> tuple[Prediction, ...]:
-    """Return the predictions of a text's label by those of the hypotheses that have a score of the text.
-
-    Those that differ by more than `theta` points of a 1 to 5 scale are too high or too low.
-    """
+    """Return the predictions of a text's label; those `theta` points of a 1 to 5 scale off are too high or too low."""
     predictions = []
     for criterion in by_id(criteria):
         if (score := scores.get(criterion.id)) is not None:
