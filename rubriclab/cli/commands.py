@@ -614,9 +614,7 @@ def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | 
     page = None
     if html:
         # The full report, with a part on each rubric, which takes time to compute.
-        page = views.evaluation.evaluation_view(
-            evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples
-        )
+        page = views.evaluation.evaluation_view(evaluation, brief=False)
     call.export(evaluation.view(), page)
 
 

@@ -60,15 +60,13 @@ class Evaluation(Answered, Displayed):
         """
         from rubriclab.report.evaluation import error_rows, evaluation_summaries, verdict_rows
 
-        given = self.scores, self.examples
-        graded = [version for version in self.versions if not version.rubric.scores_on.names]
-        aspects = {version.rubric.aspect.name for version in graded}
-        results = [result.to_row() for result in self.results if result.aspect in aspects]
-        row: dict[str, Any] = {"results": [*results, *verdict_rows(self.versions, *given)]}
+        graded = {version.rubric.aspect.name for version in self.versions if not version.rubric.scores_on.names}
+        results = [result.to_row() for result in self.results if result.aspect in graded]
+        row: dict[str, Any] = {"results": [*results, *verdict_rows(self)]}
         if graded:
-            summaries = evaluation_summaries(graded, self.results, *given).values()
-            row["comparisons"] = [each for summary in summaries if summary for each in summary.to_rows()]
-            row["errors"] = error_rows(graded, *given)
+            summaries = [each for aspect, each in evaluation_summaries(self).items() if each and aspect in graded]
+            row["comparisons"] = [each for summary in summaries for each in summary.to_rows()]
+            row["errors"] = error_rows(self)
         return row
 
 

@@ -28,7 +28,7 @@ VIEWS: Mapping[str, tuple[str, ...]] = {
     "Disagreements": ("rubrics", "disagreements_view", "version", "record", "texts"),
     "DryRun": ("render", "lines_view", "lines"),
     "EditResult": ("results", "edit_view"),
-    "Evaluation": ("evaluation", "brief_view"),
+    "Evaluation": ("evaluation", "evaluation_view"),
     "FindingList": ("results", "findings_view"),
     "GateResult": ("rubrics", "gate_view", "version", "validation"),
     "ImproveResult": ("results", "improvement_view", "summary", "effort"),

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from rubriclab.learning.gate import rater_errors
 from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import (
+    LevelAgreement,
     level_agreement,
     raters_verdicts,
     verdict_agreement,
@@ -284,17 +285,23 @@ def summarize(
     `texts` holds each version's texts by its ref, the same texts for all; `free_baselines` their scores of them.
     """
     refs = {version.ref: version for version in versions}
-    chosen = _headline([result for result in results if result.aspect == aspect], refs)
-    if not chosen:
+    defined = [row for row in results if row.aspect == aspect and row.agreement.spearman.value is not None]
+    measured = {row.agreement.level for row in defined if row.evaluator in refs}
+    level = next((level for level in PREFERRED if level in measured), None)
+    if level is None:
         return None
-    level, rows = chosen
+    rows = [row for row in defined if row.agreement.level == level]
+    rows.sort(key=lambda row: -(row.agreement.spearman.value or 0.0))
     scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
     scores |= {ref: rubric_scores(texts[ref]) for ref in refs}
-    ours = _best_first([row for row in rows if row.evaluator in refs])
-    baselines = [row for row in ours if _is_baseline(refs[row.evaluator])]
+    # All that a version of one baseline method does is what the baseline does; several parts are a rubric.
+    methods = {ref: [part.method for part in version.rubric.parts] for ref, version in refs.items()}
+    as_baselines = {ref for ref, names in methods.items() if len(names) == 1 and names[0] in BASELINE_NAMES}
+    ours = [row for row in rows if row.evaluator in refs]
+    baselines = [row for row in ours if row.evaluator in as_baselines]
     ranked = [row for row in ours if row not in baselines] or baselines
     beside = [row for row in baselines if row not in ranked]
-    rivals = _best_first([row for row in rows if wording.is_baseline(row.evaluator)])
+    rivals = [row for row in rows if wording.is_baseline(row.evaluator)]
     known = texts[ranked[0].evaluator]
 
     def contest(row: Result, other: Result | None) -> EvaluatorComparison | None:
@@ -305,25 +312,13 @@ def summarize(
             row,
             contest(row, rivals[0] if rivals else None),
             contest(row, None if row in beside else ranked[0]),
-            _seen(refs[row.evaluator], known),
+            0 if UNTAUGHT.issuperset(methods[row.evaluator]) else _seen(refs[row.evaluator], known),
             row in baselines,
         )
         for row in (*ranked, *beside)
     )
     against = tuple(_comparison(ranked[0], row, scores, known) for row in beside)
     return EvaluationSummary(aspect, level, evaluators, against)
-
-
-def _headline(results: Sequence[Result], refs: Mapping[str, Version]) -> tuple[Level, list[Result]] | None:
-    for level in PREFERRED:
-        rows = [row for row in results if row.agreement.level == level and row.agreement.spearman.value is not None]
-        if any(row.evaluator in refs for row in rows):
-            return level, rows
-    return None
-
-
-def _best_first(rows: Sequence[Result]) -> list[Result]:
-    return sorted(rows, key=lambda row: -(row.agreement.spearman.value or 0.0))
 
 
 def _comparison(
@@ -348,15 +343,7 @@ def _key(evaluator: str) -> str:
     return wording.BASELINE + wording.evaluator_parts(evaluator)[0] if wording.is_baseline(evaluator) else evaluator
 
 
-def _is_baseline(version: Version) -> bool:
-    """Return whether all that a version does is what a baseline does; several parts are a rubric."""
-    parts = version.rubric.parts
-    return len(parts) == 1 and parts[0].method in BASELINE_NAMES
-
-
 def _seen(version: Version, texts: Sequence[JudgedText]) -> int:
-    if all(part.method in UNTAUGHT for part in version.rubric.parts):
-        return 0
     groups = frozenset(version.provenance.groups)
     return sum(text.example.group in groups for text in texts)
 
@@ -364,93 +351,65 @@ def _seen(version: Version, texts: Sequence[JudgedText]) -> int:
 # The page.
 
 
-def brief_view(evaluation: Evaluation) -> View:
-    """Return every figure, and in words which rubric agrees best and whether it is above the baselines."""
-    given = evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples
-    return evaluation_view(*given, brief=True)
-
-
-def evaluation_view(
-    versions: Sequence[Version],
-    results: Sequence[Result],
-    scored: Mapping[str, Sequence[Score]],
-    examples: Sequence[Example],
-    *,
-    brief: bool = False,
-) -> View:
-    """Return the evaluation of `versions`: a summary, every figure, and details of each rubric.
+def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
+    """Return every figure of an evaluation, and in words how its rubrics compare with each other and with baselines.
 
     Args:
-        versions: the rubrics that were evaluated.
-        results: their agreement with people and that of the free baselines; see `rubriclab.ops.evaluate.evaluate`.
-        scored: by `NAME@NUMBER`, the scores of `examples`, or of those with a label, in their order.
-        examples: the texts, with labels for the rubrics' aspects.
         brief: whether to leave out the parts on single rubrics, which take time to compute.
 
     Raises:
         ValueError: scores are missing for a version, or belong to other texts.
     """
-    summaries = evaluation_summaries(versions, results, scored, examples)
-    by_version = [(version, _texts(version, scored, examples)) for version in versions]
+    versions = evaluation.versions
+    summaries = evaluation_summaries(evaluation)
+    by_version = [(version, _texts(evaluation, version)) for version in versions]
     graded = {version.rubric.aspect.name for version in versions if not version.rubric.scores_on.names}
-    correlations = [result for result in results if result.aspect in graded]
     errors = [error_sentence(*each) for each in by_version if not each[0].rubric.scores_on.names]
-    few_levels = [
-        (
-            version.ref,
-            level_agreement(
-                rubric_scores(texts),
-                human_scores(texts),
-                [text.example.group for text in texts],
-                version.rubric.scores_on,
-            ),
-        )
-        for version, texts in by_version
-    ]
+    # By aspect and level, the results of rubrics and those of free baselines.
+    blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
+    for result in evaluation.results:
+        if result.aspect in graded:
+            parts = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
+            parts[wording.is_baseline(result.evaluator)].append(result)
     return view(
         "evaluation",
         title=listed(summaries) if summaries else "",
         brief=brief,
         graded=graded,
-        verdict_sections=list(_verdicts(versions, scored, examples)),
+        verdict_sections=list(_verdicts(evaluation)),
         summaries={name: each for name, each in summaries.items() if name in graded},
         errors=list(filter(None, errors)),
-        several=len({result.aspect for result in correlations}) > 1,
-        blocks=[(*block, _free_last(block[2])) for block in wording.blocks(correlations)],
-        few_levels=few_levels,
+        several=len({aspect for aspect, _ in blocks}) > 1,
+        blocks=blocks,
+        few_levels=[(version.ref, _level_agreement(version, texts)) for version, texts in by_version],
         criterion_name=_criterion_name,
         details=[] if brief else [_details(*each, summaries[each[0].rubric.aspect.name]) for each in by_version],
     )
 
 
-def evaluation_summaries(
-    versions: Sequence[Version],
-    results: Sequence[Result],
-    scored: Mapping[str, Sequence[Score]],
-    examples: Sequence[Example],
-) -> dict[str, EvaluationSummary | None]:
-    """Return the summary of each aspect, `None` if no correlation is defined; arguments as for `evaluation_view`.
-
-    Raises:
-        ValueError: scores are missing for a version, or belong to other texts.
-    """
-    texts = {version.ref: _texts(version, scored, examples) for version in versions}
+def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary | None]:
+    """Return the summary of each aspect, `None` if no correlation is defined."""
+    texts = {version.ref: _texts(evaluation, version) for version in evaluation.versions}
     summaries = {}
-    for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
-        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
+    for aspect, chosen in _by_aspect(evaluation).items():
         # The scores of the free baselines, which the comparison needs and the results do not contain.
         best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        baselines = baseline_evaluators(labelled(examples, aspect), best)
-        summaries[aspect] = summarize(aspect, chosen, results, texts, baselines)
+        baselines = baseline_evaluators(labelled(evaluation.examples, aspect), best)
+        summaries[aspect] = summarize(aspect, chosen, evaluation.results, texts, baselines)
     return summaries
 
 
-def verdict_rows(
-    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
-) -> list[dict[str, Any]]:
-    """Return how the verdicts on each aspect agree with people's as JSON; arguments as for `evaluation_view`."""
+def _by_aspect(evaluation: Evaluation) -> dict[str, list[Version]]:
+    found: dict[str, list[Version]] = {}
+    for version in evaluation.versions:
+        found.setdefault(version.rubric.aspect.name, []).append(version)
+    return found
+
+
+def verdict_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return how the verdicts on each aspect agree with people's as JSON."""
     rows: list[dict[str, Any]] = []
-    for each in _verdicts(versions, scored, examples):
+    for each in _verdicts(evaluation):
         start = {"levels": each.names, **{name: each.basis[name] for name in ("aspect", "level", "groups")}}
         for found in each.found:
             rows.append({**start, "evaluator": found.name, **found.model_dump(mode="json", exclude={"name"})})
@@ -460,14 +419,12 @@ def verdict_rows(
     return rows
 
 
-def error_rows(
-    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
-) -> list[dict[str, Any]]:
-    """Return the errors of rubrics in points of their scales; arguments as for `evaluation_view`."""
+def error_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return the errors of rubrics without verdicts as JSON, in points of their scales."""
     return [
         {"evaluator": version.ref, "aspect": version.rubric.aspect.name, **asdict(errors)}
-        for version in versions
-        if (errors := errors_of(version, _texts(version, scored, examples)))
+        for version in evaluation.versions
+        if not version.rubric.scores_on.names and (errors := errors_of(version, _texts(evaluation, version)))
     ]
 
 
@@ -491,13 +448,10 @@ class EvaluatedVerdicts:
     basis: dict[str, Any]
 
 
-def _verdicts(
-    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
-) -> Iterator[EvaluatedVerdicts]:
+def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
     """Yield how the verdicts on each aspect agree with people's; nothing for aspects without verdicts."""
-    for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
-        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
-        texts = [text.example for text in _texts(chosen[0], scored, examples)]
+    for aspect, chosen in _by_aspect(evaluation).items():
+        texts = [text.example for text in _texts(evaluation, chosen[0])]
         groups, labels = [text.group for text in texts], np.array([text.scores[aspect] for text in texts], dtype=float)
         own = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
         free = {wording.evaluator_parts(each.name)[0]: each.scores for each in baseline_evaluators(texts, own)}
@@ -505,7 +459,7 @@ def _verdicts(
         best = max(reached, key=lambda name: reached[name].value or 0.0)
         found, gains, names = [], {}, ("", "")
         for version in chosen:
-            rubric, scores = version.rubric, rubric_scores(_texts(version, scored, examples))
+            rubric, scores = version.rubric, rubric_scores(_texts(evaluation, version))
             if rubric.threshold is None or rubric.scores_on.names is None:
                 continue
             names = rubric.scores_on.names
@@ -520,19 +474,17 @@ def _verdicts(
         yield EvaluatedVerdicts(aspect, names, found, gains, best, reached[best], basis)
 
 
-def _free_last(results: Sequence[Result]) -> list[tuple[bool, list[Result]]]:
-    """Return the results of rubrics and those of free baselines, without empty parts."""
-    parts = [
-        (free, [each for each in results if wording.is_baseline(each.evaluator) == free]) for free in (False, True)
-    ]
-    return [part for part in parts if part[1]]
-
-
-def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[JudgedText]:
+def _texts(evaluation: Evaluation, version: Version) -> list[JudgedText]:
+    scored = evaluation.scores
     if version.ref not in scored:
         known = ", ".join(scored) or "none"
         raise ValueError(f"scored: expected the scores of {version.ref!r} too, got those of {known}")
-    return judged_texts(examples, scored[version.ref], version.ref, version.rubric.aspect.name)
+    return judged_texts(evaluation.examples, scored[version.ref], version.ref, version.rubric.aspect.name)
+
+
+def _level_agreement(version: Version, texts: Sequence[JudgedText]) -> LevelAgreement | None:
+    groups = [text.example.group for text in texts]
+    return level_agreement(rubric_scores(texts), human_scores(texts), groups, version.rubric.scores_on)
 
 
 def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> dict[str, Any]:
@@ -546,8 +498,7 @@ def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationS
         criteria = criterion_agreements(version.rubric, texts, summary.level, constant)
         whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
         if scale.names:
-            groups = [text.example.group for text in texts]
-            whole = [verdict_statistic("AUROC", [rubric_scores(texts)], human_scores(texts), groups)]
+            whole = [_auroc(rubric_scores(texts), texts)]
     recorded = [(_recorded(text), text.score.criteria) for text in texts]
     differing = sorted(
         (each for each in recorded if rubrics.distance(each[0])),

@@ -229,14 +229,6 @@ def bases(results: Sequence[Result]) -> list[str]:
     return [f"{listed(names[shared])}: {shared}." for shared in by_basis]
 
 
-def blocks(results: Sequence[Result]) -> list[tuple[str, str, list[Result]]]:
-    """Return the results by aspect and level, in order of occurrence, free baselines last."""
-    grouped: dict[tuple[str, str], list[Result]] = {}
-    for result in results:
-        grouped.setdefault((result.aspect, result.agreement.level), []).append(result)
-    return [(*key, sorted(rows, key=lambda row: is_baseline(row.evaluator))) for key, rows in grouped.items()]
-
-
 # A rubric and its criteria.
 
 ANSWERS = ("yes", "no", "n/a")

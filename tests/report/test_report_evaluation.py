@@ -14,8 +14,8 @@ from report_samples import examples, interval, results_of, scores_of, version, w
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.text import Example, Scale
-from rubriclab.models.version import RecordedText, Version
-from rubriclab.ops.evaluate import baseline_evaluators
+from rubriclab.models.version import Effort, RecordedText, Version
+from rubriclab.ops.evaluate import Evaluation, baseline_evaluators
 from rubriclab.report import charts, wording
 from rubriclab.report.evaluation import (
     EvaluationSummary,
@@ -32,7 +32,7 @@ from rubriclab.stats import agreement
 def test_missing_scores_are_refused_by_name() -> None:
     news, texts = version(), examples()
     with pytest.raises(ValueError, match="expected the scores of 'news@1' too, got those of none"):
-        evaluation_view([news], [], {}, texts).page()
+        evaluation_view(Evaluation((news,), (), tuple(texts), {}, Effort()))
 
 
 Rate = Callable[[int, Example], float | None]

@@ -12,8 +12,9 @@ from commands import Commands
 from joint_samples import against_direct, joint_record, joint_trust, joint_version
 from kinds_samples import QUESTIONS, checklist_part, question
 from pages import Page
-from report_samples import criterion, examples, results_of, version, words_of
+from report_samples import criterion, examples, version, words_of
 from syrupy.assertion import SnapshotAssertion
+from view_samples import evaluated
 
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating, UnitVerdict
@@ -21,7 +22,6 @@ from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.models.text import Units
 from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Version
 from rubriclab.report import wording
-from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.render import View, macro
 from rubriclab.report.rubrics import learned_view, matrix_rows, overview, sub_dimensions, verdict, version_view
 from rubriclab.report.wording import estimate
@@ -203,8 +203,7 @@ def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
         )
         for number, text in enumerate(texts)
     ]
-    results = results_of([made], {made.ref: scores}, texts)
-    page = evaluation_view([made], results, {made.ref: scores}, texts).page()
+    page = evaluated([made], {made.ref: scores}, texts).page()
     found = [page.index(words) for words in ("Ten died.", "All of it.", "The dam broke.")]
     assert found == sorted(found)
     assert all(words in page for words in ("by: The dam gave way.", "holds", "fails", "none", "25% of the scale"))

@@ -33,6 +33,7 @@ from rubriclab.models.text import Aspect, Example, Scale, Units
 from rubriclab.models.version import EditOrigin, Effort, GateVerdict, Version
 from rubriclab.ops.evaluate import (
     CriterionAgreement,
+    Evaluation,
     Figure,
     Figures,
     InterraterAgreement,
@@ -187,14 +188,15 @@ def every_score_but_one(number: int, _: Example) -> float | None:
 
 
 def evaluated(
-    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], texts: Sequence[Example], **options: Any
+    versions: Sequence[Version], scored: Mapping[str, Any], texts: Sequence[Example], *, brief: bool = False
 ) -> View:
     """Return the evaluation that `rubriclab evaluate` makes of these scores."""
     results = []
     for aspect in dict.fromkeys(one.rubric.aspect.name for one in versions):
         own = [one for one in versions if one.rubric.aspect.name == aspect]
         results += results_of(own, {one.ref: scored[one.ref] for one in own}, texts)
-    return evaluation_view(versions, results, scored, texts, **options)
+    evaluation = Evaluation(tuple(versions), tuple(results), tuple(texts), scored, Effort())
+    return evaluation_view(evaluation, brief=brief)
 
 
 def evaluation(*versions: Version, rate: Rate = every_score_but_one, brief: bool = False, **fields: Any) -> Sample:
