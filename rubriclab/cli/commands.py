@@ -557,7 +557,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
         _write_improved(improving, output, diff)
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}
-    call.show(views.results.improvement_view(summary, effort), row, err=True)
+    call.show(views.render.view("revision", summary=summary, effort=effort), row, err=True)
     improving.check_answered()
 
 
@@ -569,9 +569,10 @@ def _write_improved(improving: ops.improve.Improving, output: str, diff: str | N
             async for text in improving.stream():
                 write(text.to_row())
                 if diff == "-" and text.outcome == "improved":
-                    print_view(views.results.rewrite_view(text))
+                    print_view(views.render.view("rewrite", found=text))
                 elif diff and text.outcome == "improved":
-                    write_diff(f"{views.results.rewrite_view(text)}\n".encode("utf-8", "backslashreplace"))
+                    shown = views.render.view("rewrite", found=text)
+                    write_diff(f"{shown}\n".encode("utf-8", "backslashreplace"))
 
         with noting_rows(lambda: len(improving.metrics)):
             ops.workspace.finish(run)
@@ -587,7 +588,7 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
     rated again by new wordings.
     """
     result = call.run(ops.edit.edit, rubric, call.options(ops.options.EditOptions, preview=dry_run or preview))
-    call.show(views.results.edit_view(result), {**result.to_row(), **effort_row(result.effort)})
+    call.show(result.view(), {**result.to_row(), **effort_row(result.effort)})
     if (saved := result.saved) and not call.as_json:
         new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"
         click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")

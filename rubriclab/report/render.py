@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
@@ -170,16 +171,6 @@ def part(template: str, **data: Any) -> Markup:
     return Markup(_environment().get_template(f"{template}.html").render(data))
 
 
-def lines_view(lines: Callable[[], Iterable[str]]) -> View:
-    """Return a view of lines of ours."""
-    return view("lines", lines=lines())
-
-
-def quoted_lines_view(lines: Callable[[], Iterable[str]]) -> View:
-    """Return a view of lines that hold a user's words."""
-    return view("lines", lines=map(q, lines()))
-
-
 def macro(name: str, *args: Any, **options: Any) -> Markup:
     """Return what a macro of `parts.html` shows."""
     return Markup(getattr(_environment().get_template("parts.html").module, name)(*args, **options))
@@ -208,7 +199,7 @@ def _environment() -> Environment:
     from rubriclab.learning import fitting, verdicts
     from rubriclab.models import version
     from rubriclab.ops import versions
-    from rubriclab.report import charts, rubrics, wording
+    from rubriclab.report import charts, results, rubrics, wording
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -222,13 +213,15 @@ def _environment() -> Environment:
     functions = (asked_at, badge, count, facts, format_score, head, line, listed, number, one_line, p_value, row, shown)
     environment.globals |= {each.__name__: each for each in (*functions, signed)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING}
-    environment.globals |= {"Interval": Interval, "charts": charts, "rubrics": rubrics, "wording": wording}
+    environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
     environment.globals |= {
-        "find_disagreements": versions.find_disagreements,
-        "RATERS": verdicts.RATERS,
+        "Interval": Interval,
+        "INTERVAL_CONFIDENCE": fitting.INTERVAL_CONFIDENCE,
         "MIN_GROUPS": MIN_GROUPS,
+        "RATERS": verdicts.RATERS,
+        "find_disagreements": versions.find_disagreements,
+        "quote": shlex.quote,
     }
-    environment.globals |= {"INTERVAL_CONFIDENCE": fitting.INTERVAL_CONFIDENCE}
     environment.globals |= {name: getattr(version, name) for name in OF_VERSIONS}
     return environment
 

@@ -22,12 +22,9 @@ from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import wording
 from rubriclab.report.render import View, view
 from rubriclab.report.rubrics import (
-    badge_of,
     change_in_agreement,
-    edited_sentence,
     more_labels,
     verdict,
-    verdict_line,
 )
 from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
 
@@ -37,19 +34,14 @@ if TYPE_CHECKING:
     from rubriclab.methods.sources import Finding
     from rubriclab.models.judgment import Consistency, RaterAgreement
     from rubriclab.models.rubric import FieldChange, Rubric
-    from rubriclab.models.version import Effort, Version
+    from rubriclab.models.version import Version
     from rubriclab.ops.check import CheckResult
-    from rubriclab.ops.compare import SystemRanking
+    from rubriclab.ops.compare import CompareResult
     from rubriclab.ops.edit import EditEffect, EditResult
-    from rubriclab.ops.evaluate import InterraterAgreement, Reliability
-    from rubriclab.ops.improve import Improvement, RevisionSummary
-    from rubriclab.ops.label import LabelResult, PlannedText, PlanResult
-    from rubriclab.ops.literature import FindingList, LiteratureAdded
-    from rubriclab.ops.scores import ScoreDistribution, Scores
-    from rubriclab.ops.transfer import Transfer
-    from rubriclab.ops.versions import PruneResult, StoreSize, VacuumResult, VerifyResult
+    from rubriclab.ops.evaluate import JudgeScores, Reliability
+    from rubriclab.ops.label import PlannedText, PlanResult
+    from rubriclab.ops.scores import ScoreDistribution
     from rubriclab.store.diff import VersionDiff
-    from rubriclab.store.store import Problem
 
 # Comparisons.
 
@@ -67,11 +59,13 @@ LIMITS: Mapping[str, str] = {
 }
 
 
-def result_view(result: Comparison | AnchorLook | SystemRanking, version: Version | None) -> View:
+def result_view(found: CompareResult) -> View:
     """Return the view of whatever was compared."""
-    if isinstance(result, AnchorLook):
-        return anchor_view(result)
-    return comparison_view(result, version) if isinstance(result, Comparison) else ranking_view(result, version)
+    if isinstance(found.result, AnchorLook):
+        return view("drift", look=found.result)
+    if isinstance(found.result, Comparison):
+        return comparison_view(found.result, found.version)
+    return view("ranking", found=found.result, version=found.version)
 
 
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
@@ -85,16 +79,8 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
         for each in comparison.criteria
         if each.difference.value or each.contribution or each.state in ("added", "removed")
     ]
-    return view(
-        "comparison",
-        found=comparison,
-        version=version,
-        verdict=verdict_line(version) if version else "",
-        limit=limit_badge,
-        intervals=intervals,
-        changed=changed,
-        titles={each.id: each.title for each in comparison.criteria},
-    )
+    titles = {each.id: each.title for each in comparison.criteria}
+    return view("comparison", found=comparison, version=version, changed=changed, titles=titles)
 
 
 def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
@@ -110,27 +96,6 @@ def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
 def intervals(groups: int) -> str:
     """Return what the intervals rest on."""
     return "95 % intervals over groups" if groups > 1 else "95 % intervals over texts, which hold for this group only"
-
-
-def anchor_view(look: AnchorLook) -> View:
-    """Return whether the errors of labelled texts have changed since the first look."""
-    return view("drift", look=look)
-
-
-def ranking_view(ranking: SystemRanking, version: Version | None = None) -> View:
-    """Return the system with the highest mean, all systems with ties, and their paired differences.
-
-    Args:
-        version: what the outputs were scored with; its own verdict is shown too.
-    """
-    ranks = {system.system: system.rank for system in ranking.systems}
-    return view(
-        "ranking",
-        found=ranking,
-        verdict=verdict_line(version) if version else "",
-        intervals=intervals,
-        ties=lambda system: ", ".join(map(str, sorted(ranks[tie] for tie in system.ties))),
-    )
 
 
 # Checks of data.
@@ -164,11 +129,8 @@ def check_commands(result: CheckResult) -> Iterator[str]:
 
 # Judges beside each other.
 
-# The tables of criteria: their kind, title and remark, and the figures that they show.
-KINDS = (
-    ("yes/no", "Yes/no questions", "alpha: nominal", ("alpha_nominal", "fleiss_kappa")),
-    ("graded", "Graded criteria", "alpha: interval", ("alpha_interval",)),
-)
+# The tables of criteria: their kind, title and remark.
+KINDS = (("yes/no", "Yes/no questions", "alpha: nominal"), ("graded", "Graded criteria", "alpha: interval"))
 ZONES: Mapping[Reliability, str] = {
     "unreliable": f"below {TENTATIVE:.3f}",
     "tentative": f"between {TENTATIVE:.3f} and {RELIABLE:.3f}",
@@ -176,32 +138,10 @@ ZONES: Mapping[Reliability, str] = {
 }
 
 
-def interrater_view(ref: str, agreement: InterraterAgreement) -> View:
-    """Return tables of judges, pairs of judges, scores and criteria, and below them a summary in words."""
-    letters = {
-        judge.judge: ascii_uppercase[place] if place < len(ascii_uppercase) else str(place + 1)
-        for place, judge in enumerate(agreement.judges)
-    }
-    return view(
-        "interrater",
-        ref=ref,
-        found=agreement,
-        letters=letters,
-        kinds=KINDS,
-        figures=lambda criterion, names: [criterion.figures[name] for name in names],
-        zones=ZONES,
-        reliable=RELIABLE,
-        tentative=TENTATIVE,
-    )
-
-
-# A rubric on other texts.
-
-
-def transfer_view(transfer: Transfer) -> View:
-    """Return everything that is known of a rubric on a target."""
-    level = next((each.level for each in transfer.actions if not each.skipped), None)
-    return view("transfer", found=transfer, level=level)
+def letters(judges: Sequence[JudgeScores]) -> dict[str, str]:
+    """Return what tables call each judge: a letter, or a number beyond them."""
+    names = [*ascii_uppercase, *(str(place + 1) for place in range(len(ascii_uppercase), len(judges)))]
+    return {each.judge: name for each, name in zip(judges, names, strict=False)}
 
 
 # Rewritten texts.
@@ -210,25 +150,7 @@ _EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
 REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 
-def improvement_view(summary: RevisionSummary, effort: Effort) -> View:
-    """Return how many texts were improved, the gain by score and criterion, and what limits these figures."""
-    changed = [gain for gain in summary.criteria if gain.before != gain.after]
-    return view(
-        "revision",
-        found=summary,
-        rejections=REJECTIONS,
-        unchanged=sum(summary.outcomes[why] for why in REJECTIONS),
-        changed=changed,
-        spent=effort,
-    )
-
-
-def rewrite_view(improvement: Improvement) -> View:
-    """Return one text's rounds: its scores, which sentences were rewritten to what, and why."""
-    return view("rewrite", found=improvement, edits=_edits)
-
-
-def _edits(change: SentenceEdit) -> Iterator[tuple[str, str]]:
+def edits(change: SentenceEdit) -> Iterator[tuple[str, str]]:
     """Yield the parts of a rewritten sentence, each with its style."""
     for place, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
         # Every second part is an edit.
@@ -282,15 +204,11 @@ def names_view(versions: Sequence[Version]) -> View:
     for version, found in rows:
         if found:
             by_name.setdefault(found.name, []).append(version.ref)
-    return view(
-        "names", versions=versions, rows=rows, by_name=by_name, badge_of=badge_of, edited_sentence=edited_sentence
-    )
+    return view("names", versions=versions, rows=rows, by_name=by_name)
 
 
 def log_view(versions: Sequence[Version]) -> View:
     """Return a few lines a version, in the given order: when it was made, by what, from what, and its parent."""
-    if not versions:
-        return view("lines", lines=["No version is stored."])
     return view("log", versions=versions)
 
 
@@ -306,53 +224,22 @@ def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> View:
     return view("trust", versions=versions, files=files)
 
 
-def verify_view(result: VerifyResult) -> View:
-    """Return the answers that were removed, where each problem is and what does not match."""
-    return view("verify", removed=result.removed, problems=result.problems, place=result.place, names=result.names)
-
-
-def problems_view(problems: Sequence[Problem]) -> View:
-    """Return where each problem is and what does not match."""
-    return view("verify", removed=(), problems=problems)
-
-
-def store_view(result: StoreSize | PruneResult | VacuumResult) -> View:
-    """Return how much space a store takes, by kind of content, or what was removed or given back."""
-    return view("store", kind=type(result).__name__, found=result)
-
-
 # Findings of papers.
 
 
-def added_view(added: LiteratureAdded) -> View:
-    """Return what was kept of a paper, what was dropped, and how it is used."""
-    return view("added", added=added, findings=_finding_facts(added.kept), file=shlex.quote(str(added.file)))
-
-
-def findings_view(found: FindingList) -> View:
-    """Return one line for each finding, or all that is recorded of each."""
-    facts = _finding_facts([each.finding for each in found.findings])
-    detailed = found.detailed or not found.findings
-    return view("findings", detailed=detailed, findings=facts, found=found.findings, said=found.said)
-
-
-def _finding_facts(findings: Sequence[Finding]) -> Iterator[list[tuple[str, str]]]:
-    for each in findings:
-        aspects, benchmarks = ", ".join(each.aspects) or "all", ", ".join(each.benchmarks)
-        values = {**each.to_row(), "aspects": aspects, "benchmarks": benchmarks}
-        yield [(name, str(value)) for name, value in values.items() if value]
+def finding_facts(finding: Finding) -> Iterator[tuple[str, str]]:
+    """Yield all that is recorded of a finding, by name."""
+    aspects, benchmarks = ", ".join(finding.aspects) or "all", ", ".join(finding.benchmarks)
+    for name, value in {**finding.to_row(), "aspects": aspects, "benchmarks": benchmarks}.items():
+        if value:
+            yield name, str(value)
 
 
 # What raters have labelled, and scores.
 
-# Rows that are shown at each end of a long list, and characters of a title.
-SHOWN, TITLE = 10, 90
+# Characters of a title.
+TITLE = 90
 BLOCKS = "▁▂▃▄▅▆▇█"
-
-
-def labeling_view(result: LabelResult) -> View:
-    """Return the number of labels, and a table of the raters."""
-    return view("labels", found=result, agreement=agreement_words(result.agreement))
 
 
 def agreement_words(agreement: RaterAgreement | None) -> str:
@@ -373,17 +260,9 @@ def consistency_words(consistency: Consistency | None) -> str:
     return f"{same}, {consistency.difference:.2f} points apart on average"
 
 
-def scores_view(scores: Scores) -> View:
-    """Return the mean, how many texts have no score, and the first and last scores with their intervals."""
-    rows = list(scores)
-    first, last = (rows[:SHOWN], rows[-SHOWN:]) if len(rows) > 2 * SHOWN else (rows, [])
-    summary = scores.summary
-    return view("scores", scores=scores, first=first, last=last, summary=summary, bars=_bars(summary.histogram))
-
-
 def distribution_view(summary: ScoreDistribution) -> View:
     """Return the mean human score, the scores' mean, spread and histogram, and the main reasons for missing scores."""
-    return view("distribution", summary=summary, bars=_bars(summary.histogram))
+    return view("distribution", summary=summary)
 
 
 def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
@@ -400,18 +279,13 @@ def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
     ]
 
 
-def _bars(counts: Sequence[int]) -> str:
+def bars(counts: Sequence[int]) -> str:
     """Return a histogram as one character a bin; an empty bin is a dot."""
     highest = max(1, *counts)
     return "".join(BLOCKS[round(number / highest * (len(BLOCKS) - 1))] if number else "." for number in counts)
 
 
 # Edits of a rubric, and two versions beside each other.
-
-
-def edit_view(result: EditResult) -> View:
-    """Return the effect of an edit, and the version that was saved."""
-    return view("edit", found=result, verdict=edit_verdict(result.effect))
 
 
 def edit_effect(result: EditResult) -> Markup:
@@ -461,8 +335,6 @@ def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> Vie
         effect=paired_effect(difference),
         agreement=agreement,
         held_out=any(change.statistic.startswith("heldout") for change in difference.agreement),
-        sides=_sides,
-        value=_value,
     )
 
 
@@ -474,7 +346,7 @@ def paired_effect(difference: VersionDiff) -> str:
     return change_in_agreement(edit.statistic, edit.difference, edit.folds, edit.labels)
 
 
-def _sides(change: FieldChange) -> Iterator[tuple[str, str]]:
+def sides(change: FieldChange) -> Iterator[tuple[str, str]]:
     """Yield the lines of a field that changed, each with its sign; none for a remark."""
     before, after = change.before, change.after
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
@@ -491,12 +363,12 @@ def _sides(change: FieldChange) -> Iterator[tuple[str, str]]:
                 yield sign, words
         return
     if before is not None:
-        yield "-", wording.excerpt(_value(before), EXCERPT) if after is None else _value(before)
+        yield "-", wording.excerpt(value_words(before), EXCERPT) if after is None else value_words(before)
     if after is not None:
-        yield "+", wording.excerpt(_value(after), EXCERPT) if before is None else _value(after)
+        yield "+", wording.excerpt(value_words(after), EXCERPT) if before is None else value_words(after)
 
 
-def _value(value: JsonValue) -> str:
+def value_words(value: JsonValue) -> str:
     if value is None:
         return "none"
     if isinstance(value, str):

@@ -31,7 +31,7 @@ from rubriclab.models.version import (
     VerdictAgreement,
     below_zero,
 )
-from rubriclab.ops.versions import Disagreement, missing_record
+from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.report import charts, wording
 from rubriclab.report.render import View, macro, q, view
 from rubriclab.report.wording import estimate, figure
@@ -39,7 +39,6 @@ from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
-    from rubriclab.models.rubric import Rubric
     from rubriclab.models.version import EditChange, HeldOutBy, Version
     from rubriclab.ops.explain import ScoreExplanation
     from rubriclab.store.store import Store
@@ -288,11 +287,6 @@ def evidence_view(version: Version) -> View:
     return view("version", version=version, evidence=True, unfolded=True)
 
 
-def rubric_view(rubric: Rubric) -> View:
-    """Return a rubric that is in no store: what it judges and its criteria."""
-    return view("rubric", rubric=rubric)
-
-
 def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
     """Return each sub-dimension with its definition and questions, in the order in which the first of each comes."""
     definitions = part.dimensions or {}
@@ -312,11 +306,6 @@ def setting(value: object) -> str:
 
 KINDS = {"rubric": "", "judged": "with a judge:", "baseline": "free baselines:"}
 KIND: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "baseline": "baseline"}
-
-
-def gate_view(version: Version, validation: Validation) -> View:
-    """Return the conclusion on a version, and below it what every evaluator reached on the same labels."""
-    return view("gate", version=version, validation=validation)
 
 
 def learned_view(version: Version) -> View:
@@ -461,9 +450,9 @@ def distance(text: RecordedText) -> float:
     return 0.0 if text.predicted is None else abs(text.predicted - text.label)
 
 
-def disagreements_view(version: Version, record: TrainingRecord, texts: Sequence[Disagreement]) -> View:
+def disagreements_view(found: Disagreements) -> View:
     """Return the texts as a report of their own, in a terminal too."""
-    return view("disagreements", version=version, record=record, texts=texts, unfolded=True)
+    return view("disagreements", found=found, unfolded=True)
 
 
 def disagreement_card(axis: charts.Axis, scale: Scale, disagreement: Disagreement, *, full: bool = False) -> Markup:

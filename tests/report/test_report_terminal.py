@@ -19,8 +19,9 @@ from view_samples import VIEWS, hostile, pinned
 
 import rubriclab
 from rubriclab.models.characters import is_blank
+from rubriclab.ops.versions import VerifyResult
+from rubriclab.report import view_of
 from rubriclab.report.render import View, head, q, row
-from rubriclab.report.results import problems_view
 from rubriclab.report.rubrics import version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import Problem
@@ -70,7 +71,7 @@ def test_no_words_reach_the_terminal_raw_or_leave_its_width(words: str) -> None:
 
 
 def test_half_a_character_is_shown_and_does_not_stop_the_print() -> None:
-    text = printed(problems_view([Problem("\udc80", "\ud83d")]))
+    text = printed(view_of(VerifyResult("s", 1, (Problem("\udc80", "\ud83d"),))))
     text.encode("utf-8")
     assert "\\udc80" in text
 

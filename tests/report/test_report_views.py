@@ -7,7 +7,7 @@ import pkgutil
 
 import rubriclab
 from rubriclab.display import Displayed
-from rubriclab.report import VIEWS
+from rubriclab.report import TEMPLATES, VIEWS
 
 
 def test_every_result_has_a_view_and_every_view_a_function() -> None:
@@ -15,6 +15,6 @@ def test_every_result_has_a_view_and_every_view_a_function() -> None:
         for module in pkgutil.iter_modules([f"{rubriclab.__path__[0]}/{package}"], f"rubriclab.{package}."):
             importlib.import_module(module.name)
     results = {result for result in Displayed.__subclasses__() if result.__module__.startswith("rubriclab.")}
-    assert {result.__name__ for result in results} == set(VIEWS)
-    for module_name, function, *_ in VIEWS.values():
+    assert {result.__name__ for result in results} == TEMPLATES.keys() | VIEWS.keys()
+    for module_name, function in VIEWS.values():
         assert callable(getattr(importlib.import_module(f"rubriclab.report.{module_name}"), function))

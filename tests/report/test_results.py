@@ -17,10 +17,9 @@ from rubriclab.models.version import Effort, GateVerdict, MoreLabels, Outcome, V
 from rubriclab.ops.evaluate import JudgePair, JudgeScores, ScoreAgreement
 from rubriclab.ops.improve import RevisionSummary, ScoreGain
 from rubriclab.ops.label import PlanResult
+from rubriclab.report.render import view
 from rubriclab.report.results import (
     difference_view,
-    improvement_view,
-    interrater_view,
     log_view,
     names_view,
     plan_view,
@@ -52,7 +51,7 @@ def test_a_plan_begins_with_the_verdict_and_what_labels_may_help(outcome: Outcom
 
 
 def seen(summary: RevisionSummary) -> str:
-    return " ".join(printed(improvement_view(summary, Effort(calls=7)), width=140).split())
+    return " ".join(printed(view("revision", summary=summary, effort=Effort(calls=7)), width=140).split())
 
 
 @pytest.mark.parametrize(
@@ -62,13 +61,13 @@ def seen(summary: RevisionSummary) -> str:
 def test_criteria_are_shown_where_they_tell_more_than_the_score(
     criteria: tuple[ScoreGain, ...], *, shown: bool
 ) -> None:
-    view = seen(revision(criteria=criteria))
-    assert ("Criteria by the judge; 1 more without a change" in view) == shown
-    assert "h02 links" not in view
+    words = seen(revision(criteria=criteria))
+    assert ("Criteria by the judge; 1 more without a change" in words) == shown
+    assert "h02 links" not in words
 
 
 def said(**fields: Any) -> str:
-    return words_of(interrater_view("news@2", interrater(**fields)), 400)
+    return words_of(view("interrater", version=version(), agreement=interrater(**fields)), 400)
 
 
 def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None:
@@ -99,7 +98,7 @@ def test_an_undefined_alpha_is_explained() -> None:
 def test_any_number_of_judges_has_names_for_the_table_of_pairs(judges: int) -> None:
     many = tuple(JudgeScores(f"j{number}", 60, 0, 3.0, 1.0) for number in range(judges))
     last = JudgePair("j0", many[-1].judge, 60, around(0.5), around(0.1))
-    shown = words_of(interrater_view("news@2", interrater(judges=many, pairs=(last,))))
+    shown = said(judges=many, pairs=(last,))
     assert f"A, {'BZ'[judges > 2] if judges <= 26 else judges} 60 0.50" in shown
 
 

@@ -45,21 +45,16 @@ from rubriclab.ops.evaluate import (
 from rubriclab.ops.improve import Improvement, RevisionRound, RevisionSummary, ScoreGain
 from rubriclab.ops.scores import ScoredRow, Scores, summarize_scores
 from rubriclab.ops.transfer import ActionEvaluation, Transfer
+from rubriclab.ops.versions import VerifyResult
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.report.render import View
+from rubriclab.report.render import View, view
 from rubriclab.report.results import (
     comparison_view,
     difference_view,
-    improvement_view,
-    interrater_view,
     log_view,
     names_view,
-    problems_view,
-    rewrite_view,
-    scores_view,
-    transfer_view,
 )
-from rubriclab.report.rubrics import evidence_view, matrix_view, rubric_view, training_view, version_view
+from rubriclab.report.rubrics import evidence_view, matrix_view, training_view, version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.store import Problem
@@ -296,22 +291,28 @@ VIEWS: dict[str, Sample] = {
     "explanation": partial(version_view, explained()),
     "demonstrations": partial(version_view, shown()),
     "unlabelled": partial(version_view, unlabelled()),
-    "rubric": partial(rubric_view, version().rubric),
+    "rubric": partial(view, "rubric", found=version().rubric),
     "results": evaluation(version(), brief=True),
-    "scores": partial(scores_view, _scores()),
-    "transfer": partial(transfer_view, transfer()),
+    "scores": partial(view, "scores", found=_scores()),
+    "transfer": partial(view, "transfer", transfer=transfer()),
     "difference": _difference(version(), checklist(2)),
     "matrix": partial(
         matrix_view,
         joint_version(),
         joint_record().model_copy(update={"texts": joint_record().texts[:6], "cells": joint_record().cells[:6]}),
     ),
-    "interrater": partial(interrater_view, "news@2", interrater()),
-    "revision": partial(improvement_view, revision(), Effort(calls=7)),
-    "rewriting": partial(rewrite_view, improvement()),
+    "interrater": partial(view, "interrater", version=version(2), agreement=interrater()),
+    "revision": partial(view, "revision", summary=revision(), effort=Effort(calls=7)),
+    "rewriting": partial(view, "rewrite", found=improvement()),
     "names": partial(names_view, [version(), version(2, agreement=None, tags=()), explained(), joint_version()]),
     "log": partial(log_view, [version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
-    "problems": partial(problems_view, [Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs")]),
+    "problems": partial(
+        view,
+        "verify",
+        found=VerifyResult(
+            "store.db", 2, (Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs"))
+        ),
+    ),
     "nothing measured": partial(version_view, _bare()),
     "verdicts": partial(evidence_view, version(scale=VERDICTS)),
     "weighed questions": partial(version_view, checklist(1, *WEIGHED)),
@@ -328,7 +329,7 @@ VIEWS: dict[str, Sample] = {
     "then learned from labels": _difference(explained(), explained(2, agreement=version().provenance.agreement)),
     "then measured": _difference(unlabelled(), explained()),
     "one kind of criteria": partial(
-        interrater_view, "news@2", interrater(criteria=(agreed("h1", "graded", 0.5),), pooled=())
+        view, "interrater", version=version(2), agreement=interrater(criteria=(agreed("h1", "graded", 0.5),), pooled=())
     ),
     "drift": partial(
         comparison_view,
@@ -400,8 +401,11 @@ CODES = frozenset(OURS.split())
 
 def hostile(sample: Sample, words: str) -> View:
     """Return the view of a sample in which every text that may be from outside begins with these words."""
-    view: View = sample.func(*_spoiled(sample.args, words), **sample.keywords)
-    return view
+    options = {name: _spoiled(value, words) for name, value in sample.keywords.items() if name != "brief"}
+    # The name of a template stays.
+    template = [each for each in sample.args if isinstance(each, str)]
+    shown: View = sample.func(*(template or _spoiled(sample.args, words)), **{**sample.keywords, **options})
+    return shown
 
 
 def _spoiled(value: Any, words: str) -> Any:
