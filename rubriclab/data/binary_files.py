@@ -22,6 +22,7 @@ from rubriclab.data.text_files import (
     RowStream,
     check_header,
     damage_fault,
+    is_empty,
     join_header,
     row_limit_error,
 )
@@ -137,7 +138,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read: {reason}.", "Check that it is a complete Excel workbook.") from None
     below = list(enumerate(cells, start=1))[options.skip_rows :]
-    filled = [(number, row) for number, row in below if any(map(_is_filled, row))]
+    filled = [(number, row) for number, row in below if not all(map(is_empty, row))]
     for number, row in filled:
         if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.longest:
             raise row_limit_error(str(path), f"row {number}", options.longest)
@@ -175,10 +176,6 @@ def _value(cell: Any) -> Any:
     return None if cell == "" else cell
 
 
-def _is_filled(cell: Any) -> bool:
-    return not (cell is None or (isinstance(cell, str) and not cell.strip()))
-
-
 def _chosen(path: Path, names: Sequence[str], sheet: str | int | None, hidden: Sequence[str]) -> str:
     if not names:
         raise DataError(f"{path} has no sheets.", "Give a workbook with a table.")
@@ -198,12 +195,12 @@ def _fill_merged(cells: list[list[Any]], ranges: Sequence[Range]) -> int:
     width = len(cells[0]) if cells else 0
     filled = 0
     for (top, left), (bottom, right) in ranges:
-        if top >= len(cells) or left >= width or not _is_filled(cells[top][left]):
+        if top >= len(cells) or left >= width or is_empty(cells[top][left]):
             continue
         rows, columns = range(top, min(bottom + 1, len(cells))), range(left, min(right + 1, width))
         for row in rows:
             for column in columns:
-                if not _is_filled(cells[row][column]):
+                if is_empty(cells[row][column]):
                     cells[row][column] = cells[top][left]
                     filled += 1
     return filled

@@ -197,9 +197,7 @@ def raw_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> 
     if str(source) == "-":
         return _with_annotations(_stream("stdin", sys.stdin.buffer, options), options)
     path = Path(source)
-    kind = _kind(path)
-    _check_readable(path, kind)
-    _check_options(path, kind, options)
+    kind = _checked_kind(path, options)
     if kind in WORKBOOK:
         source_format, sheet = read_sheet(path, options)
         mark, unsure = decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
@@ -236,7 +234,11 @@ def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
     if is_rating(first[1], options.mapping, raw.rules):
         ratings = list(numbered)
         joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
-        source = replace(raw.source, tool=NAME, details=details, cells=_filled_cells(ratings, raw.rules))
+        filled: dict[str, list[str]] = {}
+        for column, cell in ((column, row[column]) for _, row in ratings if isinstance(row, Mapping) for column in row):
+            filled.setdefault(str(column), []).extend([] if raw.rules.is_missing(cell) else [str(cell)])
+        cells = {column: (len(given), given[0] if given else "") for column, given in filled.items()}
+        source = replace(raw.source, tool=NAME, details=details, cells=cells)
         return replace(raw, source=source, numbered=iter(joined))
     converter = find_converter(first[1], raw.source.format)
     if converter is None:
@@ -248,23 +250,9 @@ def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
     return RawRows(source, iter(rows), rules, table=True)
 
 
-def _filled_cells(numbered: Sequence[tuple[int, Any]], rules: CellRules) -> dict[str, tuple[int, str]]:
-    rows = [row for _, row in numbered if isinstance(row, Mapping)]
-    cells = {
-        column: [row[column] for row in rows if column in row and not rules.is_missing(row[column])]
-        for column in dict.fromkeys(column for row in rows for column in row)
-    }
-    return {str(column): (len(given), str(given[0]) if given else "") for column, given in cells.items()}
-
-
 def _stream(where: str, lines: text_files.Lines, options: ReadingOptions) -> RawRows:
-    return _json_lines(where, text_files.bounded_lines(where, lines, options.longest), options, UTF_8)
-
-
-def _json_lines(where: str, lines: text_files.Lines, options: ReadingOptions, encoding: str) -> RawRows:
-    return RawRows(
-        SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), options.rules(typed=True)
-    )
+    rows = text_files.json_lines(where, text_files.bounded_lines(where, lines, options.longest))
+    return RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
 
 
 def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
@@ -277,13 +265,15 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     newline = "\r" if "\r" in text and "\n" not in text else "\n"
     if kind in JSON_LINES:
-        if (rows := text_files.document_rows(path, text, longest, encoding)) is not None:
-            return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), options.rules(typed=True))
-        return _json_lines(where, text_files.read_lines(path, longest, encoding, newline), options, encoding)
+        rules, rows = options.rules(typed=True), text_files.document_rows(path, text, longest, encoding)
+        if rows is not None:
+            return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
+        lines = text_files.read_lines(path, longest, encoding, newline)
+        return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
     usual, header_rows = DELIMITED[kind], options.header_rows
     dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
     if options.delimiter:
-        detected, dialect = dialect.delimiter, replace(dialect, delimiter=options.delimiter, named=False)
+        detected, dialect = dialect.delimiter, replace(dialect, delimiter=options.delimiter, skipped=options.skip_rows)
         text_files.check_delimiter(where, text.splitlines()[options.skip_rows :], options.delimiter, detected)
     text_files.check_header(where, text_files.first_records(text.splitlines(keepends=True), dialect), options)
 
@@ -302,36 +292,29 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     return RawRows(source, numbered(), options.rules(typed=False, decimal=mark), table=True)
 
 
-def _kind(path: Path) -> str:
+def _checked_kind(path: Path, options: ReadingOptions) -> str:
+    """Return the kind of a file, after checks that it can be read, and that the options apply to it."""
     kind = table_kind(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
-    if kind is None and not os.path.exists(path) and (any(map(str.isspace, path.name)) or not path.suffix):
+    exists = os.path.exists(path)
+    if kind is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):
         raise DataError(f"There is no file {preview(str(path))}.", _NO_FILE)
     if kind is None:
         raise DataError(f"{path}: unknown format.", _NAMES)
-    return kind
-
-
-def _check_options(path: Path, kind: str, options: ReadingOptions) -> None:
+    faults = {
+        "there is no such file": not exists,
+        "it is a folder": path.is_dir(),
+        "permission denied": exists and not os.access(path, os.R_OK),
+        "a table is read twice, and a pipe only once": exists and kind not in JSON_LINES and not path.is_file(),
+    }
+    if reason := next((reason for reason, is_so in faults.items() if is_so), None):
+        raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
     tables = (*DELIMITED, *WORKBOOK)
     applies: dict[str, Collection[str]] = {"sheet": WORKBOOK, "skip_hidden": WORKBOOK, "delimiter": DELIMITED}
     applies |= {"encoding": (*JSON_LINES, *DELIMITED), "header_rows": tables, "skip_rows": tables, "decimal": tables}
     for name, kinds in applies.items():
         if kind not in kinds and getattr(options, name) != getattr(DEFAULTS, name):
             raise SettingsError(f"`{name}` does not apply to {path}, a {kind} file;", "leave it out.")
-
-
-def _check_readable(path: Path, kind: str) -> None:
-    if not os.path.exists(path):
-        reason = "there is no such file"
-    elif path.is_dir():
-        reason = "it is a folder"
-    elif not os.access(path, os.R_OK):
-        reason = "permission denied"
-    elif kind not in JSON_LINES and not path.is_file():
-        reason = "a table is read twice, and a pipe only once"
-    else:
-        return
-    raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
+    return kind
 
 
 def _is_table(rows: Any) -> bool:
@@ -341,8 +324,13 @@ def _is_table(rows: Any) -> bool:
 
 
 def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
-    if hasattr(rows, "itertuples"):
-        return _pandas_rows(rows)
+    if hasattr(rows, "itertuples"):  # pandas
+        cells, missing = (each.itertuples(index=False, name=None) for each in (rows, rows.isna()))
+        columns = [str(column) for column in rows.columns]
+        return (
+            {c: None if no else _plain(v) for c, v, no in zip(columns, values, blank, strict=True)}
+            for values, blank in zip(cells, missing, strict=True)
+        )
     if hasattr(rows, "to_batches"):  # pyarrow
         return (row for batch in rows.to_batches() for row in batch.to_pylist())
     if hasattr(rows, "collect_schema") and not hasattr(rows, "iter_rows"):  # polars.LazyFrame
@@ -352,14 +340,6 @@ def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
     # A plain text also gets the mapped columns, without values.
     empty, output = dict.fromkeys(mapping.columns.values()), mapping.columns.get("output", "output")
     return (empty | {output: row} if isinstance(row, str) else _plain(row) for row in rows)
-
-
-def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
-    columns = [str(column) for column in frame.columns]
-    cells = frame.itertuples(index=False, name=None)
-    missing = frame.isna().itertuples(index=False, name=None)
-    for values, blank in zip(cells, missing, strict=True):
-        yield {c: None if no else _plain(v) for c, v, no in zip(columns, values, blank, strict=True)}
 
 
 def _plain(value: Any) -> Any:

@@ -153,14 +153,14 @@ class Fields:
         value = self.value(name)
         if isinstance(value, Mapping):
             cells = {str(aspect): cell for aspect, cell in value.items()}
-        elif value is ABSENT or self.blank(value):
+        elif value is ABSENT or self.rules.is_missing(value):
             cells = {}
         else:
             expected = f"an object with a value for each aspect, or a column for each, such as {name}.coherence"
             raise FieldError(name, describe(value), expected)
         cells |= {c[len(start) :]: v for c, v in self.row.items() if isinstance(c, str) and c.startswith(start)}
         cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.aspects(name)}
-        present = [(aspect, cell) for aspect, cell in cells.items() if not self.blank(cell)]
+        present = [(aspect, cell) for aspect, cell in cells.items() if not self.rules.is_missing(cell)]
         if any(is_blank(aspect) for aspect, _ in present):
             raise FieldError(name, "an aspect without a name", "names such as 'coherence'")
         return [(check_unicode(name, aspect), cell) for aspect, cell in present]
@@ -200,7 +200,7 @@ class Fields:
             )
         expected = "a finite number from each rater in the list (leave out raters without a score)"
         missing = self.rules.missing
-        given = (self.number(name, part, expected) for part in cell if not (missing and self.blank(part)))
+        given = (self.number(name, part, expected) for part in cell if not (missing and self.rules.is_missing(part)))
         return tuple(number for number in given if number is not None)
 
     def reason(self, name: str, cell: Any) -> str | None:
@@ -222,9 +222,6 @@ class Fields:
         if isinstance(cell, str) and not self.rules.typed:
             return self.rules.is_list(cell)
         return isinstance(cell, list | tuple)
-
-    def blank(self, cell: Any) -> bool:
-        return self.rules.is_missing(cell)
 
     def columns(self) -> str:
         named = [repr(str(column)) for column in self.row][:MAX_COLUMNS_NAMED]
@@ -385,10 +382,10 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     scores = {aspect: valid(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
 
     def rating(name: str, cell: Any) -> float | None:
-        return None if fields.blank(cell) else fields.number(name, cell)
+        return None if fields.rules.is_missing(cell) else fields.number(name, cell)
 
     def reason(name: str, cell: Any) -> str | None:
-        return None if fields.blank(cell) else fields.reason(name, cell)
+        return None if fields.rules.is_missing(cell) else fields.reason(name, cell)
 
     rated, listed = valid(partial(_cells, fields, "annotations", rating, fields.numbers, faults)) or ({}, {})
     # A row that names the aspect of its rating names a mapped one; only rows of a stream may not.

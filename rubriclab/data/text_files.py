@@ -142,34 +142,33 @@ def damage_fault(where: str, number: int, error: Exception) -> RowError:
 
 def _json_row(where: str, number: int, line: bytes) -> Any:
     try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        reason = error.msg
-    try:
-        line.decode()
+        return parse_json(line)
     except UnicodeDecodeError as error:
         around = line[max(0, error.start - 10) : error.end + 10].strip()
         return RowError(where, number, None, f"bytes that are not UTF-8, in {around!r}", "JSON in UTF-8")
-    if (row := parse_infinite_numbers(line)) is not None:
-        return row
-    ending = "" if line.endswith(b"\n") else "; the last line is incomplete"
-    return RowError(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
+    except orjson.JSONDecodeError as error:
+        ending = "" if line.endswith(b"\n") else "; the last line is incomplete"
+        return RowError(
+            where, number, None, f"text that is not JSON ({error.msg}{ending})", "a JSON object on one line"
+        )
 
 
-def parse_infinite_numbers(content: bytes) -> Any:
-    """Return parsed JSON with NaN or Infinity, which Python writes but JSON lacks, so that an error can name the field.
+def parse_json(content: bytes) -> Any:
+    """Return parsed JSON; also with NaN or Infinity, which Python writes, so that an error can name the field.
 
-    `None` for other content, also if it is valid JSON.
+    Raises:
+        UnicodeDecodeError, orjson.JSONDecodeError: for other content.
     """
-    if b"NaN" not in content and b"Infinity" not in content:
-        return None
     try:
-        row = json.loads(content)
-        # Unlike the standard library, orjson refuses lone surrogates and numbers beyond 64 bits.
-        orjson.dumps(row)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return row
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        text = content.decode()
+        with suppress(ValueError, TypeError, RecursionError):
+            row = json.loads(text)
+            # Unlike the standard library, orjson refuses lone surrogates and numbers beyond 64 bits.
+            orjson.dumps(row)
+            return row
+        raise
 
 
 def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
@@ -281,16 +280,10 @@ MIN_FILLED = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a text file separates cells.
-
-    Attributes:
-        named: whether the first line only names the delimiter (`sep=;`).
-        skipped: the number of lines above the header.
-    """
+    """How a text file separates cells; `skipped` lines are above the header."""
 
     delimiter: str = ","
     header_rows: int = 1
-    named: bool = False
     skipped: int = 0
 
 
@@ -303,7 +296,7 @@ def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skippe
     it is `usual`.
     """
     if match := _SEPARATOR_LINE.match(text):
-        return Dialect(match[1], header_rows, named=True, skipped=skipped)
+        return Dialect(match[1], header_rows, max(skipped, 1))
     lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skipped:]
     if len(lines) > 1 and not (complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
@@ -341,9 +334,7 @@ def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, diale
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
     source = number_lines(where, lines)
-    for _ in range(max(dialect.skipped, int(dialect.named))):
-        next(source, None)
-    records = _records(where, source, longest, dialect.delimiter)
+    records = _records(where, islice(source, dialect.skipped, None), longest, dialect.delimiter)
     header = [cells for _, cells in islice(records, dialect.header_rows)]
     if len(header) < dialect.header_rows:
         return
@@ -363,9 +354,8 @@ def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, diale
 
 def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
     """Return the first records of a text file with their lines, from the header on."""
-    above = max(dialect.skipped, int(dialect.named))
     source = ((number, line.encode("utf-8", "surrogateescape")) for number, line in enumerate(lines, start=1))
-    records = _records("", islice(source, above, None), MAX_ROW_BYTES, dialect.delimiter)
+    records = _records("", islice(source, dialect.skipped, None), MAX_ROW_BYTES, dialect.delimiter)
     found = islice(records, MAX_RECORDS_SEARCHED)
     return [(number, cells) for number, cells in found if not isinstance(cells, RowError)]
 
@@ -379,7 +369,7 @@ def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     if len({len(cells) for cells in rows}) > 1:
         lengths = ", ".join(str(len(cells)) for cells in rows)
         raise DataError(f"{where}: the header rows have {lengths} cells;", "give each as many.")
-    parts = [[_text(cell).strip() for cell in cells] for cells in rows]
+    parts = [[(f"{cell:g}" if isinstance(cell, float) else str(cell)).strip() for cell in cells] for cells in rows]
     named = [any(column) for column in zip(*parts, strict=True)]
     for cells in parts[:-1]:
         for place in range(1, len(cells)):
@@ -393,10 +383,6 @@ def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
             "give each its own name, or, if the header has several rows, join them: `header_rows=2`.",
         )
     return columns
-
-
-def _text(cell: Any) -> str:
-    return f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
 def _records(
@@ -446,10 +432,10 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
     if len(rows) < 2 or options.header_rows > 1:
         return
     # The different texts of each row, in their order.
-    contents = [list(dict.fromkeys(str(cell).strip() for cell in cells if not _is_empty(cell))) for _, cells in rows]
+    contents = [list(dict.fromkeys(str(cell).strip() for cell in cells if not is_empty(cell))) for _, cells in rows]
     title, most = contents[0], max(map(len, contents))
     is_field = bool(title) and title[0] in {*FIELDS, *options.mapping.columns.values()}
-    if len(title) == 1 and most > 1 and not is_field and not _is_empty(rows[0][1][0]):
+    if len(title) == 1 and most > 1 and not is_field and not is_empty(rows[0][1][0]):
         number = next(
             number for (number, _), found in zip(rows, contents, strict=True) if len(found) >= MIN_FILLED * most
         )
@@ -459,5 +445,6 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
         )
 
 
-def _is_empty(cell: Any) -> bool:
+def is_empty(cell: Any) -> bool:
+    """Return whether a cell has nothing to read."""
     return cell is None or (isinstance(cell, str) and is_blank(cell))

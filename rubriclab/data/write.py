@@ -90,6 +90,7 @@ def dialect_like(source: SourceFormat) -> CsvDialect:
 
 
 Kind = type[bool] | type[int] | type[float] | type[str]
+KINDS: tuple[Kind, ...] = (bool, int, float)
 WriteRow = Callable[[Mapping[str, Any]], object]
 
 
@@ -143,7 +144,11 @@ def table_writer(
         def add(row: Mapping[str, Any]) -> None:
             flat = flatten(row)
             for column, cell in flat.items():
-                columns[column] = _common(columns.get(column), cell)
+                kind, new = columns.get(column), next((each for each in KINDS if isinstance(cell, each)), str)
+                if cell is None or kind in (None, new):
+                    columns[column] = kind if cell is None else new
+                else:
+                    columns[column] = float if {kind, new} == {int, float} else str
             spool.write(orjson.dumps(flat, default=str, option=orjson.OPT_APPEND_NEWLINE))
 
         try:
@@ -192,15 +197,6 @@ def json_line(row: Mapping[str, Any]) -> bytes:
     # A CSV cell may contain bytes that are not UTF-8, in a column that is not a field.
     valid = {name: replace_surrogates(cell) for name, cell in row.items()}
     return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
-
-
-def _common(kind: Kind | None, cell: Any) -> Kind | None:
-    if cell is None:
-        return kind
-    cell_kind: Kind = next((each for each in (bool, int, float) if isinstance(cell, each)), str)
-    if kind in (None, cell_kind):
-        return cell_kind
-    return float if {kind, cell_kind} == {int, float} else str
 
 
 def _write(

@@ -44,7 +44,6 @@ from rubriclab.stats.correlation import FloatArray, floats, spearman_rows
 from rubriclab.stats.intervals import Interval, estimate
 
 if TYPE_CHECKING:
-    from rubriclab.methods.method import UnitVerdict
     from rubriclab.models.version import Version
 
 # Texts with their labels and scores.
@@ -549,12 +548,10 @@ def _answer(part: CriterionRating, criterion: Criterion | None) -> tuple[Markup,
     title = q(wording.title(criterion, TITLE)) if criterion else ""
     added = f"added {part.contribution:+.2f}" if part.contribution is not None else ""
     answer = line(wording.answered(part, criterion, whole=not part.units), quiet(added))
-    failing_first = sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value)
-    reasons = Markup().join(Markup("<p>{}</p>").format(each) for each in (q(part.reason), *map(_unit, failing_first)))
-    return line(q(part.id, "id" if criterion else ""), title), answer, reasons
-
-
-def _unit(unit: UnitVerdict) -> Markup:
-    support = f"(by: {'; '.join(unit.support)})" if unit.support else ""
-    text = q(f"“{wording.excerpt(unit.unit)}”")
-    return line(wording.verdict(unit), text, q(unit.reason, "quiet"), q(support, "quiet"))
+    reasons = [q(part.reason)]
+    for unit in sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
+        support = f"(by: {'; '.join(unit.support)})" if unit.support else ""
+        text = q(f"“{wording.excerpt(unit.unit)}”")
+        reasons.append(line(wording.verdict(unit), text, q(unit.reason, "quiet"), q(support, "quiet")))
+    paragraphs = Markup().join(map(Markup("<p>{}</p>").format, reasons))
+    return line(q(part.id, "id" if criterion else ""), title), answer, paragraphs

@@ -30,7 +30,7 @@ from xml.etree.ElementTree import Element, fromstring
 
 from markupsafe import Markup, escape
 
-from rubriclab.data.write import data_frame
+from rubriclab.data.write import csv_text, data_frame
 from rubriclab.models.characters import asked_at, count, listed, one_line, plain
 from rubriclab.models.text import format_score
 from rubriclab.report.wording import cut, figure, interval, lines
@@ -57,7 +57,7 @@ WORDING = (
 # Names of `models.version` that templates use.
 OF_VERSIONS = ("MIN_EFFECT", "MIN_BRIER_EFFECT", "MIN_ERROR_EFFECT", "VERDICTS", "WHOLE", "below_zero")
 # Styles of text that an element stands for.
-TAG_STYLES: Mapping[str, tuple[str, ...]] = {"bdi": ("quoted",), "strong": ("strong",)}
+TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 DRAWN = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")
 # An estimate with its interval, which stay on one line.
@@ -118,17 +118,9 @@ class View:
     def page(self) -> str:
         """Return the view as one self-contained HTML page."""
         kicker = self.tree.find("p[@class='kicker']")
-        return (
-            _environment()
-            .get_template("page.html")
-            .render(
-                view=self,
-                title=words_of(self.heading),
-                heading=_inside(self.heading),
-                kicker="rubriclab" if kicker is None else words_of(kicker),
-                style=_style(),
-            )
-        )
+        words = "rubriclab" if kicker is None else words_of(kicker)
+        title, heading = words_of(self.heading), _inside(self.heading)
+        return str(part("page", view=self, title=title, heading=heading, kicker=words, style=_style()))
 
     def _repr_html_(self) -> str:
         """Return the view as HTML with its own styles, which reach nothing outside of it."""
@@ -148,8 +140,6 @@ class View:
 
     def csv(self) -> str:
         """Return the figures of the tables as CSV, one a line with its interval."""
-        from rubriclab.data.write import csv_text
-
         return csv_text([CSV_COLUMNS, *self.cells()])
 
     def to_frame(self) -> Any:
@@ -359,11 +349,7 @@ def texts_of(
     if element.text:
         yield element.text, styles
     for child in element:
-        inner = (
-            *styles,
-            *child.get("class", "").split(),
-            *({"bdi": ["quoted"], "strong": ["strong"]}.get(child.tag, [])),
-        )
+        inner = (*styles, *child.get("class", "").split(), *TAG_STYLES.get(child.tag, ()))
         if child.tag != "svg" and (detailed or "detail" not in inner):
             yield from texts_of(child, inner, detailed=detailed)
         if child.tail:
@@ -396,13 +382,15 @@ def _text(words: str | None, *, quoted: bool) -> Markup:
     parts = typed.split("`")
     if len(parts) % 2 == 0:
         return escape(typed)
-    return Markup().join(_code(each) if place % 2 else escape(each) for place, each in enumerate(parts))
-
-
-def _code(words: str) -> Markup:
-    """Return code whose words do not break at hyphens, unless they are longer than a line of a phone."""
-    short = (Markup("<span>{}</span>" if len(each) <= MAX_WORD else "{}").format(each) for each in words.split(" "))
-    return Markup("<code>{}</code>").format(Markup(" ").join(short))
+    made = [escape(each) for each in parts]
+    for place in range(1, len(parts), 2):
+        # Words of code do not break at hyphens, unless they are longer than a line of a phone.
+        code = (
+            Markup("<span>{}</span>" if len(each) <= MAX_WORD else "{}").format(each)
+            for each in parts[place].split(" ")
+        )
+        made[place] = Markup("<code>{}</code>").format(Markup(" ").join(code))
+    return Markup().join(made)
 
 
 def _inside(element: Element, level: int = DEEPEST, title: str = "", *, quoted: bool = False) -> Markup:

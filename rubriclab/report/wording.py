@@ -127,12 +127,6 @@ def evaluator_parts(evaluator: str) -> tuple[str, str]:
     return name, remark.removesuffix(")")
 
 
-def remarks(results: Sequence[Result]) -> list[str]:
-    """Return the remarks on the evaluators of `results`, one line for each evaluator that has one."""
-    parts = dict.fromkeys(evaluator_parts(result.evaluator) for result in results)
-    return [f"{name}: {remark}." for name, remark in parts if remark]
-
-
 def short_digest(digest: str) -> str:
     """Return a digest's algorithm and first digits."""
     algorithm, _, digits = digest.rpartition(":")
@@ -152,17 +146,13 @@ def effort(spent: Effort) -> str:
     repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
     unclear = "" if not spent.by_name_or_order else f", {spent.by_name_or_order:,} read by name or order"
     calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired}{unclear})"
-    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens{_provider_cache(spent)}"
-    return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
-
-
-def _provider_cache(spent: Effort) -> str:
-    """Return what the provider's prompt cache gave and saved, in brackets; nothing where there was none."""
-    if not (spent.cached_prompt_tokens or spent.saved_usd):
-        return ""
+    # What the provider's prompt cache gave and saved.
     difference = f"saved ${spent.saved_usd:.4f}" if spent.saved_usd >= 0 else f"cost ${-spent.saved_usd:.4f} more"
     money = f", which {difference}" if spent.saved_usd else ""
-    return f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
+    kept = f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
+    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens"
+    tokens += kept if spent.cached_prompt_tokens or spent.saved_usd else ""
+    return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 
 
 def stages(spent: Effort) -> str:
@@ -219,25 +209,20 @@ def basis(result: Result) -> str:
 
 
 def bases(results: Sequence[Result]) -> list[str]:
-    """Return the basis of the results: one line if all share it, else a line for each basis."""
+    """Return the basis of the results, one line if all share it, else one for each; then remarks on evaluators."""
     by_basis: dict[str, list[str]] = {}
     for result in results:
-        by_basis.setdefault(basis(result), []).append(result.evaluator)
+        by_basis.setdefault(basis(result), []).append(evaluator_parts(result.evaluator)[0])
+    parts = dict.fromkeys(evaluator_parts(result.evaluator) for result in results)
+    remarks = [f"{name}: {remark}." for name, remark in parts if remark]
     if len(by_basis) == 1:
-        return [f"All on {next(iter(by_basis))}."]
-    names = {shared: [evaluator_parts(name)[0] for name in evaluators] for shared, evaluators in by_basis.items()}
-    return [f"{listed(names[shared])}: {shared}." for shared in by_basis]
+        return [f"All on {next(iter(by_basis))}.", *remarks]
+    return [*(f"{listed(names)}: {shared}." for shared, names in by_basis.items()), *remarks]
 
 
 # A rubric and its criteria.
 
 ANSWERS = ("yes", "no", "n/a")
-
-
-def labels_title(provenance: Provenance) -> str:
-    """Return `learned from`, or `labelled texts` if a version was only measured on them."""
-    measured_only = provenance.agreement is not None and not provenance.agreement.optimistic
-    return "labelled texts" if measured_only else "learned from"
 
 
 def judge(version: Version) -> str:
@@ -487,16 +472,6 @@ def reasons(evidence: Evidence) -> str:
     for reason in evidence.reasons:
         raters.setdefault(reason.example, []).extend([reason.rater] if reason.rater else [])
     return ", ".join(f"{text} ({', '.join(names)})" if names else text for text, names in raters.items())
-
-
-def carried(criterion: Criterion) -> str:
-    """Return the warning that a rubric contains the labelled texts that its judge is shown."""
-    texts = criterion.demonstrations
-    sources = " with their sources" if any(each.source or each.context for each in texts) else ""
-    return (
-        f"The judge is shown {count(len(texts), 'labelled text')}{sources}, in full. This rubric and every pack of it "
-        "contain them: consider that before sharing it."
-    )
 
 
 def percent(share: float) -> str:

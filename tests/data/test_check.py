@@ -73,16 +73,33 @@ def test_a_given_scale_is_taken_without_a_note():
     assert learned(rows(), scale=half).scale == half
 
 
+def test_notes_count_what_is_left_out_and_what_labels_are() -> None:
+    half = [
+        {**row, "scores": None, "annotations": {"coherence": {"anna": 1 + n % 4, "ben": 2}}}
+        for n, row in enumerate(rows())
+    ]
+    for given, said in (
+        (
+            [*rows(), {"output": "No label.", "group": "g0"}],
+            "rows without a score for 'coherence' are left out: 1 of 13",
+        ),
+        (
+            rows(group=None),
+            "every text is a group of its own: agreement is measured over the data set, not within groups",
+        ),
+        (means, "labels that are means of annotations, since the text has no score for 'coherence': 12"),
+        ([*texts(WORTH), *preferences()], "24 comparisons ignored: every text in them has a score for 'coherence'"),
+    ):
+        training = learned(given)
+        assert len(training.examples) == len(WORTH if "comparisons" in said else rows())
+        assert any(note.startswith(said) for note in training.notes)
+    assert learned(means).examples[3].scores["coherence"] == 3.0
+
+
 def test_single_annotations_widen_a_scale_that_is_taken_from_the_data():
     some = rows()
     some[0]["annotations"] = {"coherence": [0, 2], "fluency": [9]}
     assert learned(some).scale == Scale(low=0, high=4, whole=True)
-
-
-def test_rows_without_the_label_are_set_aside_and_counted():
-    training = learned([*rows(), {"output": "No label.", "group": "g0"}])
-    assert len(training.examples) == 12
-    assert "rows without a score for 'coherence' are left out: 1 of 13" in training.notes
 
 
 def test_all_faults_are_named_together_in_the_order_of_their_lines():
@@ -132,10 +149,6 @@ def test_one_text_in_two_rows_is_told_apart_from_one_id_for_two_texts():
 def test_labels_that_nothing_can_be_learned_from_are_refused_with_what_there_is(given, aspect, said):
     with pytest.raises(DataError, match=said):
         learned(given, aspect=aspect)
-
-
-def test_texts_without_rivals_are_said():
-    assert any("every text is a group of its own" in note for note in learned(rows(group=None)).notes)
 
 
 @pytest.mark.parametrize(
@@ -233,11 +246,6 @@ def test_comparisons_in_other_aspects_are_left_out_and_counted():
     assert "comparisons of aspects other than 'coherence' are left out: 24 of 24" in training.notes
 
 
-def test_comparisons_of_scored_texts_alone_are_said_to_be_left_out():
-    notes = learned(texts(WORTH), preferences()).notes
-    assert "24 comparisons ignored: every text in them has a score for 'coherence'" in notes
-
-
 def test_texts_that_cannot_be_compared_are_faults_with_their_lines():
     wrong = [{"preferred": "a0", "over": "zz"}, {"preferred": "a0", "over": "b0"}, {"ranking": ["a0", "nobody", "b1"]}]
     found = stopped(texts(), preferences(), wrong).faults
@@ -259,12 +267,3 @@ def test_where_there_are_several_aspects_each_comparison_names_its_own():
     (first, *_) = found = stopped(texts(), *parts).faults
     assert "field 'aspect': got nothing, expected the aspect of the comparison" in first
     assert len(found) == 6
-
-
-def test_labels_that_are_means_of_annotations_are_counted():
-    some = rows(scores=None)
-    for number, row in enumerate(some):
-        row["annotations"] = {"coherence": {"anna": 1 + number % 4, "ben": 2}}
-    training = learned(some)
-    assert training.examples[3].scores["coherence"] == 3.0
-    assert "labels that are means of annotations, since the text has no score for 'coherence': 12" in training.notes

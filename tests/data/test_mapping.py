@@ -55,6 +55,11 @@ def test_unknown_fields_are_refused_with_the_list_of_fields(field):
 def test_a_field_cannot_be_mapped_twice():
     with pytest.raises(SettingsError, match="'output' is mapped twice, to 'a' and 'b'"):
         parse_mapping("output=a,output=b")
+    for written, aspect in (("annotations=Anna,annotations=Ben", "ASPECT"), ("annotations.x=A,annotations.x=B", "x")):
+        with pytest.raises(
+            SettingsError, match=rf"annotations\.{aspect}\.anna=COLUMN,annotations\.{aspect}\.ben=COLUMN"
+        ):
+            parse_mapping(written)
 
 
 LONG = "A text of several words that is longer than a name."
@@ -160,13 +165,6 @@ def test_numbers_that_all_differ_are_scores_only_if_they_are_named_so(cells: lis
     assert proposed("coherence_mean") == {"scores.coherence": "coherence_mean"}
     rows = [{"output": LONG, "bleu": cell, "quality": n % 5} for n, cell in enumerate(cells)]
     assert propose_mapping(rows, "coherence") == {"scores.coherence": "quality"}
-
-
-@pytest.mark.parametrize("written", ["annotations=Anna,annotations=Ben", "annotations.x=Anna,annotations.x=Ben"])
-def test_two_columns_of_annotations_need_the_raters_names(written: str) -> None:
-    aspect = "x" if ".x" in written else "ASPECT"
-    with pytest.raises(SettingsError, match=rf"annotations\.{aspect}\.anna=COLUMN,annotations\.{aspect}\.ben=COLUMN"):
-        parse_mapping(written)
 
 
 def test_an_aspect_that_has_mapped_scores_gets_no_other_columns() -> None:
