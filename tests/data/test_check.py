@@ -74,19 +74,12 @@ def test_a_given_scale_is_taken_without_a_note():
 
 
 def test_notes_count_what_is_left_out_and_what_labels_are() -> None:
-    half = [
-        {**row, "scores": None, "annotations": {"coherence": {"anna": 1 + n % 4, "ben": 2}}}
-        for n, row in enumerate(rows())
-    ]
+    means = rows(scores=None)
+    for number, row in enumerate(means):
+        row["annotations"] = {"coherence": {"anna": 1 + number % 4, "ben": 2}}
     for given, said in (
-        (
-            [*rows(), {"output": "No label.", "group": "g0"}],
-            "rows without a score for 'coherence' are left out: 1 of 13",
-        ),
-        (
-            rows(group=None),
-            "every text is a group of its own: agreement is measured over the data set, not within groups",
-        ),
+        ([*rows(), {"output": "No label."}], "rows without a score for 'coherence' are left out: 1 of 13"),
+        (rows(group=None), "every text is a group of its own"),
         (means, "labels that are means of annotations, since the text has no score for 'coherence': 12"),
         ([*texts(WORTH), *preferences()], "24 comparisons ignored: every text in them has a score for 'coherence'"),
     ):
