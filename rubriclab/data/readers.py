@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from rubriclab.data import text_files
@@ -40,66 +38,47 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
 
-# How much the median of a column's numbers without a mark may exceed that of its decimals, and how much it must exceed
-# it to show that these are thousands. In between, it shows nothing.
-MAX_NEAR_RATIO, MIN_FAR_RATIO = 10, 100
 # Characters; longer texts are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
-_RULES: dict[Mark, CellRules] = {"point": CellRules(typed=False), "comma": CellRules(typed=False, decimal_comma=True)}
+_POINT, _COMMA = CellRules(typed=False), CellRules(typed=False, decimal_comma=True)
 
 
 @dataclass(slots=True)
 class _Column:
-    """The scores in a column, in little memory for any number of rows.
+    """What the scores in a column say about their decimal mark.
 
     Attributes:
         lists: whether a cell may be a list, in which commas separate raters.
         one_number: whether every cell is one number, if commas are decimal commas.
         certain: the marks of numbers that can be read with one mark only.
-        plain: the sizes of numbers that are the same with both marks.
-        decimals: the sizes of numbers that are decimals with a mark, and thousands with the other, by this mark.
-        unsure: the first of the latter, with its line and readings.
+        decimals: the marks of numbers that are decimals with this mark, and thousands with the other.
+        unsure: the first of the latter, with its line.
     """
 
-    name: str
     lists: bool
     one_number: bool = True
     certain: set[Mark] = field(default_factory=set)
-    plain: Counter[float] = field(default_factory=Counter)
-    decimals: dict[Mark, Counter[float]] = field(default_factory=dict)
-    unsure: tuple[int, str, Mapping[Mark, float]] | None = None
+    decimals: set[Mark] = field(default_factory=set)
+    unsure: tuple[int, str] | None = None
 
     def add(self, line: int, cell: Any) -> None:
-        readings = _readings(cell) if not isinstance(cell, str) or len(cell) <= MAX_NUMBER_LENGTH else {}
-        self.one_number &= "comma" in readings
-        if len(readings) == 1:
-            self.certain |= readings.keys()
-        elif readings and readings["point"] == readings["comma"]:
-            self.plain[abs(readings["point"])] += 1
-        elif readings:
-            mark = min(readings, key=lambda mark: abs(readings[mark]))
-            self.decimals.setdefault(mark, Counter())[abs(readings[mark])] += 1
-            self.unsure = self.unsure or (line, cell, readings)
-
-    def mark_by_size(self) -> Mark | None:
-        """Return the mark with which the numbers are of similar size; `None` if this is not clear."""
-        if not self.plain or len(self.decimals) != 1:
-            return None
-        ((mark, decimals),) = self.decimals.items()
-        times = median(self.plain.elements()) / median(decimals.elements())
-        return mark if times <= MAX_NEAR_RATIO else _OTHER[mark] if times >= MIN_FAR_RATIO else None
-
-
-_OTHER: dict[Mark, Mark] = {"point": "comma", "comma": "point"}
+        is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
+        point, comma = (None, None) if is_long else _readings(cell)
+        self.one_number &= comma is not None
+        if point is None or comma is None:
+            self.certain |= {"comma"} if comma is not None else {"point"} if point is not None else set()
+        elif point != comma:
+            self.decimals.add("point" if abs(point) < abs(comma) else "comma")
+            self.unsure = self.unsure or (line, cell)
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _readings(cell: Any) -> dict[Mark, float]:
-    """Return a cell as a number by decimal mark: empty if it is none, two equal ones for a stored number."""
+def _readings(cell: Any) -> tuple[float | None, float | None]:
+    """Return a cell as a number with a decimal point and with a decimal comma; `None` where it is none."""
     if isinstance(cell, str):
-        return {mark: number for mark, rules in _RULES.items() if (number := rules.number(cell)) is not None}
-    stored = isinstance(cell, int | float) and not isinstance(cell, bool)
-    return dict.fromkeys(_RULES, float(cell)) if stored else {}
+        return _POINT.number(cell), _COMMA.number(cell)
+    stored = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
+    return stored, stored
 
 
 def decimal_mark(
@@ -108,8 +87,8 @@ def decimal_mark(
     """Return the decimal mark of the scores in numbered rows of texts, and a score that could be read in two ways.
 
     The mark is `None` if no score has one. The latter is the first score that could be a decimal or a thousand, with
-    both readings, the one that is used first; `None` without one, or if a score that can be read in one way decides. If
-    nothing decides, this is a `DataError`.
+    both readings; `None` without one, or if a score that can be read in one way decides. It is a decimal if it has the
+    usual mark of the format (a comma where semicolons separate cells, else a point), else this is a `DataError`.
 
     Columns with one score in each cell decide. A column of annotations may hold lists, in which commas separate raters:
     it has decimal commas if each cell is one number and the file separates cells by semicolons.
@@ -124,40 +103,38 @@ def decimal_mark(
             for name in row:
                 table, *parts = fields.get(name, name).split(".", 2)
                 if parts and table in ("scores", "annotations"):
-                    columns[name] = _Column(name, lists=table == "annotations" and len(parts) == 1)
+                    columns[name] = _Column(lists=table == "annotations" and len(parts) == 1)
         if not columns:
             break
         for name, column in columns.items():
             if not is_missing(cell := row.get(name)):
                 column.add(line, cell)
     usual: Mark = "comma" if delimiter == ";" else "point"
-    mark, unsure = _decide(where, [column for column in columns.values() if not column.lists], usual)
+    mark, unsure = _decide(where, {name: each for name, each in columns.items() if not each.lists}, usual)
     if mark == "comma" or delimiter != ";":
         return mark, unsure
-    of_lists = _decide(where, [column for column in columns.values() if column.lists and column.one_number], usual)
+    lists = {name: each for name, each in columns.items() if each.lists and each.one_number}
+    of_lists = _decide(where, lists, usual)
     return of_lists if of_lists[0] == "comma" or of_lists[1] else (mark, unsure)
 
 
-def _decide(where: str, columns: Sequence[_Column], usual: Mark) -> tuple[Mark | None, str | None]:
+def _decide(where: str, columns: Mapping[str, _Column], usual: Mark) -> tuple[Mark | None, str | None]:
     """Return what `decimal_mark` does, for columns of scores; `usual` is the mark of the format."""
-    if certain := {mark for column in columns for mark in column.certain}:
+    if certain := set[Mark]().union(*(column.certain for column in columns.values())):
         return "comma" if certain == {"comma"} else "point", None
-    unsure = next(((column.name, *column.unsure) for column in columns if column.unsure), None)
+    unsure = next(((name, *column.unsure) for name, column in columns.items() if column.unsure), None)
     if not unsure:
         return None, None
-    found = {mark for column in columns if (mark := column.mark_by_size())}
-    if not found and {mark for column in columns for mark in column.decimals} == {usual}:
-        found = {usual}
-    name, line, cell, readings = unsure
-    if len(found) != 1:
+    name, line, cell = unsure
+    point, comma = _readings(cell)
+    if set[Mark]().union(*(column.decimals for column in columns.values())) != {usual}:
         raise DataError(
-            f"{where}:{line}: the score {cell!r} in column {name!r} is {readings['point']:.12g} with a decimal point "
-            f"and {readings['comma']:.12g} with a decimal comma, and no other score shows which it has.",
+            f"{where}:{line}: the score {cell!r} in column {name!r} is {point:.12g} with a decimal point and "
+            f"{comma:.12g} with a decimal comma, and no other score shows which it has.",
             "Say which: `decimal=point` or `decimal=comma`.",
         )
-    mark = found.pop()
-    other = readings[_OTHER[mark]]
-    return mark, f"{cell!r} in line {line} as {readings[mark]:.12g}, not {other:.12g}"
+    decimal, thousand = (point, comma) if usual == "point" else (comma, point)
+    return usual, f"{cell!r} in line {line} as {decimal:.12g}, not {thousand:.12g}"
 
 
 # The usual delimiter of each kind of text file.

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -381,19 +381,14 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     cells = valid(partial(fields.table, "scores")) or []
     scores = {aspect: valid(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
 
-    def rating(name: str, cell: Any) -> float | None:
-        return None if fields.rules.is_missing(cell) else fields.number(name, cell)
-
-    def reason(name: str, cell: Any) -> str | None:
-        return None if fields.rules.is_missing(cell) else fields.reason(name, cell)
-
-    rated, listed = valid(partial(_cells, fields, "annotations", rating, fields.numbers, faults)) or ({}, {})
+    rated, listed = valid(partial(_cells, fields, "annotations", fields.number, fields.numbers, faults)) or ({}, {})
     # A row that names the aspect of its rating names a mapped one; only rows of a stream may not.
     if other := other_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"
         faults.append(FieldError("aspect", describe(other), expected))
-    named_reasons, single_reasons = valid(partial(_cells, fields, "reasons", reason, reason, faults)) or ({}, {})
+    read_reasons = partial(_cells, fields, "reasons", fields.reason, fields.reason, faults)
+    named_reasons, single_reasons = valid(read_reasons) or ({}, {})
     if output is None or not all(fault.single for fault in faults):
         return None
     about = texts["source"] or texts["context"]
@@ -436,50 +431,49 @@ def _cells(
     of_all: Callable[[str, Any], U | None],
     faults: list[FieldError],
 ) -> tuple[dict[str, dict[str, T]], dict[str, U]]:
-    """Return the cells of a table by aspect and rater, and those without raters by aspect; faults go to `faults`."""
+    """Return the cells of a table by aspect and rater, and those without raters by aspect.
+
+    Faults of the cells of named raters are added to `faults`, and the cells are left out.
+    """
     by_rater: dict[str, dict[str, T]] = {}
     single: dict[str, U] = {}
-    for key, cell in fields.table(table):
-        aspect, dot, rater = key.partition(".")
-        if isinstance(cell, Mapping):
-            _add(of_rater, f"{table}.{key}", cell, by_rater.setdefault(key, {}), faults)
-        elif dot and not (table == "annotations" and fields.is_list(cell)):
-            _add(of_rater, f"{table}.{aspect}", {rater: cell}, by_rater.setdefault(aspect, {}), faults)
-        elif value := of_all(f"{table}.{key}", cell):
-            single[key] = value
-    named = {aspect: values for aspect, values in by_rater.items() if values}
-    if both := sorted(named.keys() & single.keys()):
-        one = "a list" if table == "annotations" else "one text"
-        expected = f"the {table} of an aspect either as {one} or by the raters' names"
-        raise FieldError(f"{table}.{both[0]}", f"both {one} and named raters", expected)
-    return named, single
-
-
-def _add(
-    read: Callable[[str, Any], T | None],
-    place: str,
-    cells: Mapping[Any, Any],
-    by_rater: dict[str, T],
-    faults: list[FieldError],
-) -> None:
-    """Add what `read` returns for each named rater to `by_rater`, and faults to `faults`; `None` is missing."""
-    for name, cell in cells.items():
-        rater = str(name).strip()
+    for aspect, rater, cell in _entries(fields, table):
+        place = f"{table}.{aspect}"
+        if rater is None:
+            if value_of_all := of_all(place, cell):
+                single[aspect] = value_of_all
+            continue
         if is_blank(rater):
             raise FieldError(place, "a rater without a name", "names such as 'anna'")
         if len(rater) > MAX_NAME_LENGTH:
             raise FieldError(place, f"a rater's name of {len(rater):,} characters", f"at most {MAX_NAME_LENGTH:,}")
         try:
-            value = read(f"{place}.{rater}", cell)
+            value = None if fields.rules.is_missing(cell) else of_rater(f"{place}.{rater}", cell)
         except FieldError as fault:
-            fault.single = place.startswith("annotations.")
+            fault.single = table == "annotations"
             faults.append(fault)
             continue
-        if value is None:
-            continue
-        if rater in by_rater:
-            raise FieldError(place, f"the rater {rater!r} twice", "one entry from each rater")
-        by_rater[check_unicode(place, rater)] = value
+        if value is not None:
+            if rater in by_rater.setdefault(aspect, {}):
+                raise FieldError(place, f"the rater {rater!r} twice", "one entry from each rater")
+            by_rater[aspect][check_unicode(place, rater)] = value
+    if both := sorted(by_rater.keys() & single.keys()):
+        one = "a list" if table == "annotations" else "one text"
+        expected = f"the {table} of an aspect either as {one} or by the raters' names"
+        raise FieldError(f"{table}.{both[0]}", f"both {one} and named raters", expected)
+    return by_rater, single
+
+
+def _entries(fields: Fields, table: str) -> Iterator[tuple[str, str | None, Any]]:
+    """Yield the aspect, rater and cell of all entries of a table; without a rater a list, or one text."""
+    for key, cell in fields.table(table):
+        aspect, dot, rater = key.partition(".")
+        if isinstance(cell, Mapping):
+            yield from ((key, str(name).strip(), each) for name, each in cell.items())
+        elif dot and not (table == "annotations" and fields.is_list(cell)):
+            yield aspect, rater.strip(), cell
+        else:
+            yield key, None, cell
 
 
 def _derive_id(kind: str, content: Any) -> str:
