@@ -197,8 +197,6 @@ def why(planned: PlannedText) -> str:
 
 def names_view(versions: Sequence[Version]) -> View:
     """Return one line a version: what it is called and judges, and how well it agreed while learning."""
-    if not versions:
-        return view("lines", lines=["No rubric is stored."])
     rows = [(version, recorded_agreement(version)) for version in versions]
     by_name: dict[str, list[str]] = {}
     for version, found in rows:
@@ -219,8 +217,6 @@ def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> View:
         versions: those imported.
         files: confirmed configuration files by path, each with whether it still has the content that was confirmed.
     """
-    if not versions and not files:
-        return view("lines", lines=["Nothing in the store was imported, and no configuration file is confirmed."])
     return view("trust", versions=versions, files=files)
 
 
