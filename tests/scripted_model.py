@@ -214,7 +214,7 @@ def question_in(messages: list[dict[str, str]], body: dict[str, Any]) -> Questio
     """Return the question: the user's turn that has a schema, whatever was said before and complained of after."""
     turns = [n for n, turn in enumerate(messages) if turn["role"] == "user" and _has_schema(turn["content"])]
     earlier = "\n".join(turn["content"] for turn in messages[: turns[-1]] if turn["role"] == "assistant")
-    return Question(messages[turns[-1]]["content"], earlier, body["model"], body["temperature"] > 0)
+    return Question(messages[turns[-1]]["content"], earlier, body["model"], body.get("temperature", 0) > 0)
 
 
 def is_repair(messages: list[dict[str, str]]) -> bool:

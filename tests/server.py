@@ -10,16 +10,14 @@ import asyncio
 import hashlib
 import json
 import random
-import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable
 from typing import Any
 
+import scripted_model
 from hostile_server import Request, Send, SocketServer, completion, response
 from reply_tokens import Tokeniser, log_probabilities
-
-Brain = Callable[[list[dict[str, str]], dict[str, Any]], str]
+from scripted_model import Brain
 
 SNAPSHOT = "fake-2026-11-01"
 # Drawn by `faults`; the others have to be scripted.
@@ -54,7 +52,7 @@ class RunningServer(SocketServer):
 
     def reset(self) -> None:
         """Forget every request and setting."""
-        self.brain: Brain = fill_schema
+        self.brain: Brain = scripted_model.reply
         self.faults = 0.0
         self.seed = 0
         self.hang = 3.0
@@ -145,64 +143,6 @@ class RunningServer(SocketServer):
             return self.script.popleft()
         draw = random.Random(f"{self.seed}:{digest}:{self.requests[digest]}")
         return draw.choice(RANDOM_FAULTS) if draw.random() < self.faults else None
-
-
-def fill_schema(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    """Return an answer that fits the JSON schema of the question, with numbers on the scale named there.
-
-    The same messages always get the same answer.
-    """
-    question = "\n".join(turn["content"] for turn in messages)
-    schema = schema_of(question)
-    scale = re.search(r"(-?[\d.]+) \(lowest\) to (-?[\d.]+) \(highest\)", question)
-    low, high = (float(scale[1]), float(scale[2])) if scale else (0.0, 1.0)
-    draw = random.Random(json.dumps(messages))
-    return json.dumps(_fill(schema, schema.get("$defs", {}), draw, low, high))
-
-
-def schema_of(question: str) -> dict[str, Any]:
-    """Return the JSON schema that `question` holds on a line of its own, or that of the form which it shows there.
-
-    Raises:
-        ValueError: if there is none.
-    """
-    for line in reversed(question.splitlines()):
-        if line.startswith("{") and '"properties"' in line:
-            return json.loads(line)
-    if form := re.search(r"in this order:\n(\{.*\})$", question, re.MULTILINE):
-        return _schema_of_form(json.loads(re.sub(r"<[^<>]+>(?=[,}])", "0", form[1]).replace(", ...]", "]")))
-    raise ValueError(f"the question holds no JSON schema: {question[:200]}")
-
-
-def _schema_of_form(shown: Any) -> dict[str, Any]:
-    if isinstance(shown, dict):
-        return {"type": "object", "properties": {key: _schema_of_form(part) for key, part in shown.items()}}
-    if isinstance(shown, list):
-        return {"type": "array", "items": _schema_of_form(shown[0])}
-    if isinstance(shown, str):
-        return {"enum": shown.split(" | ")} if " | " in shown else {"type": "string"}
-    return {"type": "number"}
-
-
-def _fill(node: dict[str, Any], parts: dict[str, Any], draw: random.Random, low: float, high: float) -> Any:
-    if "$ref" in node:
-        node = parts[node["$ref"].rsplit("/", 1)[1]]
-    if "anyOf" in node:
-        node = node["anyOf"][0]
-    if "enum" in node or "const" in node:
-        return draw.choice(node.get("enum") or [node["const"]])
-    match node.get("type"):
-        case "object":
-            return {key: _fill(part, parts, draw, low, high) for key, part in node["properties"].items()}
-        case "array":
-            count = node.get("minItems", min(3, node.get("maxItems", 3)))
-            return [_fill(node["items"], parts, draw, low, high) for _ in range(count)]
-        case "integer" | "number":
-            return float(draw.randint(int(low), int(high)))
-        case "boolean":
-            return draw.random() < 0.5
-        case _:
-            return f"An answer, number {draw.randrange(10**6)}."
 
 
 def _spoilt(text: str, fault: str | None) -> str | None:

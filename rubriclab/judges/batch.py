@@ -33,7 +33,7 @@ from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
 from rubriclab.judges.replies import FRAME_BYTES, Reception, readable, stated_status, text_limit
-from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, BatchTooSmall, Storage, call_storage
+from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, Storage, call_storage
 from rubriclab.models.base import PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
 
@@ -374,6 +374,12 @@ class BatchStore(Storage, Protocol):
         """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first."""
 
 
+class BatchTooSmall(JudgeError):
+    """Too few prompts wait for a batch to be worth its time."""
+
+    may_be_billed = False
+
+
 class Batched(JudgeWrapper):
     """A judge that is asked by `waves`, and for small waves one by one by `direct`."""
 
@@ -620,14 +626,14 @@ class BatchScheduler(JudgeWrapper):
         return outcomes
 
     def _outcome(self, status: int | None, body: Any, prompt: Prompt[Any] | None) -> Reply | Exception | None:
-        try:
-            if _is_completion(status, body):
-                return self._model.reply_in(body, prompt)
-        except JudgeError as error:
-            return error
         if status is None:
             return JudgeUnavailable(f"{self.name}: the request was not processed: {body}", may_be_billed=False)
-        return self._model.error_in(status, body, prompt) if prompt else None
+        if not _is_completion(status, body):
+            return self._model.error_in(status, body, prompt) if prompt else None
+        try:
+            return self._model.reply_in(body, prompt)
+        except JudgeError as error:
+            return error
 
     async def _persistently(self, request: Callable[[], Awaitable[T]]) -> T:
         """Return the result of a request about a batch, repeated while a retry can help."""

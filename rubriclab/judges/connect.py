@@ -30,7 +30,6 @@ from rubriclab.judges.stack import (
     Budget,
     Budgeted,
     Cached,
-    Interruptible,
     Limited,
     Limits,
     LocalBreaker,
@@ -71,9 +70,7 @@ def connect(
 
     A language model, or the judge of a plug-in, is wrapped in the order of `rubriclab.judges.stack`, so that retries
     count towards the limits, and a prompt that waits for its next attempt takes no slot. `SchemaProbed` stands around
-    `Retried`, as its probe passes the cache and the ledger. With `batch`, `BatchScheduler` in a `Budgeted` of its own
-    stands beneath the cache, so that a batch reserves its cost at the price of batches; `Batched` chooses between it
-    and single calls.
+    `Retried`, as its probe passes the cache and the ledger. A batch reserves its cost at the price of batches.
 
     Args:
         answers: the cache; `None` for none.
@@ -100,7 +97,7 @@ def connect(
     def budgeted(judge: Judge, **price: Any) -> Judge:
         if metrics:
             judge = metrics.observed(judge)
-        return Budgeted(Interruptible(judge), budget, **price)
+        return Budgeted(judge, budget, **price)
 
     def retried(judge: Judge, attempts: int = options.attempts) -> Judge:
         judge, on_retry = Limited(judge, limits), lambda: None
@@ -137,8 +134,10 @@ def connect(
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
             price: dict[str, Any] = {"price": model.batch_price, "tokens": model.most_tokens} if capped else {}
-            waves = Retried(Budgeted(scheduler, budget, **price), attempts=options.attempts, base=0.0, breaker=breaker)
-            judge = Batched(waves, retried(single))
+            waves = Budgeted(scheduler, budget, grace=0.0, **price)
+            judge = Batched(
+                Retried(waves, attempts=options.attempts, base=0.0, breaker=breaker), direct=retried(single)
+            )
         else:
             # Some servers answer what they do not know with an error that usually passes.
             judge = probed = SchemaProbed(retried(single), retried(single, min(options.attempts, 2)), model)

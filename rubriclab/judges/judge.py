@@ -137,14 +137,13 @@ class Ledger:
 
     def take(self) -> Ledger:
         """Return the totals so far, and begin again from zero; judges keep this ledger and its sets."""
-        totals, empty = Ledger(), Ledger()
+        totals = Ledger()
         totals.add(self)
-        for each in fields(self):
-            own = getattr(self, each.name)
-            if isinstance(own, set):
-                own.clear()
+        for name, zero in ((each.name, getattr(Ledger(), each.name)) for each in fields(self)):
+            if isinstance(zero, set):
+                getattr(self, name).clear()
             else:
-                setattr(self, each.name, getattr(empty, each.name))
+                setattr(self, name, zero)
         return totals
 
     def effort(self, seconds: float) -> Effort:
@@ -234,29 +233,19 @@ class FakeJudge:
 RENDERED = 2**23
 
 
-class _PromptKey:
-    """A prompt as a key, compared by identity since prompts hold dictionaries, which have no hash."""
+def _characters(_arguments: tuple[Any, ...], turns: tuple[Turn, ...]) -> int:
+    return sum(len(part) for turn in turns for part in turn.parts)
 
-    __slots__ = ("prompt",)
 
-    def __init__(self, prompt: Prompt[Any]) -> None:
-        self.prompt = prompt
-
-    def __hash__(self) -> int:
-        return id(self.prompt)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _PromptKey) and self.prompt is other.prompt
+@cached_by_size(RENDERED, _characters)
+def turns_of(prompt: Prompt[Any]) -> tuple[Turn, ...]:
+    """Return the rendered prompt, divided into what many texts share and the rest; short ones are rendered once."""
+    return tuple(render_turns(prompt))
 
 
 def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
     """Return the rendered prompt."""
     return tuple(turn.message for turn in turns_of(prompt))
-
-
-def turns_of(prompt: Prompt[Any]) -> tuple[Turn, ...]:
-    """Return the rendered prompt, divided into what many texts share and the rest; short ones are rendered once."""
-    return _rendered(_PromptKey(prompt))
 
 
 def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
@@ -284,15 +273,6 @@ def dump_reply(reply: Reply) -> dict[str, Any]:
 def load_reply(answer: Any) -> Reply:
     """Return the reply that `dump_reply` made, marked as cached; anything else is a `ValueError`."""
     return _reply().validate_python({**answer, "cached": True} if isinstance(answer, Mapping) else answer)
-
-
-def _characters(_arguments: tuple[Any, ...], turns: tuple[Turn, ...]) -> int:
-    return sum(len(part) for turn in turns for part in turn.parts)
-
-
-@cached_by_size(RENDERED, _characters)
-def _rendered(key: _PromptKey) -> tuple[Turn, ...]:
-    return tuple(render_turns(key.prompt))
 
 
 @functools.lru_cache(maxsize=128)
@@ -350,18 +330,21 @@ async def ask(
     reply is preferred. `salvage` is the reply model for that; it finds `SALVAGE` in the validation context. A
     `KeyedReply` is its own. Errors that concern all prompts are raised.
     """
+
+    async def answer(asked: Prompt[R]) -> tuple[Reply, R | None, str]:
+        reply = await judge.reply(asked)
+        value, complaint = read(reply, asked)
+        if value is None and (collected := _COLLECTED.get()) is not None:
+            collected.append(UnusableReply(prompt.name, reply.text, complaint))
+        return reply, value, complaint
+
     try:
-        reply = first = await judge.reply(prompt)
-        value, complaint = read(first, prompt)
-        if value is None:
-            collect_unusable(prompt.name, first.text, complaint)
+        first, value, complaint = await answer(prompt)
+        reply = first
         if first.filtered:
             return JudgeAnswer(None, FILTERED, replied=False)
         if value is None and repair:
-            reply = await judge.reply(prompt.repaired(first.text, complaint))
-            value, complaint = read(reply, prompt)
-            if value is None:
-                collect_unusable(prompt.name, reply.text, complaint)
+            reply, value, complaint = await answer(prompt.repaired(first.text, complaint))
     except (JudgeUnavailable, PromptRejected) as error:
         return JudgeAnswer(None, str(error), replied=False)
     if salvage is None and issubclass(prompt.reply, KeyedReply):
@@ -397,12 +380,16 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     rest = "\0".join(text[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True))
     complaint, is_ambiguous = "", any(_plain(match["key"]) in keys for match in _KEY.finditer(rest))
     for found in objects:
-        value, fault = _value(found, prompt)
-        if value is None:
+        fault = f"the JSON object {found.fault}" if found.fault else ""
+        try:
+            if not fault:
+                answers.append((found, prompt.reply.model_validate(found.value, context=prompt.fields)))
+        except ValidationError as error:
+            fault = f"{faults(error)}."
+            fault = fault if len(fault) <= MAX_COMPLAINT else fault[: MAX_COMPLAINT - 1] + "…"
+        if fault:
             complaint = complaint or fault
             is_ambiguous |= bool(keys & set(_keys_in(found.value)))
-        else:
-            answers.append((found, value))
     if answers and not is_ambiguous and all(value == answers[0][1] for _, value in answers):
         last = answers[-1][0]
         if not (_opens_another(text[last.end :], keys) or _states_other(rest, last.value)):
@@ -413,16 +400,6 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     elif answers:
         complaint = "it held more than one JSON object that looks like the answer, or a damaged one beside it."
     return None, complaint or "it held no complete JSON object."
-
-
-def _value(found: FoundObject, prompt: Prompt[R]) -> tuple[R | None, str]:
-    if found.fault:
-        return None, f"the JSON object {found.fault}"
-    try:
-        return prompt.reply.model_validate(found.value, context=prompt.fields), ""
-    except ValidationError as error:
-        complaint = f"{faults(error)}."
-        return None, complaint if len(complaint) <= MAX_COMPLAINT else complaint[: MAX_COMPLAINT - 1] + "…"
 
 
 def _opens_another(rest: str, keys: Collection[str]) -> bool:
@@ -509,12 +486,6 @@ def unusable_replies() -> Iterator[list[UnusableReply]]:
         yield replies
     finally:
         _COLLECTED.reset(outer)
-
-
-def collect_unusable(prompt: str, text: str, fault: str) -> None:
-    """Add a reply to the list of this context, if there is one."""
-    if (replies := _COLLECTED.get()) is not None:
-        replies.append(UnusableReply(prompt, text, fault))
 
 
 # Objects nested deeper are refused, with all that follows. So is what follows so many damaged ones, each of which takes

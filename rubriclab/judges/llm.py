@@ -1,4 +1,4 @@
-"""Options of judges that the command line, the configuration file and Python can set."""
+"""A language model that litellm reaches: its requests, the settings that it refuses, and its prompt cache."""
 
 from __future__ import annotations
 
@@ -155,8 +155,8 @@ class MendedSettings:
             return replace(self, without_system=True)
         if not self.without_ranges and _RANGES.search(message):
             return replace(self, without_ranges=True)
-        named = next((name for name in sorted(sent) if _names(message, name)), None)
-        return None if named is None else replace(self, dropped=self.dropped | {named})
+        named = {name for name in sent if _names(message, name)}
+        return replace(self, dropped=self.dropped | {min(named)}) if named else None
 
     def _with_other_limit(self, message: str, limit: int | None) -> MendedSettings | None:
         """Return the settings with another name of the limit, unless the message says that it is too high."""
@@ -228,8 +228,10 @@ def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
         numbers = (getattr(details, detail, None), getattr(usage, name, None))
         return next((number for number in numbers if type(number) is int and 0 < number <= most), 0)
 
-    read = reported("cached_tokens", "cache_read_input_tokens")
-    return read, reported("cache_creation_tokens", "cache_creation_input_tokens")
+    return (
+        reported("cached_tokens", "cache_read_input_tokens"),
+        reported("cache_creation_tokens", "cache_creation_input_tokens"),
+    )
 
 
 # litellm limits silence only, so a server that sends a byte now and then passes. Our limit is on the whole request;
@@ -367,9 +369,9 @@ class LanguageModel:
                 "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning"
             )
             _log.warning(message, self.model, self._raised_tokens)
-        tokens, seconds = (reply.usage.prompt_tokens, reply.usage.completion_tokens), time.monotonic() - started
         message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
-        _log.debug(message, self.model, prompt.name, seconds, *tokens)
+        tokens = reply.usage.prompt_tokens, reply.usage.completion_tokens
+        _log.debug(message, self.model, prompt.name, time.monotonic() - started, *tokens)
         return reply
 
     @asynccontextmanager
@@ -496,21 +498,19 @@ class LanguageModel:
         read = replies.token_count(getattr(usage, "prompt_tokens", None))
         wrote = replies.token_count(getattr(usage, "completion_tokens", None))
         from_cache, to_cache = tokens_read_and_written(usage, read)
-        # A given price has none for the cache.
-        saved = 0.0 if price or not (from_cache or to_cache) else self._saved(from_cache, to_cache)
+        saved = 0.0
+        if not price and (from_cache or to_cache):  # a given price has none for the cache
+            info = providers.model_info(self.model)
+            usual = info.get("input_cost_per_token") or 0.0
+            costs = [info.get(f"cache_{kind}_input_token_cost") for kind in ("read", "creation")]
+            reading, writing = (usual if cost is None else cost for cost in costs)
+            saved = from_cache * (usual - reading) - to_cache * (writing - usual)
         cost: float | None = None
         if read and (wrote or not text):
             # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
             known = response._hidden_params.get("response_cost") if price is None and self.price else None
             cost = price.cost(read, wrote) if price else known
         return Usage(read, wrote, cost, from_cache, saved)
-
-    def _saved(self, read: int, written: int) -> float:
-        info = providers.model_info(self.model)
-        prompt = info.get("input_cost_per_token") or 0.0
-        costs = [info.get(f"cache_{kind}_input_token_cost") for kind in ("read", "creation")]
-        reading, writing = (prompt if cost is None else cost for cost in costs)
-        return read * (prompt - reading) - written * (writing - prompt)
 
     @property
     def _marks(self) -> CacheMarks | None:

@@ -47,13 +47,13 @@ def as_price(value: Any) -> Price:
     return Price(prompt, completion)
 
 
-def _without_credentials(address: str, info: ValidationInfo) -> str:
+def _check_address(address: str, info: ValidationInfo) -> str:
     from rubriclab.judges.providers import check_address
 
     return check_address(address, f"`{info.field_name}`")
 
 
-Address = Annotated[Annotated[str, AfterValidator(_without_credentials)] | None, Flag(metavar="URL", section=JUDGING)]
+Address = Annotated[Annotated[str, AfterValidator(_check_address)] | None, Flag(metavar="URL", section=JUDGING)]
 
 
 class CallOptions(Options):

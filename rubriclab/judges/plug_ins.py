@@ -58,17 +58,14 @@ class PlugIn:
             if own := _own_error(error):
                 raise own from error
             _log.info("%s %s%s", self, what, type(error).__name__, exc_info=error)
-            raise self._translated(error, what) from error
-
-    def _translated(self, error: BaseException, what: str) -> RubriclabError:
-        if isinstance(error, ConnectionError | TimeoutError):
-            return JudgeUnavailable(
-                f"{self}: {type(error).__name__}: {provider_message(error)}.",
-                may_be_billed=not isinstance(error, ConnectionRefusedError),
-            )
-        said = first_fault(error, error.title) if isinstance(error, ValidationError) else str(error)
-        message = ": ".join(filter(None, (type(error).__name__, said.strip().rstrip("."))))
-        return self.error(f"{what}{message}", "Report this to its authors; -v logs the traceback.")
+            if isinstance(error, ConnectionError | TimeoutError):
+                raise JudgeUnavailable(
+                    f"{self}: {type(error).__name__}: {provider_message(error)}.",
+                    may_be_billed=not isinstance(error, ConnectionRefusedError),
+                ) from error
+            said = first_fault(error, error.title) if isinstance(error, ValidationError) else str(error)
+            message = ": ".join(filter(None, (type(error).__name__, said.strip().rstrip("."))))
+            raise self.error(f"{what}{message}", "Report this to its authors; -v logs the traceback.") from error
 
 
 @functools.cache

@@ -428,7 +428,10 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _kinds(error):
         return PromptRejected(message)
     if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
-        return JudgeUnavailable(message, retry_after=retry_after(_headers(error), searched_message(error)))
+        headers = getattr(error, "litellm_response_headers", None)
+        headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
+        headers = {str(key).lower(): str(value) for key, value in headers.items()}
+        return JudgeUnavailable(message, retry_after=retry_after(headers, searched_message(error)))
     if status in _REFUSED and not _SETTING.search(searched_message(error)):
         hint = _what_to_check(status, variable) if status == 403 else None
         return PromptRejected(message, hint, is_doubtful=True)
@@ -463,9 +466,12 @@ def provider_message(error: Exception) -> str:
     message = _ERROR_NAMES.sub("", _TRACEBACK.split(searched_message(error))[0])
     if message.startswith("{") and isinstance(stated := _stated(message).get("message"), str):
         message = stated
-    cause = _first_cause(error)
-    if isinstance(cause, OSError) and str(cause) not in message:
-        message = f"{message} {masked(str(cause))}"  # "Connection error." alone does not name the address
+    # "Connection error." alone does not name the address.
+    cause: BaseException | None = error
+    while cause and not isinstance(cause, OSError):
+        cause = cause.__cause__ or cause.__context__
+    if cause and str(cause) not in message:
+        message = f"{message} {masked(str(cause))}"
     line = " ".join(_PATH.sub("…", message).split()) or type(error).__name__
     return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
 
@@ -490,12 +496,6 @@ def _what_to_check(status: int, variable: str) -> str:
     }.get(status, "The provider does not accept the request; no retry can help.")
 
 
-def _first_cause(error: BaseException) -> BaseException:
-    while (before := error.__cause__ or error.__context__) is not None:
-        error = before
-    return error
-
-
 def _code(error: Exception) -> object:
     body = getattr(error, "body", None)
     return (body if isinstance(body, Mapping) else _stated(searched_message(error))).get("code")
@@ -506,12 +506,6 @@ def _stated(message: str) -> Mapping[str, Any]:
     body: Mapping[str, Any] = next((found.value for found in json_objects(message)), {})
     error = body.get("error", body)
     return error if isinstance(error, Mapping) else {"message": error}
-
-
-def _headers(error: Exception) -> Mapping[str, str]:
-    headers = getattr(error, "litellm_response_headers", None)
-    headers = headers or getattr(getattr(error, "response", None), "headers", None)
-    return {str(key).lower(): str(value) for key, value in headers.items()} if headers else {}
 
 
 # Seconds of a time of the epoch rather than a duration.

@@ -230,7 +230,10 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
         positions = _Report.model_validate(report).content
     except ValidationError:
         return ()
-    for texts in ([position.token for position in positions], _decoded(positions)):
+    # By their bytes, a character in several tokens belongs to the last of them.
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoded = [decoder.decode(bytes(position.bytes or position.token.encode())) for position in positions]
+    for texts in ([position.token for position in positions], decoded):
         if (run := _run(texts, text)) is not None:
             return tuple(
                 Token(token, position.alternatives) for token, position in zip(texts[run], positions[run], strict=True)
@@ -258,12 +261,6 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
             return _normalised(_read(token, token.text[: span[0] - at], token.text[span[1] - at :]), legal)
         at += len(token.text)
     return None
-
-
-def _decoded(positions: Sequence[_Position]) -> list[str]:
-    """Return the tokens' texts by their bytes; a character in several tokens is assigned to the last of them."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    return [decoder.decode(bytes(position.bytes or position.token.encode())) for position in positions]
 
 
 def _run(texts: Sequence[str], text: str) -> slice | None:

@@ -1,23 +1,23 @@
 """What stands between a method and a judge: each is a judge that wraps another one, here from the inside out.
 
-`Interruptible` waits a moment for the reply to a cancelled request; `Budgeted` counts a call when it is sent; `Limited`
-delays each attempt; `Retried` repeats it; `Cached` keeps each final reply; `Recording` writes replies to a file;
-`Metered` counts each reply that is used. `rubriclab.judges.connect` builds the stack.
+`Budgeted` counts a call when it is sent; `Limited` delays each attempt; `Retried` repeats it; `Cached` keeps each final
+reply; `Recording` writes replies to a file; `Metered` counts each reply that is used. `rubriclab.judges.connect` builds
+the stack.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import random
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, BinaryIO, Literal, Protocol, TypeVar
 
 import orjson
 
@@ -69,27 +69,6 @@ class ReplyAfterCancellation(asyncio.CancelledError):
         self.reply = reply
 
 
-class Interruptible(JudgeWrapper):
-    """A judge whose requests, when they are cancelled, wait `GRACE` seconds for their replies.
-
-    A reply that arrives in time is in the `ReplyAfterCancellation` that is raised then.
-    """
-
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
-        try:
-            return await asyncio.shield(request)
-        except asyncio.CancelledError:
-            try:
-                await asyncio.wait([request], timeout=GRACE)
-            finally:
-                request.cancel()
-            await asyncio.wait([request])
-            if not request.cancelled() and request.exception() is None:
-                raise ReplyAfterCancellation(request.result()) from None
-            raise
-
-
 class Budget(Protocol):
     """Remaining calls and money, which several judges may share, also across processes.
 
@@ -107,7 +86,7 @@ class Budget(Protocol):
         """Reserve one call and `cost` US dollars as soon as there is room, or raise `BudgetReached`."""
 
     def settle(self, reserved: float, cost: float | None, /) -> None:
-        """Replace a reservation at once by the actual `cost`, `None` if the request is certainly not billed."""
+        """Replace a reservation by the actual `cost`, `None` if the request is certainly not billed."""
 
 
 class LocalBudget:
@@ -164,18 +143,16 @@ class LocalBudget:
         return None
 
 
-class BatchTooSmall(JudgeError):
-    """Too few prompts wait for a batch to be worth its time."""
-
-    may_be_billed = False
-
-
 class Budgeted(JudgeWrapper):
     """A judge whose calls count towards a budget, which may raise `BudgetReached` before a request.
 
     A reply counts as the cost that it reports. A request without one, or whose reply reports no cost, counts as its
-    reservation, unless it certainly was not sent or is not billed. `tokens` returns upper bounds of the prompt and
-    completion tokens of a request, `price` is the highest one in force.
+    reservation, unless it certainly was not sent or is not billed.
+
+    Args:
+        price: the highest one in force; needed if cost is capped.
+        tokens: returns upper bounds of the prompt and completion tokens of a request.
+        grace: seconds that a cancelled request waits for its reply, which is then in a `ReplyAfterCancellation`.
     """
 
     def __init__(
@@ -184,10 +161,8 @@ class Budgeted(JudgeWrapper):
         budget: Budget,
         *,
         price: Price | None = None,
-        tokens: Callable[[Prompt[Any]], tuple[int, int]] = lambda prompt: (
-            most_tokens(messages_of(prompt)),
-            prompt.max_tokens,
-        ),
+        tokens: Callable[[Prompt[Any]], tuple[int, int]] | None = None,
+        grace: float = GRACE,
     ) -> None:
         if budget.max_cost is not None and price is None:
             raise SettingsError(
@@ -197,29 +172,36 @@ class Budgeted(JudgeWrapper):
         super().__init__(judge)
         self._budget = budget
         self._price = price
-        self._tokens = tokens
+        self._tokens = tokens or (lambda prompt: (most_tokens(messages_of(prompt)), prompt.max_tokens))
+        self._grace = grace
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         capped = self._budget.max_cost is not None
         reserved = self._price.cost(*self._tokens(prompt)) if self._price and capped else 0.0
         await self._budget.reserve(reserved)
-        cost: float | None = reserved
+        request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
+        request.add_done_callback(functools.partial(self._settle, reserved))
         try:
-            reply = await self.judge.reply(prompt)
-            cost = _cost(reply, reserved)
-        except ReplyAfterCancellation as late:
-            cost = _cost(late.reply, reserved)
+            return await asyncio.shield(request)
+        except asyncio.CancelledError:
+            try:
+                await asyncio.wait([request], timeout=self._grace)
+            finally:
+                request.cancel()
+            await asyncio.wait([request])
+            if not request.cancelled() and request.exception() is None:
+                raise ReplyAfterCancellation(request.result()) from None
             raise
-        except JudgeError as error:
-            cost = reserved if error.may_be_billed else None
-            raise
-        finally:
-            self._budget.settle(reserved, cost)
-        return reply
 
-
-def _cost(reply: Reply, reserved: float) -> float:
-    return reserved if reply.usage.cost_usd is None else reply.usage.cost_usd
+    def _settle(self, reserved: float, request: asyncio.Task[Reply]) -> None:
+        cost: float | None = reserved
+        if not request.cancelled():
+            error = request.exception()
+            if error is None and request.result().usage.cost_usd is not None:
+                cost = request.result().usage.cost_usd
+            elif isinstance(error, JudgeError) and not error.may_be_billed:
+                cost = None
+        self._budget.settle(reserved, cost)
 
 
 # Seconds' worth of the rate that may be sent at once: smooth, but negligible within a minute.
@@ -264,9 +246,7 @@ class Limits(Protocol):
         """Take a slot, none if this raises, and return when a request of `tokens` estimated tokens may be sent."""
 
     def release(self, expected: int, used: int | None, pause: float, /) -> None:
-        """Give the slot back at once; `used` tokens replace the `expected` ones, and nothing is sent for `pause`
-        seconds.
-        """
+        """Give the slot back; `used` tokens replace the `expected` ones, and nothing is sent for `pause` seconds."""
 
 
 class LocalLimits:
@@ -448,7 +428,7 @@ class Storage(Protocol):
 
     @property
     def remote(self) -> bool:
-        """Whether calls wait for a network; they are then made in a thread, and have to be safe to use from several."""
+        """Whether calls wait for a network; they are then made in threads."""
 
 
 class AnswerCache(Storage, Protocol):
@@ -495,22 +475,29 @@ class Cached(JudgeWrapper):
         self._retry_failed = retry_failed
         self._max_reply_bytes = max_reply_bytes
         self._damaged = set() if damaged is None else damaged
-        self._in_flight: dict[str, asyncio.Future[Reply | Exception | None]] = {}
+        self._in_flight: dict[str, asyncio.Future[Exception | None]] = {}
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         while True:
             cached, digest, prompt = await self._look_up(prompt)
             if cached is not None:
                 return cached
-            if digest not in self._in_flight:
-                reply = await self._request(digest, prompt)
-                if reply is not None:
-                    return reply
+            if same := self._in_flight.get(digest):
+                await asyncio.wait([same])
+                if error := same.result():
+                    raise error
                 continue
-            first = self._in_flight[digest]
-            await asyncio.wait([first])
-            if not first.cancelled() and isinstance(error := first.result(), Exception):
-                raise error
+            same = self._in_flight[digest] = asyncio.get_running_loop().create_future()
+            error = None
+            try:
+                if reply := await self._request(digest, prompt):
+                    return reply
+            except Exception as failed:
+                error = failed
+                raise
+            finally:
+                same.set_result(error)
+                del self._in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
         """Return the cached reply to `prompt`, or `None`, with the digest and prompt of the request to make.
@@ -542,19 +529,6 @@ class Cached(JudgeWrapper):
 
     async def _request(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
         """Return the judge's reply; `None` if the cache has to be looked up again."""
-        waiting = self._in_flight[digest] = asyncio.get_running_loop().create_future()
-        try:
-            reply = await self._request_once(digest, prompt)
-            waiting.set_result(reply)
-            return reply
-        except Exception as error:
-            waiting.set_result(error)
-            raise
-        finally:
-            waiting.cancel()
-            del self._in_flight[digest]
-
-    async def _request_once(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
         await call_storage(self._answers, self._answers.check_writable)
         if self._answers.remote and await call_storage(self._answers, self._answers.get, digest) is not None:
             return None  # a request that ended during the look-up was the same
@@ -618,7 +592,13 @@ def read_recording(path: Path) -> RecordingContent:
             for number, line in enumerate(file, start=1):
                 try:
                     if line.endswith(b"\n"):
-                        _add(content, orjson.loads(line), first=number == 1)
+                        row = orjson.loads(line)
+                        if number == 1 and row != HEADER:
+                            raise ValueError(row)
+                        if number > 1 and "judge" in row:
+                            content.judges[row["judge"]] = dict(row["identity"])
+                        elif number > 1:
+                            content.replies.setdefault(str(row["request"]), load_reply(row["reply"]))
                         content.end += len(line)
                     elif number == 1 and not orjson.dumps(HEADER).startswith(line):
                         raise ValueError(line)
@@ -633,16 +613,6 @@ def read_recording(path: Path) -> RecordingContent:
     return content
 
 
-def _add(content: RecordingContent, row: dict[str, Any], *, first: bool) -> None:
-    if first:
-        if row != HEADER:
-            raise ValueError(row)
-    elif "judge" in row:
-        content.judges[row["judge"]] = dict(row["identity"])
-    else:
-        content.replies.setdefault(str(row["request"]), load_reply(row["reply"]))
-
-
 class Recording(JudgeWrapper):
     """A judge whose replies are also appended to the file at `path` as they arrive.
 
@@ -655,8 +625,7 @@ class Recording(JudgeWrapper):
         self._path = path
         content = read_recording(path) if path.exists() else RecordingContent()
         if path.exists() and content.end < path.stat().st_size:
-            with self._naming(), path.open("r+b") as file:
-                file.truncate(content.end)
+            self._write(lambda file: file.truncate(content.end), "r+b")
         if content.end == 0:
             self._append(HEADER)
         known = content.judges.get(self.name)
@@ -680,13 +649,12 @@ class Recording(JudgeWrapper):
 
     def _append(self, row: Mapping[str, Any]) -> None:
         # Opened for each line, so that two judges of one command can share the file.
-        with self._naming(), self._path.open("ab") as file:
-            file.write(orjson.dumps(row) + b"\n")
+        self._write(lambda file: file.write(orjson.dumps(row) + b"\n"), "ab")
 
-    @contextmanager
-    def _naming(self) -> Iterator[None]:
+    def _write(self, change: Callable[[BinaryIO], object], mode: Literal["ab", "r+b"]) -> None:
         try:
-            yield
+            with self._path.open(mode) as file:
+                change(file)
         except OSError as error:
             raise DataError(f"The recording {self._path} cannot be written: {error.strerror}.") from None
 

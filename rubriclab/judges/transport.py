@@ -1,10 +1,8 @@
 """An HTTP transport that reads responses up to a limit, whatever their headers and compression.
 
 litellm creates its HTTP clients in many places, all of which get their transport from
-`AsyncHTTPHandler.create_async_transport`. `bound_responses` replaces it by a wrapper around litellm's own transport
-(aiohttp with its connection pool).
-
-This module imports httpx, and is imported with the first call of a language model.
+`AsyncHTTPHandler.create_async_transport`; `bound_responses` wraps what that returns. Importing this module imports
+httpx, so it waits for the first call of a language model.
 """
 
 from __future__ import annotations

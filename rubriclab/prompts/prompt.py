@@ -46,9 +46,9 @@ class Repair:
     complaint: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prompt(Generic[R]):
-    """One request to a judge.
+    """One request to a judge. Prompts are compared by identity, as their fields have no hash.
 
     Attributes:
         name: the template, as `method/template`.

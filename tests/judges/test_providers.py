@@ -179,6 +179,13 @@ def test_message_is_the_provider_s_own_on_one_line(raised: str, said: str) -> No
     assert provider_message(ProviderFault(raised, 400)) == said
 
 
+def test_a_lost_connection_is_named_whatever_else_was_being_handled() -> None:
+    fault = ProviderFault("OpenAIException - Connection error.", 500)
+    fault.__cause__ = ConnectionRefusedError(111, "Connect call failed")
+    fault.__cause__.__context__ = RuntimeError("no running event loop")
+    assert provider_message(fault) == "Connection error. [Errno 111] Connect call failed"
+
+
 @pytest.mark.parametrize(("status", "is_named"), [(401, True), (403, True), (400, False), (422, False)])
 def test_only_a_rejected_key_names_the_variable_to_check(status: int, is_named: bool) -> None:
     assert ("MISTRAL_API_KEY" in str(translated(ProviderFault("no", status), "mistral/m"))) is is_named

@@ -35,7 +35,6 @@ from rubriclab.judges.options import JudgeOptions, Price, as_price
 from rubriclab.judges.stack import (
     Budgeted,
     Cached,
-    Interruptible,
     Limited,
     LocalBreaker,
     LocalBudget,
@@ -127,7 +126,7 @@ async def test_cancelled_request_keeps_its_reservation() -> None:
         return GOOD
 
     budget = LocalBudget(max_calls=1)
-    judge = Budgeted(ScriptedJudge(script), budget)
+    judge = Budgeted(ScriptedJudge(script), budget, grace=0.0)
     first = asyncio.create_task(judge.reply(rate("stuck")))
     await asyncio.sleep(0)
     second = asyncio.create_task(judge.reply(rate("next")))
@@ -334,10 +333,7 @@ async def test_filtered_reply_is_kept_and_missing_with_its_reason(server: Runnin
 
 
 @pytest.mark.parametrize("answer", ["in time", "late", "never", "with an error"])
-async def test_reply_that_arrives_soon_after_a_cancellation_is_kept(
-    monkeypatch: pytest.MonkeyPatch, answer: str
-) -> None:
-    monkeypatch.setattr("rubriclab.judges.stack.GRACE", 0.1)
+async def test_reply_that_arrives_soon_after_a_cancellation_is_kept(answer: str) -> None:
     ended = False
 
     async def script(_prompt: Any) -> str:
@@ -351,7 +347,7 @@ async def test_reply_that_arrives_soon_after_a_cancellation_is_kept(
             ended = True
 
     answers, budget, source = MemoryAnswers(), LocalBudget(max_calls=1), ScriptedJudge(script)
-    limited = Limited(Budgeted(Interruptible(source), budget), LocalLimits(concurrency=1))
+    limited = Limited(Budgeted(source, budget, grace=0.1), LocalLimits(concurrency=1))
     asked = asyncio.create_task(Cached(Retried(limited), answers).reply(rate()))
     await asyncio.sleep(0.01)
     asked.cancel()
@@ -364,7 +360,7 @@ async def test_reply_that_arrives_soon_after_a_cancellation_is_kept(
 
 
 async def test_second_cancellation_waits_no_longer() -> None:
-    judge = Cached(Interruptible(waiting(asyncio.Event())), MemoryAnswers())
+    judge = Cached(Budgeted(waiting(asyncio.Event()), LocalBudget()), MemoryAnswers())
     asked = asyncio.create_task(judge.reply(rate()))
     await asyncio.sleep(0.01)
     for _ in range(2):
