@@ -306,7 +306,7 @@ class Call:
     def workspace(self) -> Workspace:
         """Return the workspace that the options say."""
         from rubriclab.judges.options import JudgeOptions
-        from rubriclab.ops.learn import parse_settings
+        from rubriclab.ops.options import parse_settings
         from rubriclab.ops.workspace import Workspace, regular_lines, terminal_bar
 
         record = self.values.get("record")

@@ -10,12 +10,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 
-import orjson
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.base_options import first_fault, has_unknown_name
@@ -118,24 +116,6 @@ def method_named(name: str) -> Method:
         names = [name for name in METHODS if name != "text_features"]
         known = f"{did_you_mean(name, names)}Known are: {', '.join(names)}."
         raise SettingsError(f"`methods`: there is no method {name!r}.", known) from None
-
-
-def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return pairs METHOD.NAME=VALUE as tables; values are JSON or else texts, and the last of several counts."""
-    tables: dict[str, dict[str, Any]] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        method, dot, field = name.strip().partition(".")
-        if not equals or not dot or not has_settings(method):
-            raise SettingsError(
-                f"`settings` {pair!r} is not understood;",
-                f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}.",
-            )
-        value: Any = text.strip()
-        with suppress(orjson.JSONDecodeError):
-            value = orjson.loads(text)
-        tables.setdefault(method, {})[field] = value
-    return tables
 
 
 class Models(TypedDict):

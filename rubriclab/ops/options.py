@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
@@ -31,6 +33,26 @@ def _scale_text(value: Any) -> Any:
     return value
 
 
+def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return pairs METHOD.NAME=VALUE as tables; values are JSON or else texts, and the last of several counts."""
+    from rubriclab.methods.catalogue import has_settings, settings_names
+
+    tables: dict[str, dict[str, Any]] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        method, dot, field = name.strip().partition(".")
+        if not equals or not dot or not has_settings(method):
+            raise SettingsError(
+                f"`settings` {pair!r} is not understood;",
+                f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}.",
+            )
+        value: Any = text.strip()
+        with suppress(orjson.JSONDecodeError):
+            value = orjson.loads(text)
+        tables.setdefault(method, {})[field] = value
+    return tables
+
+
 def check_tables(tables: Any) -> Any:
     """Return settings that have the form of `SettingsTables`, if they are a mapping or pairs METHOD.NAME=VALUE.
 
@@ -38,8 +60,6 @@ def check_tables(tables: Any) -> Any:
         SettingsError: if one stands under `METHOD.NAME`, or what a method has is no mapping.
     """
     if isinstance(tables, tuple):
-        from rubriclab.ops.learn import parse_settings
-
         return parse_settings(tables)
     for owner, values in tables.items() if isinstance(tables, Mapping) else ():
         method, dot, name = str(owner).partition(".")

@@ -16,7 +16,8 @@ from rubriclab import Lab
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHOD_NAMES, METHODS
 from rubriclab.methods.method import Method
-from rubriclab.ops.learn import parse_settings, resolve_settings
+from rubriclab.ops.learn import resolve_settings
+from rubriclab.ops.options import parse_settings
 
 SEEVAL, FEW_SHOT, HYPOEVAL = METHODS["seeval"], METHODS["few_shot"], METHODS["hypoeval"]
 # A setting of which the default, the one inside a joint training and those tried here all differ.
