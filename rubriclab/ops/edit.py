@@ -521,8 +521,8 @@ def edit(
         part.method: [each for each in part.criteria if plan.redefined and each.id not in plan.removed]
         for part in parent.parts
     }
-    for new_one in plan.new.values():
-        to_rate.setdefault(new_one.method, []).append(new_one.criterion)
+    for candidate in plan.new.values():
+        to_rate.setdefault(candidate.method, []).append(candidate.criterion)
     parts = tuple(part_with(parent, method, provenance.settings, each) for method, each in to_rate.items() if each)
     new_parts = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
     requests = [(parent, labelled.unknown)] if labelled.unknown else []

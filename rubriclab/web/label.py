@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import platformdirs
-from pydantic import Field, ValidationError
+from pydantic import Field
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -28,7 +28,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rubriclab.base_options import first_fault
 from rubriclab.data.write import COMMAS, CsvDialect, write_rows
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.base import FrozenModel
@@ -45,6 +44,7 @@ from rubriclab.web.server import (
     LOOPBACK,
     Access,
     Guard,
+    body_of,
     listen,
     local_address,
     port_of,
@@ -55,8 +55,6 @@ from rubriclab.web.server import (
 
 # Larger requests are refused: a reason has at most 2,000 characters.
 MOST_BYTES = 64_000
-
-BodyT = TypeVar("BodyT", bound="_Body")
 
 
 class _Body(FrozenModel):
@@ -126,12 +124,12 @@ class _LabelPage:
         return JSONResponse(await run_in_threadpool(self._next, rater, -1, skipped=skipped))
 
     async def judge(self, request: Request) -> Response:
-        body = await _body(request, _Judgment)
+        body = await body_of(request, _Judgment)
         rater = self._rater(request, body.rater)
         return JSONResponse(await run_in_threadpool(self._judged, rater, body.submission))
 
     async def undo(self, request: Request) -> Response:
-        body = await _body(request, _Undo)
+        body = await body_of(request, _Undo)
         rater = self._rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.undo, rater, body.id)
         if position is None:
@@ -143,13 +141,13 @@ class _LabelPage:
         return JSONResponse(await run_in_threadpool(self._panel, rater))
 
     async def finish(self, request: Request) -> Response:
-        self._rater(request, (await _body(request, _Body)).rater)
+        self._rater(request, (await body_of(request, _Body)).rater)
         words = await run_in_threadpool(self._finish)
         # Files of this computer are nobody else's business.
         return JSONResponse({"words": words if self._is_host(request) else "Your answers are kept. Thank you."})
 
     async def stop(self, request: Request) -> Response:
-        self._rater(request, (await _body(request, _Body)).rater)
+        self._rater(request, (await body_of(request, _Body)).rater)
         if not self._is_host(request):
             raise SettingsError("Only the person who started this page can do that.", "Ask them.")
         self._stop()
@@ -199,13 +197,6 @@ def duration(seconds: float | None) -> str:
         return "less than a minute"
     minutes = round(seconds / 60)
     return f"about {minutes} min" if minutes < 90 else f"about {minutes / 60:.1f} h"
-
-
-async def _body(request: Request, model: type[BodyT]) -> BodyT:
-    try:
-        return model.model_validate_json(await request.body())
-    except ValidationError as error:
-        raise SettingsError(f"The request is not understood: {first_fault(error)}.", "Load the page again.") from None
 
 
 # More levels than this are typed as a number.

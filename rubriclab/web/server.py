@@ -17,10 +17,11 @@ from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import jinja2
 import uvicorn
+from pydantic import ValidationError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -30,7 +31,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from rubriclab.base_options import first_fault
 from rubriclab.errors import SettingsError
+from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import plain
 from rubriclab.report import wording
 from rubriclab.report.render import STYLE, inline, typeset
@@ -203,6 +206,7 @@ async def serve(
     await server.run_until_stopped()
 
 
+BodyT = TypeVar("BodyT", bound=FrozenModel)
 HERE = Path(__file__).parent
 # Browsers keep these files, and ask each time whether they have changed.
 REVALIDATED = {"Cache-Control": "no-cache"}
@@ -227,6 +231,14 @@ def templates() -> jinja2.Environment:
 def rendered(template: str, status: int = 200, **fields: Any) -> HTMLResponse:
     """Return a page; templates extend `base.html`, which needs `title` and `token` (`security.Access.token`)."""
     return HTMLResponse(templates().get_template(template).render(fields), status)
+
+
+async def body_of(request: Request, model: type[BodyT]) -> BodyT:
+    """Return what a page has posted; SettingsError if it has not the form that is expected."""
+    try:
+        return model.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise SettingsError(f"{first_fault(error).removesuffix('.')}.") from None
 
 
 def static_routes() -> list[BaseRoute]:

@@ -47,8 +47,8 @@ from rubriclab.report.rubrics import (
 )
 from rubriclab.report.wording import figure
 from rubriclab.store.diff import compare as compare_versions
-from rubriclab.web.server import LOOPBACK, READING, Access, Guard, listen, port_of, serve, static_routes
-from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Studio, body_of, operation_routes
+from rubriclab.web.server import LOOPBACK, READING, Access, Guard, body_of, listen, port_of, serve, static_routes
+from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Studio, operation_routes
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:

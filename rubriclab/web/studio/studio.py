@@ -11,13 +11,12 @@ from functools import cached_property, lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from rubriclab.base_options import first_fault
 from rubriclab.errors import BudgetReached, NotInStore, SettingsError, StoreError
 from rubriclab.judges.judge import Ledger
 from rubriclab.judges.stack import LocalBudget
@@ -112,7 +111,6 @@ class Studio:
 KEPT = 2
 
 T = TypeVar("T")
-BodyT = TypeVar("BodyT", bound=FrozenModel)
 
 
 class Allowance(FrozenModel):
@@ -235,14 +233,6 @@ def price_of(estimate: DryRun) -> PriceQuote:
     known = [cost for cost in costs if cost is not None]
     money = f"about ${sum(known):.4f}" if len(known) == len(costs) else "price unknown"
     return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
-
-
-async def body_of(request: Request, model: type[BodyT]) -> BodyT:
-    """Return what a page has posted; SettingsError if it has not the form that is expected."""
-    try:
-        return model.model_validate_json(await request.body())
-    except ValidationError as error:
-        raise SettingsError(f"{first_fault(error).removesuffix('.')}.") from None
 
 
 # Texts on one page.
