@@ -54,7 +54,7 @@ class GivenText(BaseModel):
 class DescriptionModel(BaseModel):
     """Base of what is told to programs."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True, use_attribute_docstrings=True)
 
 
 class LevelDescription(DescriptionModel):
@@ -134,28 +134,18 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
     """Return the description of a rubric, which is known as `name` and rated by `judge`."""
     provenance = version.provenance if version else None
     validation = provenance.validation if provenance else None
-    terms = rubric.aggregation.terms if rubric.aggregation else ()
-    weights = {term.criterion: term.weight for term in terms}
+    weights = {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
+    described = map(CriterionDescription.model_validate, rubric.criteria)
     return RubricDescription(
         rubric=name,
         digest=rubric.digest,
         task=rubric.task,
-        aspect=AspectDescription(**dict(rubric.aspect)),
-        scale=ScaleDescription(low=rubric.scores_on.low, high=rubric.scores_on.high),
+        aspect=AspectDescription.model_validate(rubric.aspect),
+        scale=ScaleDescription.model_validate(rubric.scores_on),
         judge=shown_judge(judge),
         needs=(provenance.text_fields or ()) if provenance else (),
         verdict=validation.outcome if validation else None,
-        criteria=tuple(
-            CriterionDescription(
-                id=criterion.id,
-                kind=criterion.kind,
-                trait=criterion.trait,
-                statement=criterion.statement,
-                levels=tuple(LevelDescription(**dict(level)) for level in criterion.levels),
-                weight=weights.get(criterion.id),
-            )
-            for criterion in rubric.criteria
-        ),
+        criteria=tuple(each.model_copy(update={"weight": weights.get(each.id)}) for each in described),
     )
 
 
