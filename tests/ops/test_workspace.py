@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -120,6 +122,12 @@ def test_a_remote_store_does_not_block_the_event_loop(
         asyncio.run(CALLS[operation](lab))
     assert "__init__" in {name for name, _ in threads}
     assert {name for name, thread in threads if thread == threading.get_ident()} == set()
+
+
+def test_operations_on_what_the_store_holds_import_neither_judges_nor_learning() -> None:
+    heavy = ("rubriclab.judges.", "rubriclab.learning.", "rubriclab.methods.")
+    code = f"import sys, rubriclab.ops.versions; print([name for name in sys.modules if name.startswith({heavy})])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"[]"
 
 
 def test_a_phase_is_logged_when_it_begins_and_then_every_ten_seconds_with_the_counts(
