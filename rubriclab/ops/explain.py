@@ -146,7 +146,8 @@ def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText
     interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)
     unscored = None if combined.score is not None else "too few of its ratings are usable"
     judge, aspect = version.provenance.judge, version.rubric.aspect.name
-    return Score(text.id, aspect, combined.score, criteria, unscored, version.ref, judge, interval)
+    verdict = version.rubric.verdict(combined.score)
+    return Score(text.id, aspect, combined.score, criteria, unscored, version.ref, judge, interval, verdict)
 
 
 def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:

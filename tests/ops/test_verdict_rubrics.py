@@ -61,7 +61,8 @@ def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_
     assert sum(validation.verdict_agreements[0].cells) == validation.n
     threshold = aggregation.threshold
     assert threshold is not None
-    for row in lab.score(as_verdicts(HELDOUT), rubric).to_rows():
+    recorded = lab.explain(rubric=rubric, id=lab.training_record(rubric.ref).texts[0].id).score
+    for row in (recorded.to_row(), *lab.score(as_verdicts(HELDOUT), rubric).to_rows()):
         assert 0 < row["score"] < 1
         assert row["verdict"] == ("pass" if row["score"] >= threshold else "fail")
 
