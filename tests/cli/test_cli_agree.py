@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
 import pytest
@@ -16,27 +17,12 @@ TWO = ("--judge", STRICT, "--judge", MILD)
 AGREE = ("agree", "texts.jsonl", "--rubric", "news@1")
 
 
-@pytest.fixture(scope="session")
-def recording(
-    _running_server: RunningServer, learned: Commands, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Any]:
-    """What two models on the server came to, and the folder that holds the texts and a recording of both."""
-    _running_server.reset()
-    _running_server.brain = scripted_model.two_minds
-    folder = tmp_path_factory.mktemp("recording")
-    (folder / "texts.jsonl").write_bytes(b"".join(TEXTS))
-    (folder / "store.db").write_bytes((learned.folder / "store.db").read_bytes())
-    asking = Commands(folder, RUBRICLAB_STORE="store.db", OPENAI_API_BASE=_running_server.url, OPENAI_API_KEY="none")
-    done = asking(*AGREE, *TWO, "--record", "recorded.jsonl", "--json")
-    assert done.code == 0, done.err
-    return {"folder": folder, "found": done.json}
-
-
 @pytest.fixture
-def recorded(offline: Commands, recording: dict[str, Any]) -> Commands:
-    """The command line with a store of rubrics, twelve texts and the recording, and no server."""
-    (offline.folder / "recorded.jsonl").write_bytes((recording["folder"] / "recorded.jsonl").read_bytes())
-    return offline
+def recorded(asking: Commands) -> Commands:
+    """The command line with two recordings of both models, one a copy of the other."""
+    assert asking(*AGREE, *TWO, "--record", "recorded.jsonl").code == 0
+    shutil.copy(asking.folder / "recorded.jsonl", asking.folder / "copy.jsonl")
+    return asking
 
 
 def test_a_reply_that_cannot_be_used_is_missing_and_counted(asking: Commands, models: RunningServer) -> None:
@@ -58,25 +44,13 @@ def test_a_reply_that_cannot_be_used_is_missing_and_counted(asking: Commands, mo
     assert [(row["answers"], row["missing"]) for row in found["criteria"]] == [(11, 1)] * 5
 
 
-@pytest.mark.parametrize(
-    ("judges", "complaint"),
-    [
+def test_a_recording_of_several_judges_needs_the_name_of_one_that_is_not_named_twice(recorded: Commands) -> None:
+    one, same = (f"recorded:{file}.jsonl#{STRICT}" for file in ("recorded", "copy"))
+    for judges, complaint in (
         (("embedded", "recorded:recorded.jsonl"), "The recording recorded.jsonl has more than one judge;"),
         (("embedded", "recorded:recorded.jsonl#me"), "The recording recorded.jsonl has no judge me;"),
-    ],
-    ids=["which", "who"],
-)
-def test_a_recording_of_several_judges_needs_the_name_of_one(
-    recorded: Commands, judges: tuple[str, ...], complaint: str
-) -> None:
-    done = recorded(*AGREE, *(part for judge in judges for part in ("--judge", judge)))
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith(complaint)
-
-
-def test_one_judge_under_two_names_is_refused(recorded: Commands) -> None:
-    (recorded.folder / "copy.jsonl").write_bytes((recorded.folder / "recorded.jsonl").read_bytes())
-    names = [f"recorded:{file}.jsonl#{STRICT}" for file in ("recorded", "copy")]
-    done = recorded(*AGREE, "--judge", names[0], "--judge", "embedded", "--judge", names[1])
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith(f"{names[0]} and {names[1]} are the same judge;")
+        ((one, "embedded", same), f"{one} and {same} are the same judge;"),
+    ):
+        done = recorded(*AGREE, *(part for judge in judges for part in ("--judge", judge)))
+        assert (done.code, done.out) == (2, "")
+        assert done.error.startswith(complaint)

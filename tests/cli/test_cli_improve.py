@@ -30,39 +30,24 @@ def consistency(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     return commands
 
 
-@pytest.fixture(scope="session")
-def improved(consistency: Commands) -> dict[str, Any]:
-    """What came of four texts and a blank one, as rows, and what was said and shown."""
+def test_each_row_has_its_text_and_the_record_in_order_and_what_changed_can_be_read(consistency: Commands) -> None:
     (consistency.folder / "texts.jsonl").write_bytes(b"".join([*LINES[:2], BROKEN, *LINES[2:]]))
     done = consistency("improve", "texts.jsonl", "--rubric", "facts", "-o", "improved.jsonl", "--diff", "changes.txt")
     assert (done.code, done.out) == (0, ""), done.err
-    lines = (consistency.folder / "improved.jsonl").read_text("utf-8").splitlines()
     shown = (consistency.folder / "changes.txt").read_text("utf-8")
-    return {"rows": [json.loads(line) for line in lines], "said": done.err, "shown": shown}
-
-
-def test_each_row_has_its_text_and_the_record_in_order(improved: dict[str, Any]) -> None:
-    first, second, blank, *others = improved["rows"]
-    texts = [first, second, *others]
-    assert [row["id"] for row in texts] == [row["id"] for row in ROWS]
-    for row, given in zip(texts, ROWS, strict=True):
+    first, second, blank, *others = consistency.read("improved.jsonl")
+    for row, given in zip([first, second, *others], ROWS, strict=True):
         record = row["improvement"]
+        assert row["id"] == given["id"]
         assert (record["rubric"], record["judge"], record["writer"]) == ("facts@1", "embedded", "embedded")
         assert all(row[name] == given[name] for name in ("group", "system", "source", "ticket"))
-        assert (record["outcome"] == "improved") == (row["output"] != given["output"]) == ("scores" not in row)
-        assert (record["outcome"] == "improved") == (record["after"] > record["before"])
+        changed = record["outcome"] == "improved"
+        assert changed == (row["output"] != given["output"]) == ("scores" not in row)
+        assert changed == (record["after"] > record["before"]) == (f"{row['id']}\n" in shown)
+        for change in (change for done in record["rounds"] for change in done["changes"]):
+            assert (f"{change['sentence']}. {change['diff']}"[:40] in shown) == changed
     assert blank["id"] == "blank"
     assert blank["improvement"]["unscored"].endswith("got only white space, expected a non-empty text")
-
-
-def test_what_changed_can_be_read(improved: dict[str, Any]) -> None:
-    for row in improved["rows"]:
-        changed = row["improvement"]["outcome"] == "improved"
-        assert (f"{row['id']}\n" in improved["shown"]) == changed
-        for done in row["improvement"]["rounds"]:
-            for change in done["changes"]:
-                beginning = f"{change['sentence']}. {change['diff']}"[:40]
-                assert (beginning in improved["shown"]) == changed
 
 
 def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(consistency: Commands) -> None:

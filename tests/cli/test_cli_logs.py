@@ -92,12 +92,6 @@ def test_an_error_is_in_the_log_without_the_key(asking: Commands, server: Runnin
     assert KEY not in log + done.err
 
 
-def test_a_log_file_that_cannot_be_written_is_an_error(rubriclab: Commands) -> None:
-    done = rubriclab("--log-file", "nowhere/run.log", "list")
-    assert (done.code, done.out) == (2, "")
-    assert done.error == "The log file nowhere/run.log cannot be written: No such file or directory."
-
-
 def test_keys_are_masked_and_nothing_acts_on_a_terminal(
     logger: logging.Logger, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,17 +19,11 @@ TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
 ROWS = [json.loads(line) for line in TEXTS]
 
 
-@pytest.fixture(scope="session")
-def scores(learned: Commands) -> list[dict[str, Any]]:
-    """The scores of twelve texts by news@1."""
-    return learned("score", "-", "--rubric", "news@1", stdin=b"".join(TEXTS)).rows
-
-
-def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands, scores: list[dict[str, Any]]) -> None:
+def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands) -> None:
     lines = [TEXTS[0], b'{"id": "broken", "output"\n', TEXTS[1], b'{"id": "blank", "output": " "}\n', b"7\n", TEXTS[2]]
     done = learned("score", "-", "--rubric", "news@1", stdin=b"".join(lines))
     first, broken, second, blank, seven, third = done.rows
-    assert [first, second, third] == scores[:3]
+    assert [first, second, third] == learned("score", "-", "--rubric", "news@1", stdin=b"".join(TEXTS[:3])).rows
     assert broken["id"] == "stdin:2"
     assert broken["unscored"].startswith("stdin:2: got text that is not JSON")
     assert (blank["id"], blank["unscored"]) == (
@@ -78,41 +71,27 @@ def test_texts_that_address_the_judge_are_marked_and_counted_and_score_as_before
         assert [row["addresses_judge"].lower() for row in csv.DictReader(file)] == ["true"] * 2 + ["false"] * 11
 
 
-def partly_labelled(commands: Commands, name: str) -> str:
-    """Write the held-out texts with labels of six of twelve groups, one of which cannot be read."""
+def test_labels_in_the_scored_file_correct_the_mean_of_the_whole_and_of_each_slice_also_resumed(
+    learned: Commands,
+) -> None:
     rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()]
+    true = np.mean([row["scores"]["coherence"] for row in rows])
     groups = sorted({row["group"] for row in rows})[:6]
-    for number, row in enumerate(rows):
+    for number, row in enumerate(rows):  # labels of six of twelve groups, one of which cannot be read
         label = row["scores"]["coherence"] if row["group"] in groups else None
         row.update(human={"quality": 9 if row["group"] == groups[0] else label}, half=f"half {number % 2}")
-    (commands.folder / name).write_bytes(b"".join(map(json_line, rows)))
-    return name
-
-
-def test_labels_in_the_scored_file_correct_the_mean_of_the_whole_and_of_each_slice(learned: Commands) -> None:
-    texts = partly_labelled(learned, "partly.jsonl")
-    options = ("--rubric", "news", "--labels-in", "human.quality", "--by", "half")
-    done = learned("score", texts, *options, "-o", "scores.jsonl", "--json")
+    score = ("score", learned.write("partly.jsonl", rows), "--rubric", "news", "--labels-in", "human.quality")
+    done = learned(*score, "--by", "half", "-o", "scores.jsonl", "--json")
     assert done.code == 0
     assert (done.json["labels"], done.json["labels_of"]) == (30, "texts")
     assert "left out of --labels-in human.quality: 6 cells; expected scores from 1 (lowest) to 5" in done.err
-    assert [row["name"] for row in done.json["slices"]] == ["half 0", "half 1"]
-    assert [row["labels"] for row in done.json["slices"]] == [15, 15]
-    whole = done.json["human_mean"]
-    true = np.mean([json.loads(line)["scores"]["coherence"] for line in HELDOUT.read_bytes().splitlines()])
-    assert whole["low"] < true < whole["high"]
-    shown = learned("score", texts, *options, "-o", "shown.jsonl").err
+    assert [(row["name"], row["labels"]) for row in done.json["slices"]] == [("half 0", 15), ("half 1", 15)]
+    assert done.json["human_mean"]["low"] < true < done.json["human_mean"]["high"]
+    resumed = learned(*score, "--by", "half", "-o", "scores.jsonl", "--json", "--resume").json
+    assert (resumed["slices"], resumed["human_mean"]) == (done.json["slices"], done.json["human_mean"])
+    shown = learned(*score, "--by", "half", "-o", "shown.jsonl").err
     assert "by 30 labels of these texts" in shown
     assert "half 1" in shown
-
-
-def test_scoring_that_is_resumed_counts_the_labels_of_kept_rows(learned: Commands) -> None:
-    texts = partly_labelled(learned, "partly.jsonl")
-    options = ("--rubric", "news", "--labels-in", "human.quality", "--by", "half", "-o", "resumed.jsonl", "--json")
-    whole = learned("score", texts, *options).json
-    resumed = learned("score", texts, *options, "--resume").json
-    assert resumed["slices"] == whole["slices"]
-    assert resumed["human_mean"] == whole["human_mean"]
 
 
 @pytest.mark.parametrize(
@@ -138,10 +117,8 @@ def test_a_column_without_labels_or_slices_is_an_error_after_all_rows_are_writte
 def test_equal_labels_of_some_texts_decide_no_threshold(learned: Commands) -> None:
     rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()]
     rows = [{**row, "q": 5 if number % 2 else None} for number, row in enumerate(rows)]
-    (learned.folder / "equal.jsonl").write_bytes(b"".join(map(json_line, rows)))
-    done = learned(
-        "score", "equal.jsonl", "--rubric", "news", "--labels-in", "q", "--fail-under", "4.9", "-o", "e.jsonl"
-    )
+    score = ("score", learned.write("equal.jsonl", rows), "--rubric", "news", "--labels-in", "q", "-o", "e.jsonl")
+    done = learned(*score, "--fail-under", "4.9")
     assert done.code == 3, done.err
 
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -108,9 +107,7 @@ def test_a_killed_run_leaves_whole_rows_and_is_continued(commands: Commands, opt
     )
     output = commands.folder / "scores.jsonl"
     started = commands.start("score", "many.jsonl", *options)
-    until = time.monotonic() + 30
-    while not (output.exists() and output.stat().st_size) and time.monotonic() < until:
-        time.sleep(0.01)
+    until(lambda: output.exists() and output.stat().st_size)
     os.kill(started.pid, signal.SIGKILL)
     started.wait()
     kept = output.read_bytes()

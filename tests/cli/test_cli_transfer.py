@@ -20,7 +20,6 @@ def moving(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
     assert commands(*learn, *methods, "--name", "both").code == 0
     commands.write("target.jsonl", ROWS[:48])
-    commands.write("few.jsonl", ROWS[:18])
     commands.write("bare.jsonl", [{**row, "scores": {}, "annotations": None} for row in ROWS[:12]])
     commands.write("shares.jsonl", [{**row, "scores": {"coherence": share(row)}} for row in ROWS[:30]])
     return commands

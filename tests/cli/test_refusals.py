@@ -54,6 +54,7 @@ REFUSALS: list[tuple[str, int, str]] = [
         2,
         "--log-file belongs before the command: rubriclab --log-file FILE store size ...",
     ),
+    ("--log-file nowhere/x.log list", 2, "The log file nowhere/x.log cannot be written: No such file or directory."),
     ("demo few.jsonl", 2, "few.jsonl is a file, and a folder is needed for the ratings."),
     ("store prune", 2, "Nothing says which cached answers to remove; give --older-than 90d"),
     ("store prune --older-than soon", 2, "expected hours, days or weeks, such as 12h, 90d or 8w; got 'soon'"),
