@@ -33,7 +33,6 @@ def version(
     middle: float = 3.0,
     combined: bool = True,
     words: Mapping[str, str] | None = None,
-    intervals: bool = True,
 ) -> Version:
     """Return a version whose criteria, by id, weigh so much; an intercept scores `middle`.
 
@@ -50,12 +49,12 @@ def version(
         aspect=COHERENCE,
         scale=ONE_TO_FIVE,
         parts=(part,),
-        aggregation=_combination(weights, middle, onto, intervals=intervals) if combined else None,
+        aggregation=_combination(weights, middle, onto) if combined else None,
     )
     return _stored(made, number)
 
 
-def _combination(weights: Mapping[str, float], middle: float, onto: Scale | None, *, intervals: bool) -> Aggregation:
+def _combination(weights: Mapping[str, float], middle: float, onto: Scale | None) -> Aggregation:
     whole = sum(abs(weight) for weight in weights.values())
     terms = tuple(
         Term(criterion=name, weight=weight / whole, center=3.0, spread=1.0, low=-1, high=1, selected=1.0)
@@ -64,7 +63,7 @@ def _combination(weights: Mapping[str, float], middle: float, onto: Scale | None
     return Aggregation(
         terms=terms,
         calibration=Calibration(kind="linear", x=(-1.0, 1.0), y=(middle - 1, middle + 1)),
-        conformal=Conformal(errors=tuple(0.1 * step for step in range(-11, 12))) if intervals else None,
+        conformal=Conformal(errors=tuple(0.1 * step for step in range(-11, 12))),
         onto=onto,
     )
 

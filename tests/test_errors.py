@@ -1,4 +1,4 @@
-"""Errors that Python's own classes catch too."""
+"""Errors that Python's own classes catch too, and options in messages, as Python and the command line show them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 import rubriclab as rl
+from rubriclab.cli.output import flags
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.characters import with_flags
+from rubriclab.ops.inputs import rows_of
 from rubriclab.ops.options import LearnOptions
 
 
@@ -41,3 +45,30 @@ def test_faulty_data_and_settings_are_value_errors(error: type[Exception], call:
 def test_an_error_of_an_option_keeps_its_message_and_its_hint(options: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingsError, match=f"^{said}"):
         LearnOptions(task="story", aspect="structure", **options)
+
+
+@pytest.mark.parametrize(
+    ("message", "typed"),
+    [
+        ("`max_calls` is too small.", "--max-calls is too small."),
+        ("Give `scale=1:5`.", "Give --scale 1:5."),
+        ("Leave `methods` out.", "Leave --method out."),
+        ("Give `mapping=output=a text`.", "Give --map 'output=a text'."),
+        ("`nothing` is no option.", "`nothing` is no option."),
+        ("a row says 'the `scale` is `scale=1:5`'", "a row says 'the `scale` is `scale=1:5`'"),
+        ('its reviewers\' text "`scale`" and `scale`', 'its reviewers\' text "`scale`" and --scale'),
+        ("Run `rubriclab trust news@1`.", "Run `rubriclab trust news@1`."),
+    ],
+)
+def test_the_command_line_shows_options_as_flags_but_not_in_quoted_text(message: str, typed: str) -> None:
+    assert with_flags(message, flags()) == typed
+
+
+def test_the_mapping_that_an_error_proposes_works_when_it_is_passed() -> None:
+    frame = pandas.DataFrame({"id": ["a"], "summary": ["A summary."]})
+    with pytest.raises(DataError, match="got nothing, expected a non-empty text; the columns are 'id'") as caught:
+        list(rows_of(frame, ReadingOptions()))
+    hint = str(caught.value).partition("`mapping=")[2].partition("`")[0]
+    (example,) = rows_of(frame, ReadingOptions(mapping=hint))
+    assert isinstance(example, rl.Example)
+    assert example.output == "A summary."

@@ -25,12 +25,6 @@ def test_every_page_has_one_place_in_the_navigation() -> None:
     assert {page: count for page, count in places.items() if count > 1} == {}
 
 
-def test_every_integration_is_in_the_navigation() -> None:
-    files = {f"docs/integrations/{path.stem}" for path in (CHECKOUT / "docs" / "integrations").glob("*.md")}
-    assert {page for _, page in navigation.pages()["Integrations"]} == files
-    assert all(f"/{page}\n" in navigation.toctrees() for page in files)
-
-
 def test_a_page_that_the_navigation_names_and_nobody_wrote_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(navigation, "SECTIONS", {"Start": (("Missing", "docs/missing"),)})
     with pytest.raises(ValueError, match=r"docs/missing\.md, which does not exist"):

@@ -137,3 +137,23 @@ def test_tables_of_scores_have_reasons_and_contributions_and_workbooks_a_legend(
     assert legend[0] == ["criterion", "title", "statement", "weight"]
     assert [row[0] for row in legend[1:]] == [criterion["id"] for criterion in rows[0]["criteria"]]
     assert all(row[1] for row in legend[1:])
+
+
+PRIOR = ("--task", "summarization", "--aspect", "coherence")
+
+
+def test_texts_without_labels_are_scored_offline_and_said_to_be_unvalidated(rubriclab: Commands) -> None:
+    bare = [{key: value for key, value in row.items() if key != "scores"} for row in ROWS]
+    done = rubriclab("score", rubriclab.write("texts.jsonl", bare), *PRIOR, "--scale", "0:10:any")
+    assert [row["id"] for row in done.rows] == [row["id"] for row in ROWS]
+    assert all(0 <= row["score"] <= 10 and row["rubric"] == "unvalidated" for row in done.rows)
+    assert len({row["score"] for row in done.rows}) > 6
+    assert "unvalidated: no label says how far these scores agree with people's" in done.err
+    assert "rubriclab learn --task summarization --aspect coherence" in done.err
+
+
+def test_a_rubric_says_the_aspect_itself(offline: Commands) -> None:
+    done = offline("score", "texts.jsonl", "--rubric", "news@1", *PRIOR)
+    assert done.code == 0
+    assert "--task, --aspect: left out, as --rubric says it" in done.err
+    assert {row["rubric"] for row in done.rows} == {"news@1"}

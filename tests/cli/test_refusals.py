@@ -94,6 +94,7 @@ REFUSALS: list[tuple[str, int, str]] = [
         2,
         "expected --rubric REF, or without labels --task TASK --aspect ASPECT.",
     ),
+    (f"score - {RATED}", 2, "standard input cannot be read twice; give a file, or name a language model"),
     ("score - --rubric news", 2, "stdin has no rows. Each row needs at least the field 'output'"),
     (f"{SCORE} --json", 2, "--json prints a summary to standard output, but the scores are written there."),
     (f"{SCORE} -o none.jsonl --fail-under 5.1", 2, "--fail-under: got 5.1, expected a score on the scale from 1"),
