@@ -190,15 +190,10 @@ def _value(config: Config, option: click.Option, key: str) -> Any:
     several = value if option.multiple and isinstance(value, list) else [value]
     for each in several:
         _check_type(config.file, option, key, each)
-    config.check_may_set(key, from_found_of(option))
+    config.check_may_set(key, option.from_found if isinstance(option, SectionOption) else "confirmed")
     if isinstance(option.type, PlaceType):
         several = [option.type.resolved(each, config.folder) for each in several]
     return several if option.multiple else several[0]
-
-
-def from_found_of(option: click.Option) -> FromFound:
-    """Return whether a file that was found may set an option."""
-    return option.from_found if isinstance(option, SectionOption) else "confirmed"
 
 
 def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
