@@ -18,7 +18,7 @@ import numpy as np
 from experiments.runner.measurement import Measurement, Options, StoredRow, holds, percent, stored_rows
 from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
-from rubriclab.stats.agreement import Level, level_statistic, scored_texts, used_texts
+from rubriclab.stats.agreement import Level, ScoredTexts, level_statistic, scored_texts, used_texts
 from rubriclab.stats.correlation import FloatArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import Interval, Statistic, estimate
 
@@ -71,31 +71,43 @@ def run(case: Case) -> list[StoredRow]:
     )
     judges = human + np.stack(list(errors))
     for level, coefficient in product(LEVELS, COEFFICIENTS):
-        true = intervals(human, judges, level, coefficient)
+        # Only the values: intervals of the whole population would take most of the time.
+        known, texts = statistics(human, judges, level, coefficient)
+        true = {name: float(each(np.ones((1, texts.clusters)))[0]) for name, each in known.items()}
         for groups in GROUPS:
             held: dict[str, list[int | None]] = {name: [] for name in true}
             for _ in range(case.runs):
                 drawn = rng.integers(len(human), size=groups)
                 for name, interval in intervals(human[drawn], judges[:, drawn], level, coefficient).items():
-                    held[name].append(holds(interval, true[name].value or 0.0))
+                    held[name].append(holds(interval, true[name]))
             shares = {name: round(float(np.mean([h for h in each if h is not None])), 4) for name, each in held.items()}
             about = {"population": str(case.aspect or "simulated"), "size": case.size, "groups": groups}
             rows.append({**about, "level": level, "coefficient": coefficient, **shares})
     return rows
 
 
-def intervals(human: FloatArray, judges: FloatArray, level: Level, coefficient: str) -> dict[str, Interval]:
-    """Return the agreement of each judge, and the first one's less the second's and the third's."""
+def statistics(
+    human: FloatArray, judges: FloatArray, level: Level, coefficient: str
+) -> tuple[dict[str, Statistic], ScoredTexts]:
+    """Return the agreement of each judge, and the first one's less the second's and the third's, of these texts."""
     names = [f"{place:04}" for place in np.repeat(np.arange(len(human)), human.shape[1])]
     used = used_texts(scored_texts(list(judges.reshape(len(judges), -1)), human.ravel(), names, None), level, "skip")
     alone = [level_statistic(used, row, COEFFICIENTS[coefficient], level, "skip") for row in range(len(judges))]
 
-    def less(other: Statistic) -> Interval:
-        return estimate(lambda counts: alone[0](counts) - other(counts), used.clusters, elements=len(names))
+    differences = {
+        "equal judges": lambda counts: alone[0](counts) - alone[1](counts),
+        "other judges": lambda counts: alone[0](counts) - alone[2](counts),
+    }
+    return {**dict(zip(JUDGES, alone, strict=True)), **differences}, used
 
-    single = [estimate(each, used.clusters, elements=len(names), correlation=True) for each in alone]
-    differences = {"equal judges": less(alone[1]), "other judges": less(alone[2])}
-    return dict(zip(JUDGES, single, strict=True)) | differences
+
+def intervals(human: FloatArray, judges: FloatArray, level: Level, coefficient: str) -> dict[str, Interval]:
+    """Return the same with intervals."""
+    every, texts = statistics(human, judges, level, coefficient)
+    return {
+        name: estimate(each, texts.clusters, elements=len(texts.human), correlation=name in JUDGES)
+        for name, each in every.items()
+    }
 
 
 def human_groups(aspect: LabelledAspect, size: int) -> list[FloatArray]:

@@ -145,6 +145,10 @@ def test_criteria_are_paired_by_wording_whatever_their_ids() -> None:
     linked, renamed = version({"h01": 1}, words={"h01": "links"}), version({"h07": 1}, words={"h07": "links"})
     (pair,) = pair_rubrics(linked.rubric, renamed.rubric).criteria
     assert (pair.state, pair.name) == ("kept", "h01 -> h07")
+    (part,) = linked.rubric.parts
+    reworded = part.criteria[0].model_copy(update={"statement": f"{part.criteria[0].statement} Or not."})
+    rubric = linked.rubric.model_copy(update={"parts": (part.model_copy(update={"criteria": (reworded,)}),)})
+    assert [each.state for each in pair_rubrics(linked.rubric, rubric).criteria] == ["changed"]
     other = version({"h01": 1}, words={"h01": "order"})
     found = {(each.state, each.name) for each in pair_rubrics(linked.rubric, other.rubric).criteria}
     assert found == {("added", "h01"), ("removed", "h01")}
