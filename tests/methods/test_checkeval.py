@@ -277,17 +277,6 @@ QUESTIONS = (
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 
 
-async def run_answer(judge: FakeJudge, example=None, **settings: Any) -> dict[str, CriterionRating]:
-    given = example or text()
-    return await ask_questions(
-        given, QUESTIONS, DIMENSIONS, scripts.assignment(), judge, settings=CheckEvalSettings(**settings)
-    )
-
-
-def asked_answer(prompt) -> list[str]:
-    return [each["id"] for sub in prompt.fields["sub_dimensions"] for each in sub["questions"]]
-
-
 @pytest.mark.parametrize(
     ("how", "groups"),
     [
@@ -298,8 +287,10 @@ def asked_answer(prompt) -> list[str]:
 )
 async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how: Any, groups: list[list[str]]):
     judge = scripts.scripted()
-    found = await run_answer(judge, ask=how)
-    assert [asked_answer(prompt) for prompt in judge.prompts] == groups
+    settings = CheckEvalSettings(ask=how)
+    found = await ask_questions(text(), QUESTIONS, DIMENSIONS, scripts.assignment(), judge, settings=settings)
+    shown = [[each for sub in prompt.fields["sub_dimensions"] for each in sub["questions"]] for prompt in judge.prompts]
+    assert [[each["id"] for each in some] for some in shown] == groups
     assert {name: rated.score for name, rated in found.items()} == {
         each.id: float(scripts.drawn_answer(each.id, "", "Some words.") == "yes") for each in QUESTIONS
     }
@@ -393,12 +384,6 @@ def build(cells) -> tuple[list[Criterion], dict[str, CriterionRating]]:
     return questions, ratings
 
 
-def simple(*scores: float | str | None, trait: str = "A") -> tuple[list[Criterion], dict[str, CriterionRating]]:
-    """Return questions of equal weight with these scores; `-` does not apply."""
-    cells = [(1.0, None if value == "-" else value, value != "-", trait) for value in scores]
-    return build(cells)
-
-
 @given(CELLS)
 def test_a_share_is_the_weighted_mean_of_the_answers_there_are(cells):
     found = text_score(*build(cells), UNIT)
@@ -421,7 +406,8 @@ def test_a_share_is_the_weighted_mean_of_the_answers_there_are(cells):
     ],
 )
 def test_a_text_is_unscored_where_half_of_what_applies_is_missing(scores, expected: float | None):
-    assert text_score(*simple(*scores), UNIT) == expected
+    cells = [(1.0, None if value == "-" else value, value != "-", "A") for value in scores]
+    assert text_score(*build(cells), UNIT) == expected
 
 
 TEXTS = scripts.examples(24, groups=8)
@@ -458,14 +444,6 @@ def tracking(share: float = 1.0) -> FakeJudge:
     return scripts.scripted(answer=lambda prompt: scripts.answers(prompt, of))
 
 
-def everybody(learned: Learned) -> list[Criterion]:
-    return [*learned.part.criteria, *(dropped.criterion for dropped in learned.part.dropped)]
-
-
-def reasons_learn(learned: Learned) -> dict[str, str]:
-    return {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
-
-
 async def test_answers_that_fail_or_do_not_apply_are_counted_as_such():
     def of(name: str, words: str, output: str) -> str:
         number = int(output.rsplit(maxsplit=1)[-1].strip("."))
@@ -478,7 +456,7 @@ async def test_answers_that_fail_or_do_not_apply_are_counted_as_such():
         )
 
     learned, _, _ = await run_learn(judge=scripts.scripted(answer=lambda p: scripts.answers(p, of)), filter="model")
-    evidence = next(each.evidence for each in everybody(learned) if each.id == "a1")
+    (evidence,) = (each.evidence for each in learned.part.criteria if each.id == "a1")
     assert (evidence.judged, evidence.missing, evidence.answers["n/a"]) == (16, 3, 5)
     column = learned.candidates.index("a1")
     assert np.isnan(learned.matrix[:, column]).sum() == 8
@@ -491,7 +469,7 @@ async def test_what_the_labels_speak_against_leaves_with_its_evidence():
         return "yes" if told.get(name, scripts.drawn_answer(name, words, output) == "yes") else "no"
 
     learned, _, _ = await run_learn(judge=scripts.scripted(answer=lambda p: scripts.answers(p, of)))
-    left = reasons_learn(learned)
+    left = {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
     assert left["a1"] == "the same answer for all 24 training texts that it was asked of"
     assert left["b1"].startswith("runs against the labels: correlation -0.")
     assert left["a1-e1"] == "answers as b2 does (correlation 1.00 over 24 texts)"

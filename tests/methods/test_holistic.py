@@ -40,10 +40,6 @@ async def scored(judge, chosen=ONCE, *, form=FORM, scale=None) -> CriterionRatin
     return await holistic.holistic_rating(TEXT, scripts.whole(), given_, judge, form=form, settings=chosen)
 
 
-def ratings_asked(judge):
-    return scripts.of_kind(judge, "rate")
-
-
 def in_turn(*replies):
     """Answer one sample after the other, whatever is repaired; None is a judge that gives no reply."""
 
@@ -162,10 +158,6 @@ TEXTS_SHOT = scripts.graded(20, groups=10)
 ROWS = st.lists(st.tuples(st.floats(1, 5), st.integers(0, 5)), min_size=1, max_size=15)
 
 
-def texts_of(rows):
-    return [scripts.example(i, score, f"g{group}") for i, (score, group) in enumerate(rows)]
-
-
 def chosen(texts, count=3, seed=1):
     return holistic.demonstrations(texts, scripts.ASPECT, count, seed)
 
@@ -173,7 +165,7 @@ def chosen(texts, count=3, seed=1):
 @settings(deadline=None, max_examples=80)
 @given(rows=ROWS, count=st.integers(1, 20), seed=st.integers(0, 5))
 def test_demonstrations_are_different_texts_lowest_first_and_never_more_than_asked_for(rows, count, seed):
-    texts = texts_of(rows)
+    texts = [scripts.example(i, score, f"g{group}") for i, (score, group) in enumerate(rows)]
     shown = chosen(texts, count, seed)
     by_id = {text.id: text for text in texts}
     assert len(shown) == len({each.example for each in shown}) == min(count, len(texts))
@@ -206,7 +198,7 @@ async def test_what_is_shown_is_never_scored():
     assert shown | set(learned.examples) == {text.id for text in TEXTS_SHOT}
     outputs = {text.output for text in TEXTS_SHOT if text.id in shown}
     assert not outputs & {prompt.fields["output"] for prompt in judge.prompts}
-    assert criterion.evidence.judged == len(ratings_asked(judge)) == 15
+    assert criterion.evidence.judged == len(scripts.of_kind(judge, "rate")) == 15
 
 
 TEXTS_GEVAL = scripts.graded(8)

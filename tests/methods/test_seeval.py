@@ -206,7 +206,8 @@ def test_a_rewriting_never_sees_the_other_half_s_labels(data):
         return fake, of_kind(fake, "seeval/refine")[0]
 
     fake, first = refining(TEXTS)
-    unseen = {p.fields["output"] for p in of_kind(fake, "rate") if p.fields["explanation"] == said_by(first)}
+    said = f"Rewritten from: {' '.join(seen(first))}"
+    unseen = {p.fields["output"] for p in of_kind(fake, "rate") if p.fields["explanation"] == said}
     _, again = refining(
         [
             replace(text, scores={ASPECT: data.draw(st.integers(1, 5))}) if text.output in unseen else text
@@ -215,10 +216,6 @@ def test_a_rewriting_never_sees_the_other_half_s_labels(data):
     )
     assert len(unseen) == 10
     assert render(again) == render(first)
-
-
-def said_by(prompt) -> str:
-    return f"Rewritten from: {' '.join(seen(prompt))}"
 
 
 @pytest.mark.parametrize(

@@ -352,37 +352,30 @@ async def extract_facts(
     """
     sentences = {what: split_sentences(text) for what, text in texts.items()}
     every = [(what, sentence) for what, some in sentences.items() for sentence in some]
+
+    async def ask_about(places: Sequence[int]) -> SentenceFacts:
+        shown = [(place + 1, *every[place]) for place in places]
+        fields = {
+            "words": words.model_dump(),
+            "before": " ".join(text for _, text in every[max(0, places[0] - SENTENCES_BEFORE) : places[0]]),
+            "sentences": [
+                {"id": n, "text": text, "what": what, "label": words.called(what)} for n, what, text in shown
+            ],
+            "most": MAX_FACTS,
+        }
+        expected = tuple(ExpectedEntry(f"sentence {n}", Stated, names=(str(n),)) for n, *_ in shown)
+        longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(places)
+        prompt = Prompt("seal/facts", fields, keyed_reply(expected, of_text=True), max_tokens=longest)
+        stated, missing = await prompting.ask_entries(judge, prompt, "facts")
+        return [list(dict.fromkeys(stated[each.id])) if each.id in stated else missing for each in expected]
+
     runs = prompting.chunks(range(len(every)), len(every) if in_one_call else SENTENCES_PER_CALL)
-    stated = itertools.chain.from_iterable(
-        await asyncio.gather(*(_stated_facts(every, places, words, judge) for places in runs))
-    )
+    stated = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, runs)))
     found: dict[TextField, SentenceFacts] = {}
     for what, some in sentences.items():
         facts = list(itertools.islice(stated, len(some)))
         found[what] = [[some[0]], *facts[1:]] if some and not any(facts) else facts
     return found
-
-
-async def _stated_facts(
-    every: Sequence[tuple[TextField, str]], places: Sequence[int], words: TaskWords, judge: Judge
-) -> SentenceFacts:
-    fields = {
-        "words": words.model_dump(),
-        "before": " ".join(text for _, text in every[max(0, places[0] - SENTENCES_BEFORE) : places[0]]),
-        "sentences": [
-            {"id": place + 1, "text": every[place][1], "what": every[place][0], "label": words.called(every[place][0])}
-            for place in places
-        ],
-        "most": MAX_FACTS,
-    }
-    numbers = [str(place + 1) for place in places]
-    form = keyed_reply(tuple(ExpectedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
-    longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(places)
-    stated, missing = await prompting.ask_entries(
-        judge, Prompt("seal/facts", fields, form, max_tokens=longest), "facts"
-    )
-    named = (stated.get(f"sentence {number}") for number in numbers)
-    return [missing if facts is None else list(dict.fromkeys(facts)) for facts in named]
 
 
 class SplitText(BaseModel):
