@@ -53,15 +53,6 @@ def test_a_long_line_is_named_by_file_and_number(tmp_path: Path, name: str) -> N
     assert list(read(path))
 
 
-def test_a_long_row_of_a_table_is_named_by_its_number(tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    texts = ["A", "B", "x" * (SHORT + 1), "C"]
-    parquet.write_table(pa.table({"output": texts}), path)
-    with pytest.raises(DataError, match=r"rows\.parquet: row 3 has more than 2,000 bytes"):
-        list(read(path, max_line_bytes=SHORT))
-    assert [row.output for row in read(path) if isinstance(row, Example)] == texts
-
-
 def test_rows_with_nested_values_have_the_sizes_of_their_texts(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     rows = [

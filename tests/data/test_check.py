@@ -204,14 +204,6 @@ def test_a_given_scale_is_what_they_are_fitted_to():
     assert 3.5 < max(found.values()) < 5
 
 
-def test_a_ranking_says_what_its_preferences_say():
-    ranked = [
-        {"ranking": sorted((name for name in WORTH if name[0] == group), key=WORTH.__getitem__, reverse=True)}
-        for group in "abcd"
-    ]
-    assert learned(texts(), ranked).examples == learned(texts(), preferences()).examples
-
-
 def test_scores_stay_and_texts_without_one_are_placed_among_them():
     scored = {name for name in WORTH if int(name[1]) % 4 != 2}
     training = learned(texts(scored), preferences())

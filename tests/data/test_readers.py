@@ -122,14 +122,6 @@ def test_a_row_arrives_while_the_pipe_is_still_open():
             assert next(rows).id == row["id"]
 
 
-def test_the_place_of_a_row_is_known_while_it_is_the_last_one_read(tmp_path):
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b"\n".join([b"", in_lines(ROWS[:1]), in_lines(ROWS[1:])]))
-    rows = read(path)
-    assert (rows.where, rows.line) == (str(path), 0)
-    assert [rows.line for _ in rows] == [2, 4]
-
-
 def test_a_pandas_frame_gives_its_rows_with_missing_values_as_none_given():
     frame = pd.DataFrame(
         {
