@@ -360,10 +360,10 @@ def weight(term: Term) -> str:
     return f"{_percent(term.weight)} % [{_percent(term.low)}, {_percent(term.high)}]"
 
 
-def weighing(term: Term | None) -> str:
-    """Return the weight and how often it was selected over resamples of the training groups; empty without any."""
+def weighing(criterion: Criterion, term: Term | None) -> str:
+    """Return the weight of a criterion, and if it is fitted, how often it is chosen over resamples of the groups."""
     if term is None:
-        return ""
+        return f"weight {format_score(round(criterion.weight, 2))}"
     set_by_hand = f", {limits(term.bounds)} by hand" if term.bounds else ""
     return f"weight {weight(term)}{set_by_hand}, chosen in {percent(term.selected)} of resamples"
 
@@ -376,14 +376,6 @@ def limits(bounds: Bounds | None) -> str:
     return f"pinned to {percent(low)}" if low == high else f"limited to {percent(low)} to {percent(high)}"
 
 
-def question_weight(part: Part, question: Criterion, terms: Mapping[str, Term]) -> str:
-    """Return the weight of a question; empty if there is no aggregation and all weights are equal."""
-    if question.id in terms:
-        return weighing(terms[question.id])
-    same = len({each.weight for each in part.criteria if each.question}) == 1
-    return "" if same else f"weight {format_score(round(question.weight, 2))}"
-
-
 def correlation_name(rubric: Rubric) -> str:
     """Return what the correlation of a single criterion with the labels is called."""
     return "correlation with passing" if rubric.scores_on.names else "Pearson"
@@ -391,20 +383,14 @@ def correlation_name(rubric: Rubric) -> str:
 
 def evaluator_agreement(criterion: Criterion, correlation: str, term: Term | None = None) -> str:
     """Return the weight of a criterion, if there are others, and its correlation with the training labels."""
-    agreement = training_correlation(criterion.evidence, correlation)
-    if term is not None:
-        return f"{weighing(term)}; {agreement}"
-    if criterion.kind == "score":
-        return agreement if criterion.evidence.judged else ""
-    return f"weight {format_score(criterion.weight)}; {agreement}"
-
-
-def training_correlation(evidence: Evidence, correlation: str) -> str:
-    """Return the correlation of a criterion with the training labels, by its name; see `correlation_name`."""
-    if not evidence.judged:
-        return "not rated on the training texts"
+    evidence = criterion.evidence
     missing = f", {evidence.missing} missing" if evidence.missing else ""
-    return f"{correlation} {figure(evidence.pearson)} on {evidence.judged} training texts{missing}{_heldout(evidence)}"
+    agreement = (
+        f"{correlation} {figure(evidence.pearson)} on {evidence.judged} training texts{missing}{_heldout(evidence)}"
+    )
+    if criterion.kind == "score" and term is None:
+        return agreement if evidence.judged else ""
+    return f"{weighing(criterion, term)}; {agreement if evidence.judged else 'not rated on the training texts'}"
 
 
 def _heldout(evidence: Evidence) -> str:

@@ -129,7 +129,14 @@ def examples(aspect: str = "coherence") -> list[Example]:
 
 def scores_of(rubric: Version, texts: Sequence[Example], rate: Callable[[int, Example], float | None]) -> list[Score]:
     """Return a score for each text, as `rate` says from its number and itself; `None` makes it unscored."""
-    return [_score(rubric, text, rate(number, text)) for number, text in enumerate(texts)]
+    scores = []
+    for number, text in enumerate(texts):
+        value = rate(number, text)
+        reason = "The reply was empty." if value is None else f"Reason for {text.id}."
+        parts = tuple(CriterionRating(one.id, value, reason) for one in rubric.rubric.criteria)
+        why = None if value is not None else f"no usable rating for {text.id}"
+        scores.append(Score(text.id, rubric.rubric.aspect.name, value, parts, why, rubric.ref, "fake"))
+    return scores
 
 
 def results_of(
@@ -161,13 +168,6 @@ def printed(view: RenderableType, width: int = 80) -> str:
 def words_of(view: RenderableType, width: int = 80) -> str:
     """Return the words of a view, wherever its lines end."""
     return " ".join(printed(view, width).split())
-
-
-def _score(rubric: Version, text: Example, value: float | None) -> Score:
-    reason = "The reply was empty." if value is None else f"Reason for {text.id}."
-    parts = tuple(CriterionRating(one.id, value, reason) for one in rubric.rubric.criteria)
-    why = None if value is not None else f"no usable rating for {text.id}"
-    return Score(text.id, rubric.rubric.aspect.name, value, parts, why, rubric.ref, "fake")
 
 
 def shapes(drawing: str, tag: str, style: str) -> list[dict[str, str]]:

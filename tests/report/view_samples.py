@@ -35,7 +35,6 @@ from rubriclab.ops.evaluate import (
     CriterionAgreement,
     Evaluation,
     Figure,
-    Figures,
     InterraterAgreement,
     JudgePair,
     JudgeScores,
@@ -62,10 +61,6 @@ from rubriclab.store.store import Problem
 Rate = Callable[[int, Example], float | None]
 Sample = partial[View]
 UNDEFINED = Interval(None)
-FIGURES: dict[Kind, tuple[Figure, ...]] = {
-    "yes/no": ("alpha_nominal", "fleiss_kappa"),
-    "graded": ("alpha_interval",),
-}
 
 
 def around(value: float | None) -> Interval:
@@ -73,15 +68,12 @@ def around(value: float | None) -> Interval:
     return UNDEFINED if value is None else Interval(value, value - 0.1, value + 0.1)
 
 
-def figures(names: tuple[Figure, ...], value: float | None) -> Figures:
-    """Return figures each a hundredth above the one before."""
-    return {name: around(None if value is None else value + place / 100) for place, name in enumerate(names)}
-
-
 def agreed(name: str, kind: Kind, value: float | None, **fields: Any) -> CriterionAgreement:
-    """Return how far judges agree by one criterion."""
+    """Return how far judges agree by one criterion, by figures each a hundredth above the one before."""
+    names: tuple[Figure, ...] = ("alpha_nominal", "fleiss_kappa") if kind == "yes/no" else ("alpha_interval",)
+    figures = {each: around(None if value is None else value + place / 100) for place, each in enumerate(names)}
     own: dict[str, Any] = {"trait": "linked sentences", "criteria": 1, "answers": 60, "missing": 0, "inapplicable": 0}
-    return CriterionAgreement(id=name, kind=kind, figures=figures(FIGURES[kind], value), **(own | fields))
+    return CriterionAgreement(id=name, kind=kind, figures=figures, **(own | fields))
 
 
 def interrater(**fields: Any) -> InterraterAgreement:
