@@ -23,19 +23,12 @@ SNAPSHOT = "fake-2026-11-01"
 # Drawn by `faults`; the others have to be scripted.
 RANDOM_FAULTS = ("rate_limit", "server_error", "timeout", "cut_body", "prose", "off_scale", "empty")
 ERRORS = {
-    "bad_request": (400, "the request is malformed"),
     "unauthorized": (401, "Incorrect API key provided"),
-    "no_credit": (402, "no credit"),
-    "forbidden": (403, "this key may not use the model"),
     "not_found": (404, "there is no such model"),
     "rate_limit": (429, "too many requests"),
     "server_error": (500, "something broke"),
     "timeout": (504, "the model took too long"),
     "overloaded": (529, "overloaded"),
-}
-CODES = {
-    "too_long": ("context_length_exceeded", "This model's maximum context length is 4096 tokens."),
-    "filtered": ("content_policy_violation", "Your request was rejected."),
 }
 
 
@@ -58,7 +51,6 @@ class RunningServer(SocketServer):
         self.hang = 3.0
         self.latency = 0.0
         self.held = False  # no request is answered while it is true
-        self.retry_after: str | None = "0"
         self.refuses: set[str] = set()
         self.logprobs: Tokeniser | None = log_probabilities  # `None` for a server that takes no notice of the wish
         self.script: deque[str | None] = deque()
@@ -111,9 +103,10 @@ class RunningServer(SocketServer):
         for setting in self.refuses & body.keys():
             return failure(400, f"Unsupported value: '{setting}' does not support this with this model.")
         if fault in ERRORS:
-            return failure(*ERRORS[fault], retry_after=self.retry_after or None)
-        if fault in CODES:
-            return failure(400, CODES[fault][1], code=CODES[fault][0])
+            return failure(*ERRORS[fault], retry_after="0")
+        if fault == "too_long":
+            message = "This model's maximum context length is 4096 tokens."
+            return failure(400, message, code="context_length_exceeded")
         try:
             text = _spoilt(self.brain(body["messages"], body), fault)
         except Exception as error:
@@ -133,7 +126,7 @@ class RunningServer(SocketServer):
         text = self.brain(body["messages"], body)
         return _completion(body, text, None, self._log_probabilities(text, body))
 
-    def _log_probabilities(self, text: str | None, body: dict[str, Any]) -> Any:
+    def _log_probabilities(self, text: str, body: dict[str, Any]) -> Any:
         if not (text and self.logprobs and body.get("logprobs")):
             return None
         return self.logprobs(text, body["top_logprobs"])
@@ -145,7 +138,7 @@ class RunningServer(SocketServer):
         return draw.choice(RANDOM_FAULTS) if draw.random() < self.faults else None
 
 
-def _spoilt(text: str, fault: str | None) -> str | None:
+def _spoilt(text: str, fault: str | None) -> str:
     match fault:
         case "prose":
             return f"Certainly! Here is what I think {{in short}}:\n```json\n{text}\n```\nTell me if you need more."
@@ -153,10 +146,6 @@ def _spoilt(text: str, fault: str | None) -> str | None:
             return json.dumps(_off_scale(json.loads(text)))
         case "empty":
             return ""
-        case "null":
-            return None
-        case "length":
-            return text[: len(text) // 2]
         case _:
             return text
 
@@ -169,14 +158,13 @@ def _off_scale(value: Any) -> Any:
     return 99999 if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _completion(body: dict[str, Any], text: str | None, fault: str | None, logprobs: Any) -> str:
+def _completion(body: dict[str, Any], text: str, fault: str | None, logprobs: Any) -> str:
     read = sum(len(turn["content"]) for turn in body["messages"]) // 4
-    wrote = len(text or "") // 4
+    wrote = len(text) // 4
     fields: dict[str, Any] = {} if logprobs is None else {"choice_logprobs": logprobs}
-    fields["choice_finish_reason"] = {"length": "length", "withheld": "content_filter"}.get(fault or "", "stop")
+    fields["choice_finish_reason"] = "content_filter" if fault == "withheld" else "stop"
     fields["usage"] = {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
-    whole = completion(text, model=SNAPSHOT, **fields)
-    return json.dumps(whole | {"choices": []} if fault == "no_choices" else whole)
+    return json.dumps(completion(text, model=SNAPSHOT, **fields))
 
 
 def failure(status: int, message: str, code: str | None = None, **headers: Any) -> bytes:

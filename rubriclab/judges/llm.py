@@ -425,7 +425,7 @@ class LanguageModel:
                     **settings,
                 )
             except OpenAIError as error:
-                sent = {*settings, *(["cache_control"] if self._marks else [])}
+                sent = {*settings, *(["cache_control"] if self._marks else [])} - mended.dropped
                 if not self._mend(mended, error, sent, settings.get(mended.limit_name), prompt):
                     raise
                 if reception.may_be_billed:  # the next request has to fit into the budget too
@@ -458,7 +458,7 @@ class LanguageModel:
         if self._mended.without_system:
             contents = [replies.clean(turn["content"]) for turn in messages_of(prompt)]
             return [{"role": "user", "content": "\n\n".join(contents)}]
-        if self._marks is None:
+        if self._marks is None or "cache_control" in self._mended.dropped:
             return [{"role": turn["role"], "content": replies.clean(turn["content"])} for turn in messages_of(prompt)]
         turns = [replace(turn, parts=tuple(map(replies.clean, turn.parts))) for turn in turns_of(prompt)]
         return self._marks.marked(turns)
@@ -512,12 +512,8 @@ class LanguageModel:
             cost = price.cost(read, wrote) if price else known
         return Usage(read, wrote, cost, from_cache, saved)
 
-    @property
-    def _marks(self) -> CacheMarks | None:
-        return None if "cache_control" in self._mended.dropped else self._cache_marks
-
     @functools.cached_property
-    def _cache_marks(self) -> CacheMarks | None:
+    def _marks(self) -> CacheMarks | None:
         if not needs_marks(*self._place):
             return None
         return CacheMarks(int(providers.load_litellm().utils.get_prompt_cache_min_tokens(self.model)))

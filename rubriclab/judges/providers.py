@@ -414,27 +414,25 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     `variable` is the environment variable with the key, if it is not the provider's.
     """
     variable = variable or key_variable(model)
-    status = getattr(error, "status_code", None) or 500
+    status, said = getattr(error, "status_code", None) or 500, searched_message(error)
     message = f"{model}: {provider_message(error)}"
     message += "" if message.endswith((".", "!", "?", "…")) else "."
-    if _NO_KEY.search(searched_message(error)):
+    if _NO_KEY.search(said):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return MissingKey(message, f"Set {variable}{own}.")
-    code = str(_code(error))
-    if code in _FOR_ALL:
+    if (code := str(_code(error))) in _FOR_ALL:
         return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, variable))
     # Gateways report a filter of content with statuses of their own.
-    filtered = (status in _REFUSED or status >= 500) and _FILTERED.search(searched_message(error))
+    filtered = (status in _REFUSED or status >= 500) and _FILTERED.search(said)
     if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _kinds(error):
         return PromptRejected(message)
     if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
         headers = getattr(error, "litellm_response_headers", None)
         headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
         headers = {str(key).lower(): str(value) for key, value in headers.items()}
-        return JudgeUnavailable(message, retry_after=retry_after(headers, searched_message(error)))
-    if status in _REFUSED and not _SETTING.search(searched_message(error)):
-        hint = _what_to_check(status, variable) if status == 403 else None
-        return PromptRejected(message, hint, is_doubtful=True)
+        return JudgeUnavailable(message, retry_after=retry_after(headers, said))
+    if status in _REFUSED and not _SETTING.search(said):
+        return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, is_doubtful=True)
     return JudgeRefused(message, _what_to_check(status, variable))
 
 
@@ -536,15 +534,14 @@ def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     Where it only says when its limits are reset, those count that are used up, or may be: then the first one. Names of
     headers are in lower case.
     """
-    milliseconds = _number(headers.get("retry-after-ms"))
-    fields = ((match["number"], 1000 if match["milli"] else 1) for match in _FIELD.finditer(message))
-    stated = [
-        None if milliseconds is None else milliseconds / 1000,
-        _seconds(headers.get("retry-after")),
-        *(_duration(match["wait"]) for match in _WAIT.finditer(message)),
-        *(None if (seconds := _seconds(number)) is None else seconds / unit for number, unit in fields),
+    given = [
+        (headers.get("retry-after"), 1),
+        (headers.get("retry-after-ms"), 1000),
+        *((match["number"], 1000 if match["milli"] else 1) for match in _FIELD.finditer(message)),
     ]
-    if pauses := [seconds for seconds in stated if seconds is not None]:
+    pauses = [seconds / unit for value, unit in given if (seconds := _seconds(value)) is not None]
+    pauses += [_duration(match["wait"]) for match in _WAIT.finditer(message)]
+    if pauses:
         return max(pauses)
     used_up, unknown = list[float](), list[float]()
     for name, value in headers.items():

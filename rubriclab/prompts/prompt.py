@@ -197,7 +197,7 @@ def _is_model(form: Any) -> bool:
 
 def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     if "$ref" in schema:
-        return _shown(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+        schema = definitions[schema["$ref"].rsplit("/", 1)[1]]
     if "properties" in schema:
         shown, members = set[str](), []
         for key, value in schema["properties"].items():
@@ -210,18 +210,14 @@ def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
         return f"<{', or '.join(_shown(each, definitions).strip('<>') for each in schema['anyOf'])}>"
     match schema:
         case {"enum": words}:
-            shown_value = f'"{" | ".join(map(str, words))}"'
+            return f'"{" | ".join(map(str, words))}"'
         case {"type": "array", "items": items}:
-            shown_value = f"[{_shown(items, definitions)}, ...]"
+            return f"[{_shown(items, definitions)}, ...]"
         case {"minimum": low, "maximum": high}:
-            shown_value = f"<{low:g} to {high:g}>"
-        case {"type": "integer" | "number"}:
-            shown_value = "<number>"
-        case {"type": "boolean"}:
-            shown_value = "<true or false>"
-        case _:
-            shown_value = '"..."'
-    return shown_value
+            return f"<{low:g} to {high:g}>"
+    return {"integer": "<number>", "number": "<number>", "boolean": "<true or false>"}.get(
+        str(schema.get("type")), '"..."'
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,14 +238,12 @@ def _usable_entry(
         entries = [handler(_complete(_fit(each, form), form)) for each in given]
     except pydantic.ValidationError:
         return None
-    contents = [_verdict(each) for each in entries]
+    # What they say besides their reasons.
+    contents = [
+        (each.model_dump(exclude=set(REASONS)) or each.model_dump()) if isinstance(each, pydantic.BaseModel) else each
+        for each in entries
+    ]
     return entries[0] if entries and all(content == contents[0] for content in contents) else None
-
-
-def _verdict(entry: Any) -> Any:
-    if not isinstance(entry, pydantic.BaseModel):
-        return entry
-    return entry.model_dump(exclude=set(REASONS)) or entry.model_dump()
 
 
 def _fit(item: Any, form: Any) -> Any:

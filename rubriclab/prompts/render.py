@@ -85,13 +85,10 @@ class Turn:
 
 
 def render(prompt: Prompt[Any]) -> list[Message]:
-    """Return the messages that ask `prompt`.
+    """Return the messages that ask `prompt`; a faulty or missing template of another package is a `PlugInError`.
 
     The form of the reply is at the end of the user's last turn, or of what this turn shares with those about other
     texts unless its keys depend on the text.
-
-    Raises:
-        PlugInError: if the template of a method of another package is missing or faulty, or uses an undefined name.
     """
     return [turn.message for turn in render_turns(prompt)]
 

@@ -47,14 +47,9 @@ TIMEOUT = 0.3
 
 SCRIPTS = {
     "amharic": "ሰላም ለዓለም ሁሉ ይሁን ",
-    "chinese": "這篇摘要的句子連貫而清楚",
     "emoji": "👩‍👩‍👧‍👦🏳️‍🌈🧑🏿‍🚀",
     "base64": base64.b64encode(random.Random(0).randbytes(60)).decode(),
-    "thai": "สวัสดีชาวโลกทั้งหลาย ",
-    "arabic": "السلام عليكم ورحمة الله ",
     "cherokee": "ᎣᏏᏲ ᎡᎶᎯ ᎢᎦᏓ ",
-    "english": "The sentences follow each other in a sensible order. ",
-    "code": "for (int i=0;i<n;++i){a[i]^=~b[i]<<3;}\n",
     "mixed": "Plain ᎣᏏᏲ 連貫 👩‍🚀 {x:1} ሰላም ",
 }
 

@@ -96,14 +96,6 @@ async def test_model_known_to_report_none_is_not_asked(server: RunningServer, na
     assert sent(server) == [(None, None)]
 
 
-async def test_server_that_ignores_the_wish_leaves_no_tokens(server: RunningServer) -> None:
-    server.logprobs = None
-    judge = model()
-    for text in ("one", "two"):
-        assert (await judge.reply(rate(text, alternatives=20))).tokens == ()
-    assert sent(server) == 2 * [(True, 20)]
-
-
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("report", ["none", [], {"content": "4"}, {"content": [{"token": "4"}]}], ids=str)

@@ -30,7 +30,7 @@ from rubriclab.errors import (
 )
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import FILTERED, FakeJudge, Ledger, Reply, Usage, ask, dump_reply, request_digest
-from rubriclab.judges.llm import LanguageModel, close_connections
+from rubriclab.judges.llm import LanguageModel
 from rubriclab.judges.options import JudgeOptions, Price, as_price
 from rubriclab.judges.stack import (
     Budgeted,
@@ -70,19 +70,10 @@ async def test_calls_are_capped_exactly_under_concurrency(cap: int) -> None:
     assert sum(isinstance(result, BudgetReached) for result in results) == 20 - cap
 
 
-async def test_a_request_that_did_not_reach_the_server_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    budget = LocalBudget(max_calls=1)
-    judge = Budgeted(LanguageModel("openai/fake", api_base="http://127.0.0.1:9/v1"), budget)
-    results = await outcomes(judge, 3)
-    await close_connections()
-    assert all(isinstance(result, JudgeUnavailable) for result in results)
-    assert budget.calls == 0
-
-
 @pytest.mark.parametrize(
     ("fault", "calls"),
     [
+        ("unreachable", 0),
         ("unauthorized", 0),
         ("not_found", 0),
         ("rate_limit", 0),
@@ -98,8 +89,8 @@ async def test_a_request_that_did_not_reach_the_server_does_not_count(monkeypatc
 async def test_a_request_counts_unless_the_server_refused_it(server: RunningServer, fault: str, calls: int) -> None:
     server.script.append(fault)
     server.hang = 0.1
-    budget = LocalBudget()
-    await outcomes(Budgeted(LanguageModel("openai/fake", timeout=60), budget), 1)
+    budget, address = LocalBudget(), "http://127.0.0.1:9/v1" if fault == "unreachable" else None
+    await outcomes(Budgeted(LanguageModel("openai/fake", timeout=60, api_base=address), budget), 1)
     assert budget.calls == calls
 
 
@@ -252,23 +243,6 @@ async def test_pauses_grow_within_their_bounds_and_are_jittered() -> None:
     assert len(first) == 5
 
 
-async def test_answer_is_missing_after_the_last_attempt() -> None:
-    judge = failing(*[unavailable()] * 3)
-    answer = await ask(Retried(judge, attempts=3, sleep=Clock().sleep), rate())
-    assert answer.value is None
-    assert "after 3 attempts" in (answer.missing)
-    assert judge.prompts == 3
-
-
-@pytest.mark.parametrize("error", [JudgeRefused("no."), PromptRejected("no.")])
-async def test_nothing_else_is_retried(error: RubriclabError) -> None:
-    clock, judge = Clock(), failing(error)
-    with pytest.raises(type(error)):
-        await Retried(judge, sleep=clock.sleep).reply(rate())
-    assert judge.prompts == 1
-    assert not clock.slept
-
-
 async def test_refusals_for_unknown_reasons_end_the_command_when_no_prompt_is_answered() -> None:
     async def missing(*errors: RubriclabError | None) -> int:
         judge = Retried(failing(*errors), attempts=1, breaker=LocalBreaker(3), sleep=Clock().sleep)
@@ -310,14 +284,6 @@ def opened() -> asyncio.Event:
     gate = asyncio.Event()
     gate.set()
     return gate
-
-
-async def test_second_time_comes_from_the_cache_with_its_first_usage(server: RunningServer) -> None:
-    judge = Cached(LanguageModel("openai/fake", timeout=60), MemoryAnswers())
-    first, second = await judge.reply(rate()), await judge.reply(rate())
-    assert len(server.bodies) == 1
-    assert (first.cached, second.cached) == (False, True)
-    assert (first.text, first.usage, first.model) == (second.text, second.usage, second.model)
 
 
 async def test_filtered_reply_is_kept_and_missing_with_its_reason(server: RunningServer) -> None:

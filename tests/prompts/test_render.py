@@ -264,14 +264,6 @@ def scored(text, given_=None, **fields) -> list[Prompt]:
     return judge.prompts
 
 
-def test_what_a_text_lacks_is_not_mentioned():
-    bare = replace(TEXT, source=None, context=None)
-    content = user(rate_prompt(bare, THREE[:1], scripts.assignment()))
-    assert [match["label"] for match in FENCE.finditer(content)] == ["summary"]
-    full = user(rate_prompt(TEXT, THREE[:1], scripts.assignment()))
-    assert [match["label"] for match in FENCE.finditer(full)] == ["source text", "context", "summary"]
-
-
 def test_the_digest_of_prompts_covers_the_passages_that_they_share(monkeypatch, tmp_path):
     shutil.copytree(MODULE.FOLDER, tmp_path / "prompts")
     monkeypatch.setattr(MODULE, "FOLDER", tmp_path / "prompts")
@@ -319,14 +311,8 @@ def test_a_repair_shows_the_reply_and_the_complaint_after_the_question():
     assert [message["role"] for message in messages[2:]] == ["assistant", "user"]
     assert messages[2]["content"] == "Four."
     assert "it held no complete JSON object." in messages[3]["content"]
-
-
-@pytest.mark.parametrize("empty", ["", "  \n"])
-def test_an_empty_reply_is_repaired_without_an_empty_turn(empty):
-    messages = render(
-        replace(rate_prompt(TEXT, THREE[:1], scripts.assignment()), repair=Repair(empty, "it was empty."))
-    )
-    assert all(message["content"].strip() for message in messages)
+    for empty in ("", "  \n"):
+        assert all(message["content"].strip() for message in render(replace(prompt, repair=Repair(empty, "it was."))))
 
 
 class Score(BaseModel):
