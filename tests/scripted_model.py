@@ -252,9 +252,8 @@ def _kind(asked: Question) -> str:
             return "hypotheses' ratings"
         return _keyed_kind(next(iter(asked.form)), list(asked.entry))
     *others, last = asked.form
-    by_hypotheses = {"score": "hypotheses' rating", "groups": "hypotheses' groups"}
-    if asked.criteria and last in by_hypotheses:
-        return by_hypotheses[last]
+    if asked.criteria and last == "score":
+        return "hypotheses' rating"
     kinds = {
         "questions": "other sides" if "seed" in asked.entry else "finer points",
         "explanation": "rewriting" if others else last,
@@ -316,14 +315,6 @@ def _rated(question: Question, trait: str) -> float:
     closeness = random.Random(trait).random()
     share = closeness * quality + (1 - closeness) * random.Random(f"{trait}\n{output}").random()
     return question.on_scale(share)
-
-
-def _groups_of_hypotheses(question: Question) -> dict[str, Any]:
-    """Return hypotheses on the same trait as groups."""
-    members: dict[str, list[str]] = {}
-    for name, trait in question.criteria:
-        members.setdefault(trait, []).append(name)
-    return {"groups": [same(f"Both are about {trait}.", names) for trait, names in members.items() if len(names) > 1]}
 
 
 def same(reason: str, members: list[str]) -> dict[str, Any]:
@@ -408,11 +399,14 @@ def _verdicts(asked: Question) -> dict[str, Any]:
 
 
 def _groups(asked: Question) -> dict[str, Any]:
+    """Return hypotheses on the same trait as groups, or else questions about the same property."""
+    about = asked.criteria or [
+        (name, next((what for what in PROPERTIES if what in wording), "")) for name, wording in asked.listed
+    ]
     members: dict[str, list[str]] = {}
-    for name, wording in asked.listed:
-        if what := next((what for what in PROPERTIES if what in wording), None):
-            members.setdefault(what, []).append(name)
-    return {"groups": [same(f"Both are about {what}.", names) for what, names in members.items() if len(names) > 1]}
+    for name, what in about:
+        members.setdefault(what, []).append(name)
+    return {"groups": [same(f"Both are about {what}.", names) for what, names in members.items() if what and names[1:]]}
 
 
 def _one_call(asked: Question) -> dict[str, Any]:
@@ -526,7 +520,6 @@ ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "hypotheses": _proposal,
     "hypotheses' rating": _rating,
     "hypotheses' ratings": _ratings_by_hypotheses,
-    "hypotheses' groups": _groups_of_hypotheses,
     "findings": _findings,
     "explanation": _explanation,
     "rewriting": _rewriting,
