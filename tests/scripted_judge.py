@@ -97,7 +97,6 @@ def text(output: str | int = "Some words.", **fields: Any) -> Example:
 
 
 def findings(count: int = 2) -> tuple[Finding, ...]:
-    """Return claims from publications that nobody wrote."""
     return tuple(
         Finding(id=f"f{i}", aspects=(), claim=f"Claim {i} of the literature.", citation="A (2024)")
         for i in range(count)
@@ -185,7 +184,6 @@ def hypothesis(name: str, anchors: Sequence[float] = ANCHORS) -> dict[str, Any]:
 def criterion(
     name: str, *, weight: float = 1.0, origin: Any = "labels", anchors: Sequence[float] = ANCHORS
 ) -> Criterion:
-    """Return a hypothesis with the id and trait `name`."""
     own = hypothesis(name, anchors)
     levels = tuple(Level(score=float(score), description=text) for score, text in own.pop("levels").items())
     return Criterion(**own, id=name, kind="hypothesis", levels=levels, weight=weight, evidence=Evidence(origin=origin))
@@ -298,7 +296,6 @@ def proposal(*names: str, anchors: Sequence[float] = ANCHORS) -> dict[str, Any]:
 
 
 def stated(wording: str, **fields: Any) -> dict[str, Any]:
-    """Return a new question as a generator gives it."""
     return {"text": wording, "absent": "no", "broken": "no", **fields}
 
 
@@ -324,7 +321,6 @@ def verdicts(prompt: Prompt[Any], **faults: Mapping[str, str]) -> dict[str, Any]
 
 
 def written_seeds(count: int, each: int = 1) -> dict[str, Any]:
-    """Return a reply with so many sub-dimensions of so many seed questions."""
     subs = [
         {
             "name": f"Written {number}",
@@ -337,7 +333,6 @@ def written_seeds(count: int, each: int = 1) -> dict[str, Any]:
 
 
 def is_true(sentence: str) -> bool:
-    """Return whether a sentence is consistent by the usual script."""
     return "false" not in sentence and "wrong" not in sentence
 
 
@@ -351,7 +346,6 @@ def compared(prompt: Prompt[Any], sentence: str) -> dict[str, Any]:
 
 
 def comparison(prompt: Prompt[Any]) -> dict[str, Any]:
-    """Return the usual reason for each sentence that DCR's judge is shown."""
     return {f"sentence {each['id']}": compared(prompt, each["text"]) for each in prompt.fields["sentences"]}
 
 
@@ -397,17 +391,14 @@ def about_each(prompt: Prompt[Any], score: Callable[[str], float] | None = None)
 
 
 def shown(prompt: Prompt[Any]) -> list[str]:
-    """Return the texts of a call about several in their order."""
     return [each["output"] for each in prompt.fields["texts"]]
 
 
 def number_in(output: str) -> int:
-    """Return the number that tells a text apart."""
     return int(output.rstrip(".").rsplit(" ", 1)[1])
 
 
 def one_to_five(output: str) -> float:
-    """Return a score that depends on the text alone."""
     return 1 + number_in(output) % 5
 
 

@@ -133,7 +133,6 @@ class Question:
 
     @cached_property
     def instructions(self) -> str:
-        """The question without the texts that it is about."""
         return _FENCED.sub("", self.text)
 
     @cached_property
@@ -143,7 +142,6 @@ class Question:
 
     @cached_property
     def criteria(self) -> list[tuple[str, str]]:
-        """Id, if it has one, and trait of each criterion in the question."""
         return _CRITERION.findall(self.instructions)
 
     def find(self, pattern: re.Pattern[str]) -> re.Match[str]:
@@ -162,7 +160,6 @@ class Question:
 
     @property
     def listed(self) -> list[tuple[str, str]]:
-        """Id and wording of each question of a checklist that is shown."""
         return _LISTED.findall(self.instructions)
 
     @cached_property
@@ -318,7 +315,6 @@ def _rated(question: Question, trait: str) -> float:
 
 
 def same(reason: str, members: list[str]) -> dict[str, Any]:
-    """Return a group of what is the same."""
     return {"reason": reason, "relation": "same", "members": members, "best": members[0]}
 
 

@@ -44,7 +44,6 @@ class RunningServer(SocketServer):
         self.reset()
 
     def reset(self) -> None:
-        """Forget every request and setting."""
         self.brain: Brain = scripted_model.reply
         self.faults = 0.0
         self.seed = 0
@@ -67,17 +66,14 @@ class RunningServer(SocketServer):
 
     @property
     def url(self) -> str:
-        """The address that clients need."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     async def answer(self, request: Request, send: Send) -> None:
-        """Note the key, and send the response."""
         sent = request.headers.get("authorization", ""), request.headers.get("x-api-key", "")
         self.keys |= {key.removeprefix("Bearer ") for key in sent if key}
         await send(await self.respond(request))
 
     async def respond(self, request: Request) -> bytes:
-        """Return the response."""
         if (request.method, request.path) != ("POST", "/v1/chat/completions"):
             return failure(*ERRORS["not_found"])
         self._at_once += 1
@@ -168,6 +164,5 @@ def _completion(body: dict[str, Any], text: str, fault: str | None, logprobs: An
 
 
 def failure(status: int, message: str, code: str | None = None, **headers: Any) -> bytes:
-    """Return an error as OpenAI sends it."""
     kind = "invalid_request_error" if status < 429 else "error"
     return response({"error": {"message": message, "type": kind, "code": code}}, status, **headers)

@@ -64,15 +64,6 @@ def test_any_space_of_unicode_may_stand_between_the_tokens_of_a_reply(space: str
     assert score_distribution(Reply(reply, "m", tokens=tokens), range(1, 6)) == {1: 0, 2: 0, 3: 0, 4: 1, 5: 0}
 
 
-async def test_repair_is_asked_once_with_the_reply_and_the_complaint() -> None:
-    judge = FakeJudge(lambda prompt: GOOD if prompt.repair else "none")
-    assert (await ask(judge, rate())).value == Rating(reasoning="fine", score=4)
-    repair = judge.prompts[1].repair
-    assert repair is not None
-    assert repair.reply == "none"
-    assert "JSON object" in repair.complaint
-
-
 @pytest.mark.parametrize("error", [JudgeRefused("no."), ProviderDown("off."), BudgetReached("no."), ReplayMiss("no.")])
 async def test_what_ends_a_command_is_not_swallowed(error: Exception) -> None:
     with pytest.raises(type(error)):
