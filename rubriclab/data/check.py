@@ -379,22 +379,24 @@ def fault_hints(faults: Sequence[RowError], words: Sequence[str] = ()) -> list[s
 
 
 def fault_lines(faults: Sequence[RowError]) -> list[str]:
-    """Return a line for each fault; cells with the same word share one."""
-    words: dict[str, list[RowError]] = {}
+    """Return a line for each fault; several equal ones, and cells with the same word, share one."""
+    alike: dict[str, list[RowError]] = {}
     for fault in faults:
-        words.setdefault((fault.word or "").casefold(), []).append(fault)
+        alike.setdefault((fault.word or "").casefold() or fault.message, []).append(fault)
     lines: dict[str, None] = {}
     for fault in faults:
-        alike = words[(fault.word or "").casefold()]
-        if not fault.word or len(alike) < MIN_ALIKE:
-            lines[str(fault)] = None
-            continue
-        first, columns = alike[0], list(dict.fromkeys(each.column or each.field for each in alike))
+        same = alike[(fault.word or "").casefold() or fault.message]
+        first, columns = same[0], list(dict.fromkeys(each.column or each.field for each in same))
         place = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
-        line = (
-            f"{first.where}: {first.word!r}: {len(alike)} cells in {place}, the first in line {first.line}; "
-            f"expected {first.expected}"
-        )
+        if len(same) < MIN_ALIKE:
+            line = str(fault)
+        elif fault.word:
+            line = (
+                f"{first.where}: {first.word!r}: {len(same)} cells in {place}, the first in line {first.line}; "
+                f"expected {first.expected}"
+            )
+        else:
+            line = f"{first.where}: {len(same)} rows, the first in line {first.line}: {first.message}"
         lines[line] = None
     return list(lines)
 

@@ -317,7 +317,8 @@ def propose_mapping(
 
     Fields that are `mapped` to columns, these columns, and scores of an aspect that has mapped ones are left out.
 
-    Columns are matched by usual names; without a match, the column with the longest texts is the output. Columns of
+    Columns are matched by usual names; without a match, the output is the column of chats, or that with the longest
+    texts. Columns of
     numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after raters, or
     hold numbers of one small range; so do columns of usual words for levels if there are no others.
     """
@@ -333,8 +334,10 @@ def propose_mapping(
             usable = [column for column in untaken if name not in _TEXTS or column not in numbers]
             if name not in native and name not in proposal and (column := match(usable, words.split())):
                 proposal[name] = column
-    if "output" not in proposal and "output" not in native and (column := _find_longest(free, proposal)):
-        proposal["output"] = column
+    if "output" not in proposal and "output" not in native:
+        chats = (column for column, values in free.items() if any(map(chat_messages, values)))
+        if column := next(chats, None) or _find_longest(free, proposal):
+            proposal["output"] = column
     output = proposal.get("output") or mapped.get("output", "output")
     if output not in cells and len(form_columns(cells)) > 1:
         return {}
@@ -361,6 +364,14 @@ def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], t
         if name not in taken and column and (repeat if name == "rater" else not _are_numbers(free[column])):
             found[name] = column
     return found
+
+
+def chat_messages(value: Any) -> list[tuple[str, str]]:
+    """Return role and content of the messages of a chat; none for anything else."""
+    listed = value if isinstance(value, list | tuple) else ()
+    found = [(each.get("role"), each.get("content")) for each in listed if isinstance(each, Mapping)]
+    is_chat = len(found) == len(listed) and all(isinstance(part, str) for message in found for part in message)
+    return [(str(role), str(content)) for role, content in found] if is_chat else []
 
 
 def rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:

@@ -37,6 +37,7 @@ from rubriclab.data.mapping import (
     CellError,
     CellRules,
     FieldMap,
+    chat_messages,
     closest_column,
     form_columns,
     look_up,
@@ -103,13 +104,16 @@ class Fields:
 
     def output(self) -> str:
         text = self.value("output")
-        if messages := _messages(text):
+        if messages := chat_messages(text):
             role, text = messages[-1]
             if role in ("user", "system"):
                 raise FieldError("output", f"messages that end with one of the role {role!r}", "the answer as the last")
         if text is ABSENT:
             others = {str(c): value for c, value in self.row.items() if c not in FIELDS}
-            likely = [*filter(lambda c: _messages(others[c]), others), *filter(lambda c: _is_wordy(others[c]), others)]
+            likely = [
+                *filter(lambda c: chat_messages(others[c]), others),
+                *filter(lambda c: _is_wordy(others[c]), others),
+            ]
             other = next(iter(likely), None)
             way = f"; if the text is in another column, map 'output' to it, such as to {other!r}" if other else ""
             raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
@@ -120,7 +124,7 @@ class Fields:
     def text(self, name: str) -> str | None:
         """Return a source, context or reference, or `None` if it is missing or a placeholder."""
         value = self.value(name)
-        if name == "context" and value is ABSENT and (earlier := _messages(self.value("output"))[:-1]):
+        if name == "context" and value is ABSENT and (earlier := chat_messages(self.value("output"))[:-1]):
             value = "\n\n".join(f"{role}: {content}" for role, content in earlier)
         return None if self.rules.is_missing(value) else drop_placeholder(self.as_text(name, value))
 
@@ -235,14 +239,6 @@ def drop_placeholder(text: str | None) -> str | None:
         return None
     word = text.strip(_AROUND).lower()
     return None if not word or _PLACEHOLDER.fullmatch(word) else text
-
-
-def _messages(value: Any) -> list[tuple[str, str]]:
-    """Return role and content of the messages of a chat; none for anything else."""
-    listed = value if isinstance(value, list | tuple) else ()
-    found = [(each.get("role"), each.get("content")) for each in listed if isinstance(each, Mapping)]
-    is_chat = len(found) == len(listed) and all(isinstance(part, str) for message in found for part in message)
-    return [(str(role), str(content)) for role, content in found] if is_chat else []
 
 
 def _is_wordy(value: Any) -> bool:

@@ -5,8 +5,10 @@ from itertools import combinations
 
 import pytest
 
-from rubriclab.data.check import Training, training_examples
+from rubriclab.data.check import Training, fault_lines, training_examples
+from rubriclab.data.mapping import propose_mapping
 from rubriclab.data.readers import from_rows
+from rubriclab.data.rows import RowError
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example, Scale, data_digest
 
@@ -113,7 +115,7 @@ def test_all_faults_are_named_together_in_the_order_of_their_lines():
 
 
 def test_many_faults_are_all_kept_and_the_first_twenty_shown():
-    error = stopped(rows(30, output=""))
+    error = stopped([{**row, "scores": {"coherence": f"word {i}"}} for i, row in enumerate(rows(30))])
     assert len(error.faults) == 30
     assert "labels:20: " in str(error)
     assert "labels:21: " not in str(error)
@@ -252,3 +254,17 @@ def test_where_there_are_several_aspects_each_comparison_names_its_own():
     (first, *_) = found = stopped(texts(), *parts).faults
     assert "field 'aspect': got nothing, expected the aspect of the comparison" in first
     assert len(found) == 6
+
+
+def test_a_column_of_chats_is_the_output_and_equal_faults_share_a_line():
+    turns = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because of the rain."}]
+    proposal = propose_mapping(
+        [{"ticket": f"T{i}", "messages": turns, "rating": i % 5} for i in range(9)], "helpfulness"
+    )
+    assert proposal == {"output": "messages", "scores.helpfulness": "rating"}
+    faults = [RowError("t.csv", line, "output", "nothing", "a non-empty text") for line in range(2, 8)]
+    other = RowError("t.csv", 9, "id", "a number", "a text")
+    assert fault_lines([*faults, other]) == [
+        "t.csv: 6 rows, the first in line 2: field 'output': got nothing, expected a non-empty text",
+        "t.csv:9: field 'id': got a number, expected a text",
+    ]
