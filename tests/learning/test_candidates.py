@@ -10,11 +10,18 @@ import numpy as np
 import pytest
 from candidate_plans import TEXTS, found_by, plan, plans
 from hypothesis import given, strategies as st
-from scripted_judge import Scripted, assignment, criterion, question, scripted, whole
+from scripted_judge import Scripted, assignment, criterion, jointly, part_of, question, scripted, whole
 
 from rubriclab.errors import DataError, JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.learning.candidates import NOT_JUDGED, Candidates, all_criteria, rename_criteria, unique_names
+from rubriclab.learning.candidates import (
+    NOT_JUDGED,
+    Candidates,
+    all_criteria,
+    rename_criteria,
+    unique_names,
+    usable_form,
+)
 from rubriclab.methods.method import ignore_progress
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part
@@ -262,3 +269,15 @@ def test_no_name_is_ever_given_twice(first, second, third):
     assert [each.statement for part in named for each in part.criteria] == [
         each.statement for part in parts for each in part.criteria
     ]
+
+
+async def test_equal_scores_are_tried_in_two_simpler_forms_with_five_calls_more():
+    judge = jointly(lambda reply: {name: {"reason": "Fine.", "score": 3} for name in reply})
+    hypotheses = part_of("hypoeval", *(criterion(f"h{number}") for number in range(6)))
+    found = await usable_form(TEXTS, [hypotheses], assignment(), judge, 6)
+    assert (found.form, len(found.ratings)) == (None, 5)
+    assert [len(prompt.fields["criteria"]) for prompt in judge.prompts] == [6] * 5 + [3] * 2 + [1] * 3
+    assert found.note.startswith("asked about 6 criteria at once, the judge gave one value to every text")
+    judge = jointly(lambda reply: reply)
+    assert (await usable_form(TEXTS, [hypotheses], assignment(), judge, 6)).note == ""
+    assert len(judge.prompts) == 5

@@ -204,6 +204,11 @@ def test_a_complete_design_is_the_analysis_of_variance():
     assert rater_variances(table, raters_known=True) == pytest.approx((severity, rest))
 
 
+def test_raters_without_two_common_texts_count_as_unknown():
+    apart = np.array([[1, NONE], [2, NONE], [NONE, 4], [NONE, 6]])
+    assert ceiling(apart) == ceiling(apart, raters_known=False) > 0
+
+
 def gappy(rng, raters=5, texts=60):
     worth, severity = rng.normal(size=texts), rng.normal(size=raters) * 0.7
     table = worth + severity[:, np.newaxis] + rng.normal(size=(raters, texts)) * 1.2
