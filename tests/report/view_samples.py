@@ -340,10 +340,7 @@ PAGES: dict[str, Sample] = {
     "training with context": _training(context="What about it?"),
     "training without held-out scores": _training(predicted=None, low=None, high=None),
     "training without record": partial(training_view, joint_version(), None),
-    **{
-        f"training of {one.ref}": partial(training_view, one, None)
-        for one in (version(), checklist(), explained(), shown(), unlabelled())
-    },
+    **{f"training of {one.ref}": partial(training_view, one, None) for one in (version(), checklist(), explained())},
     "evaluation": evaluation(version(), version(2)),
     "evaluation of answers": evaluation(checklist()),
     "evaluation with raters": evaluation(
