@@ -405,6 +405,8 @@ _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1
 _PATH = re.compile(
     r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|()]*|\.pyc?\b(?::\d+)?)(?:, line \d+)?"
 )
+# What aiohttp says of an address besides its host and port: an object in memory.
+_SSL = re.compile(r" ssl:(?:<[^<>]{0,100}>|\w{1,20})")
 _ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
@@ -470,7 +472,7 @@ def provider_message(error: Exception) -> str:
         cause = cause.__cause__ or cause.__context__
     if cause and str(cause) not in message:
         message = f"{message} {masked(str(cause))}"
-    line = " ".join(_PATH.sub("…", message).split()) or type(error).__name__
+    line = " ".join(_PATH.sub("…", _SSL.sub("", message)).split()) or type(error).__name__
     return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
 
 

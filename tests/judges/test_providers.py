@@ -171,6 +171,11 @@ def test_no_retry_after_header_breaks_the_reading(wish: str) -> None:
         ('OpenAIException - {"error": "no room"}', "no room"),
         ('OpenAIException - {"detail": "no room"}', '{"detail": "no room"}'),
         ("no route /v1/chat/completions", "no route /v1/chat/completions"),
+        (
+            "Cannot connect to host h:9 ssl:<ssl.SSLContext object at 0x7f> [refused]",
+            "Cannot connect to host h:9 [refused]",
+        ),
+        ("Cannot connect to host h:9 ssl:default [refused]", "Cannot connect to host h:9 [refused]"),
         ("", "ProviderFault"),
         ("x" * 5000, "x" * 299 + "…"),
     ],
