@@ -667,15 +667,12 @@ class SourceFormat:
     """The detected format of a file of rows.
 
     Attributes:
-        encoding: Python's name of it; `None` unless the file is text.
-        delimiter, usual: the separator of cells, and that of the format; `None` unless the file is CSV or similar.
-        decimal: the decimal mark of scores; `None` if none has one.
-        unsure: a score that could be a decimal or a thousand, and how it is read; `None` if there is none.
+        encoding: Python's name of it.
+        usual: the usual delimiter of the format.
+        unsure: a score that could be a decimal or a thousand, and how it is read.
         merged: cells of the sheet that have the value of a merged range.
-        hidden: the hidden rows, columns and sheets, and whether they are read.
-        tool: the annotation tool's export that the rows are read as; `None` for other rows.
+        tool, details: the export that the rows are read as, and what of it is read as what or left out.
         choices: of this export, the words of each question whose words have no scores.
-        details: what of this export is read as what, and what is left out.
         cells: of ratings that were joined, the number of cells in each column and the first of them.
     """
 

@@ -272,10 +272,8 @@ class RowError:
     Attributes:
         line: first line of the row, counted from 1; the row's number if the source has no lines.
         field: such as `scores.coherence`; `None` if the fault concerns the entire row.
-        got, expected: descriptions of the actual and of a valid value.
-        column: the column of the field, if it has another name.
-        word: a text in place of a number, if any.
-        outside: a number outside the scale, if any.
+        column: of the field, if it has another name.
+        word, outside: a text in place of a number; a number outside the scale.
         usable: the example without the faulty scores; `None` unless all of these are of named raters.
     """
 
@@ -312,10 +310,9 @@ def example_of(
 ) -> Example | RowError:
     """Return the example in a row, or its faults."""
     if not isinstance(row, Mapping):
-        one_list = (
-            "; in a file that is one list, give each object a line of its own" if isinstance(row, list | tuple) else ""
-        )
-        return RowError(where, line, None, describe(row), f"an object with a field 'output'{one_list}")
+        own_lines = "; in a file that is one list, give each object a line of its own"
+        expected = f"an object with a field 'output'{own_lines if isinstance(row, list | tuple) else ''}"
+        return RowError(where, line, None, describe(row), expected)
     fields, field_errors = Fields(row, mapping, rules), list[FieldError]()
     example = _example(fields, field_errors)
     if example is not None and not field_errors:

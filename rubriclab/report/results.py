@@ -263,13 +263,13 @@ def distribution_view(summary: ScoreDistribution) -> View:
 
 def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
     """Return what the columns of criteria in a table of scores stand for: id, title, statement and weight."""
-    weights = {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
+    terms = wording.terms(rubric)
     return [
         {
             "criterion": criterion.id,
             "title": wording.title(criterion, TITLE),
             "statement": criterion.statement,
-            "weight": weights.get(criterion.id),
+            "weight": terms[criterion.id].weight if criterion.id in terms else None,
         }
         for criterion in rubric.criteria
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -389,13 +388,8 @@ CALIBRATIONS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedCriterion:
-    """A criterion with its weight.
-
-    Attributes:
-        method: that asks it.
-    """
+class WeightedCriterion(NamedTuple):
+    """A criterion with the method that asks it, and its weight."""
 
     criterion: Criterion
     method: str
