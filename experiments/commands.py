@@ -92,7 +92,7 @@ def run_study(call: Call, name: str) -> None:
     from experiments.runner.study import load_study
     from rubriclab.cli.output import note
     from rubriclab.models.characters import count
-    from rubriclab.ops.learn import parse_settings
+    from rubriclab.ops.options import parse_settings
     from rubriclab.ops.workspace import finish, judge_named
 
     sets = sets_in(call.values["data"])
