@@ -1,14 +1,4 @@
-"""From the name of a judge to a judge that can be called.
-
-Other packages add judges by an entry point in the group `rubriclab.judges`, as in their `pyproject.toml`::
-
-    [project.entry-points."rubriclab.judges"]
-    toy = "toy_judge:connect"
-
-`toy_judge.connect(rest, options)` returns a `Judge`; a user calls it `toy` or `toy:REST`, which is also the judge's
-`name`. Names hold neither ":" nor "/", and cannot replace `embedded` or `recorded`. They come before litellm's model
-strings.
-"""
+"""From the name of a judge to a judge that can be called."""
 
 from __future__ import annotations
 

@@ -70,7 +70,11 @@ class PlugIn:
 
 @functools.cache
 def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of judges in installed packages, by name."""
+    """Return the entry points of judges in installed packages, by name.
+
+    Each is a function of the rest of the specification (`NAME:REST`) and the options that returns a `Judge`. A name has
+    neither ":" nor "/", replaces neither `embedded` nor `recorded`, and comes before litellm's model strings.
+    """
     points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=JUDGES):
         points[point.name] = (*points.get(point.name, ()), point)
