@@ -523,10 +523,10 @@ def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationS
 
 def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
     title = wording.title(row.criterion, TITLE) if row.criterion else wording.excerpt(row.id, TITLE)
-    remarks = [row.id, f"weight {wording.percent(terms[row.id].weight)}" if row.id in terms else ""]
-    remarks += [f"{row.inapplicable} n/a" if row.inapplicable else ""]
-    remarks += [f"{count(row.unscored, 'text')} unscored" if row.unscored else ""]
-    return line(q(title), q(", ".join(filter(None, remarks)), "quiet"))
+    remarks = [f"weight {wording.percent(terms[row.id].weight)}"] if row.id in terms else []
+    remarks += [f"{row.inapplicable} n/a"] if row.inapplicable else []
+    remarks += [f"{count(row.unscored, 'text')} unscored"] if row.unscored else []
+    return line(q(title), q(row.id, "quiet") + quiet("".join(f", {each}" for each in remarks)))
 
 
 def _recorded(text: JudgedText) -> RecordedText:
