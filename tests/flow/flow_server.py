@@ -101,14 +101,12 @@ def commands_at(server: RunningServer, folder: Path) -> Commands:
 
 def learning(commands: Commands, method: str, *more: object) -> tuple[object, ...]:
     """Return the command that learns from twelve texts by `method`, in little."""
-    own = ("--method", method)
-    names = (method,)
-    if method == "joint":
-        own, names = (), ("hypoeval", "checkeval", "seeval")
-    own += tuple(f"--set={name}.{setting}" for name in names for setting in SETTINGS.get(name, ()))
+    names = ["hypoeval", "checkeval", "seeval"] if method == "joint" else [method]
+    own = [] if method == "joint" else ["--method", method]
+    own += [f"--set={name}.{setting}" for name in names for setting in SETTINGS.get(name, ())]
     if method in PACKS:
         (commands.folder / "checklist.json").write_text(json.dumps(PACKS[method]))
-        own += ("--checklist", "checklist.json")
+        own += ["--checklist", "checklist.json"]
     return ("learn", texts(commands.folder, LEARNED_FROM), *TASK, *own, "--json", *more)
 
 
