@@ -46,8 +46,8 @@ def row_of(
 class LangfuseEvaluator(OpenRubric):
     """An evaluator for `run_experiment`, which returns one `Evaluation` for each item.
 
-    `value` is on the scale of the rubric, `comment` its `rationale`, and `metadata` as of `metadata_of`. The arguments
-    are those of `OpenRubric`; `row` is given `input`, `output`, `expected_output` and `metadata` by name.
+    `value` is on the scale of the rubric, `comment` its `rationale`, and `metadata` what `metadata_of` returns. The
+    arguments are those of `OpenRubric`; `row` is given `input`, `output`, `expected_output` and `metadata` by name.
     """
 
     _default_row = staticmethod(row_of)

@@ -28,7 +28,7 @@ PEOPLE = ("app",)
 
 
 def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
-    """Return the row of a run, as `row_of_text` does of the inputs and the run's outputs.
+    """Return the row of a run, made by `row_of_text` from the inputs and the run's outputs.
 
     The reference and metadata are the outputs and metadata of the example. Without an `id`, it is that of the run.
     """
@@ -41,9 +41,9 @@ def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
 class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
     """An evaluator for `evaluate` and `aevaluate`, which returns one `EvaluationResult` for each run.
 
-    `score` is on the scale of the rubric, which `feedback_config` says, `comment` its `rationale`, and `metadata`, sent
-    to LangSmith as `extra`, as of `metadata_of`. A text without a score has no number but the reason as its comment,
-    and counts as an error.
+    `score` is on the scale of the rubric, which `feedback_config` says, `comment` its `rationale`, and `metadata` what
+    `metadata_of` returns; LangSmith gets it as `extra`. A text without a score has no number but the reason as its
+    comment, and counts as an error.
 
     The arguments are those of `OpenRubric`; `name` is the key of the feedback, and `row` is given the run and the
     example.

@@ -37,15 +37,15 @@ def row_of(
     metadata: Mapping[str, Any] | None = None,
     **_other: Any,
 ) -> dict[str, Any]:
-    """Return the row of a text, as `row_of_text` does of the input, the output, the expected output and metadata."""
+    """Return the row of a text, made by `row_of_text` from the input, the output, the expected output and metadata."""
     return row_of_text(input, output, expected, metadata)
 
 
 class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
     """An evaluator for `run_experiment`, which returns one evaluation for each run.
 
-    `score` is on the scale of the rubric, `explanation` its `rationale`, and `metadata` as of `metadata_of`. A text
-    without a score has no `score` but the reason as its explanation.
+    `score` is on the scale of the rubric, `explanation` its `rationale`, and `metadata` what `metadata_of` returns. A
+    text without a score has no `score` but the reason as its explanation.
 
     The arguments are those of `OpenRubric`; `row` is given `input`, `output`, `expected`, `metadata` and others by
     name.

@@ -71,7 +71,7 @@ class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
 
 
 def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:
-    """Return the row of a text, as `row_of_text` does of the columns as inputs and the output of the model."""
+    """Return the row of a text, made by `row_of_text` from the columns as inputs and the output of the model."""
     return row_of_text(columns, output)
 
 

@@ -1,4 +1,4 @@
-"""Limits on the size of a reply, before and after it is received."""
+"""Limits on the size of a reply, and what a provider reports with it: status, usage, probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rubriclab.judges.options import DEFAULT_BYTES
 from rubriclab.judges.providers import without_keys
 from rubriclab.prompts.prompt import Prompt
 
-# Text has about four bytes per token; JSON escapes take at most six bytes for one, and twelve for four.
+# Text has about four bytes per token; JSON escapes take at most six bytes for one byte of text, and twelve for four.
 BYTES_PER_TOKEN = 16
 # One alternative at one position: the token, its log-probability, and its bytes as a list of numbers.
 BYTES_PER_ALTERNATIVE = 160

@@ -15,7 +15,7 @@ biases the correlation over all texts downwards (Parker, Gunter & Bedo 2007, "St
 microarray studies", BMC Bioinformatics 8). Scores of different folds may therefore differ by a factor, but not by an
 offset that depends on labels.
 
-`labels_needed` says how many more labels would decide. An estimated difference is most often too far from 0, and its
+`labels_needed` says how many more labels would decide. An estimated difference usually overstates the true one, and its
 standard error is itself estimated from few groups. So the chance of a decision is averaged over what the true
 difference may be, given the estimate and a normal prior around 0, and over what the true standard error may be (the
 assurance of O'Hagan, Stevens & Campbell 2005, "Assurance in clinical trial design", Pharmaceutical Statistics 4). The
@@ -153,7 +153,7 @@ def _direct_evaluators(table: RatingMatrix, fold: IntArray, scores: FloatArray) 
     def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
         if not (known := others & scored).any():
             return np.full(inside.sum(), np.nan)
-        # The question was not fitted to labels, so there are no weights for which the slope is shrunk.
+        # `parameters=0`: the question was not fitted to labels, so the slope is not shrunk.
         return fit(scores[known], table.labels[known], 0).apply(scores[inside])
 
     calibrated = np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
@@ -252,7 +252,7 @@ class EvaluatorComparison:
 
 
 def outcome_of(difference: Interval, matters: float) -> version.Outcome:
-    """Return the outcome for a difference by its interval; one of `matters` would be worth its price."""
+    """Return the outcome for a difference by its interval; one of at least `matters` is worth its price."""
     if difference.low is None or difference.high is None:
         return "inconclusive"
     if difference.low > 0:
@@ -295,13 +295,16 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
     spread = (1 - share) * np.sqrt(posterior + error**2 * labels / more)
     reach = stdtrit(clusters * total / labels - 1, upper) * error * np.sqrt(share)
     better, worse = 1 - ndtr((reach - middle) / spread), ndtr((version.MIN_EFFECT - reach - middle) / spread)
-    # Where both can hold, one of them always does.
+    # An interval that is narrower than what would matter always decides.
     return np.asarray(np.where(2 * reach < version.MIN_EFFECT, 1.0, better + worse).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
 class RaterScores:
-    """Single raters' scores, shape (raters, texts), NaN where missing; without names in any order within a column."""
+    """Single raters' scores, shape (raters, texts), NaN where missing.
+
+    The order within a column has no meaning without names.
+    """
 
     names: tuple[str, ...]
     table: FloatArray

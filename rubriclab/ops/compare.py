@@ -161,7 +161,7 @@ def compare_columns(
 
     Args:
         names: of the rubric and the judge, before and after.
-        threshold: a text flips if only one of its scores is at or above it; on the scale before.
+        threshold: a text flips if only one of its scores is at or above it; on the scale of the rubric before.
     """
     groups = [pair.group for pair in pairs]
     columns = [(pair.before, pair.unscored_before) for pair in pairs], [(p.after, p.unscored_after) for p in pairs]
@@ -255,7 +255,7 @@ def _differences(
 
 
 def _by_groups(before: ScoredSet, after: ScoredSet) -> PairedMean:
-    """Return the difference of the means of groups of two sets without pairs of outputs.
+    """Return the difference between two unpaired sets, by the means of their groups.
 
     It is paired if both have the same groups; else by Welch's test (1947), or without any spread the permutation test.
     """
@@ -330,7 +330,7 @@ def human_difference(
 ) -> HumanDifference | None:
     """Return the difference of the mean human scores of two sets.
 
-    By labels of both sets; else of the set that has more of them; else of learning. `None` if there are too few.
+    By labels of both sets; else of the set with labels in more groups; else of learning. `None` if there are too few.
 
     Args:
         changed: the share of pairs whose outputs differ; 1 for sets without pairs.
@@ -485,7 +485,7 @@ class CompareResult(Answered, Displayed):
 
     @property
     def outcome(self) -> LimitOutcome:
-        """`within` the limits, `beyond` one, or `unknown`; a ranking is always `within`."""
+        """`within` the limits, `beyond` one, or `inconclusive`; a ranking is always `within`."""
         return "within" if isinstance(self.result, SystemRanking) else self.result.outcome
 
 
@@ -718,7 +718,7 @@ class _Looks(FrozenModel):
         return Path(f"{place}.looks.json")
 
     def read(self, place: str) -> _Looks:
-        """Return the looks at a file of texts; itself if there are none."""
+        """Return the looks at a file of texts; this object if there is no file."""
         if not self.file(place).exists():
             return self
         with suppress(ValidationError):

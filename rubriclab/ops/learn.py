@@ -100,9 +100,10 @@ def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
     try:
         return make()
     except ValidationError as error:
-        names = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)]
-        wrong = str(error.errors(include_url=False)[0]["loc"][-1])
-        hint = f"{did_you_mean(wrong, names)}Known are: {', '.join(names)}." if has_unknown_name(error) else None
+        names, hint = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)], None
+        if has_unknown_name(error):
+            wrong = str(error.errors(include_url=False)[0]["loc"][-1])
+            hint = f"{did_you_mean(wrong, names)}Known are: {', '.join(names)}."
         raise SettingsError(f"{first_fault(error, name)}.", hint) from None
     except ValueError as error:
         raise SettingsError(f"{name}.preset: {error}.") from None

@@ -223,12 +223,12 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class ActionEvaluation(FrozenModel):
-    """One way to use the rubric, compared with the labels of the target; `skipped` says why it could not be.
+    """One way to use the rubric, compared with the labels of the target; `skipped` says why it could not be used.
 
     Attributes:
         auroc: over all texts, for labels of two levels.
         error: mean absolute error, in points of the labels' scale.
-        gain: error of the rubric as it is less this one's, on the texts that all ways scored.
+        gain: the error of the unchanged rubric minus this one's, on the texts that all ways scored.
     """
 
     action: Action
@@ -253,7 +253,7 @@ class Transfer(Displayed, FrozenModel):
         outside: see `outside_training_range`.
         mean_error: mean absolute error of giving every text the mean label, in points of the labels' scale.
         recommended: see `recommend`; `None` without labels.
-        too_few_groups: whether there are too few groups, or too equal labels, to compare the ways.
+        too_few_groups: whether the ways cannot be compared, as there are too few groups or the labels are constant.
     """
 
     rubric: str
@@ -286,10 +286,11 @@ def recommend(
 ) -> tuple[Action, dict[Action, Interval], bool]:
     """Return the way with the smallest mean absolute error, the gain of each over `reuse`, and if groups were too few.
 
-    The rule: of the ways that were measured, the one whose scores, without the text's own label, are closest to the
-    labels; the cheapest of equals. Its gain has a 95 % interval over groups, and is slightly optimistic, as the best of
-    three. As the labels exist already, no significance is asked for: keeping the rubric unchanged until a difference is
-    significant was measured to be worse. With fewer than `MIN_GROUPS` groups, or constant labels, `default`.
+    The rule: of the ways that were measured, the one whose scores, each fitted without that text's label, are
+    closest to the labels; the cheapest of equals. Its gain has a 95 % interval over groups, and is slightly
+    optimistic, as the best of three. As the labels exist already, no significance is asked for: keeping the rubric
+    unchanged until a difference is significant was measured to be worse. With fewer than `MIN_GROUPS` groups, or
+    constant labels, `default`.
 
     Args:
         scores: by way, shape (texts,), NaN for unscored; `reuse` is among them.

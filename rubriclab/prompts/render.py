@@ -1,7 +1,7 @@
 """Templates to messages.
 
 A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line of its own: `=== system`,
-`=== user`, and `=== assistant` where an earlier answer is told again; the last one is the user's. An undefined name
+`=== user`, and `=== assistant` where an earlier answer is shown again; the last one is the user's. An undefined name
 fails. Passages that several templates share lie in `prompts/shared` and are included. Judged text, and all else that
 others wrote, enters through the `fenced` filter alone: it is data, and cannot contain the delimiter that closes it.
 

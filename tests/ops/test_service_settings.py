@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from commands import HELDOUT, LABELLED
 from hypothesis import given, settings as tries, strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 
 from rubriclab import Lab
 from rubriclab.errors import SettingsError
@@ -34,6 +35,24 @@ def refused(method: Method, chosen: Sequence[str], configured: Sequence[str] = (
     with pytest.raises(SettingsError) as caught:
         method_settings(method, chosen, configured)
     return str(caught.value)
+
+
+class Banded(FEW_SHOT.settings):  # type: ignore[name-defined]
+    """Settings of which two must fit each other."""
+
+    shortest: int = 1
+    longest: int = 9
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Banded:
+        if self.shortest > self.longest:
+            raise ValueError("shortest must be at most longest")
+        return self
+
+
+def test_settings_that_do_not_fit_each_other_are_one_clear_error() -> None:
+    banded = dataclasses.replace(FEW_SHOT, settings=Banded)
+    assert "shortest must be at most longest" in refused(banded, ["few_shot.shortest=10"])
 
 
 @pytest.mark.parametrize(
