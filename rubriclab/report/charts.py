@@ -23,7 +23,7 @@ SMALLEST = 2e-4
 # Of a plot: its size, the space around it, and the opacity of one dot.
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
-DOT = 0.3
+DOT = 0.55
 BAR = '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}" height="12"/></svg>'
 
 
