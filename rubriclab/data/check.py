@@ -100,7 +100,7 @@ def training_examples(
         span = f"scale {format_score(used_scale.low)} to {format_score(used_scale.high)}"
         if rated:
             notes.append(f"{span} taken from the labels; give the scale if the raters used another")
-            notes += _lone_end_notes(rated, aspect)
+            notes += _outlier_notes(rated, aspect)
         else:
             notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
     if len(labels) < MIN_LABELS or len(set(labels)) == 1:
@@ -158,7 +158,7 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
     return COMPARED_SCALE
 
 
-def _lone_end_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
+def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
     """Yield the highest and the lowest score if it is further from the next than all others are from each other."""
     scores = sorted(value for example in rated for value in values_of(example, aspect))
     if len(set(scores)) < 3:

@@ -131,6 +131,8 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
     version = store.load(ref)
     if anonymous:
         version = without_persons(version)
+        if version.provenance.edit and version.provenance.edit.because:
+            notify("the reason of the edit is kept as it was written; check that it names nobody")
     elif names := persons(version):
         notify(f"the pack names raters or editors ({', '.join(names)}); `anonymous` leaves their names out")
     return write_pack(version)

@@ -98,13 +98,9 @@ def verdict_rows(validation: Validation) -> Iterator[tuple[object, ...]]:
     for name in (*titles, validation.free.against):
         found, other = validation.against(name), by_name.get(name)
         if found and other:
-            error = _found(found.error_outcome, found.less_error) if found.less_error and found.error_outcome else ""
-            order = _found(found.outcome, found.difference) if found.outcome else ""
-            yield (
-                titles.get(name, wording.baseline_name(name)),
-                _beside(other.error, error),
-                _beside(other.order, order),
-            )
+            error = _beside(other.error, comparison(found.error_outcome, found.less_error))
+            order = _beside(other.order, comparison(found.outcome, found.difference))
+            yield titles.get(name, wording.baseline_name(name)), error, order
     if validation.raters and validation.raters.errors:
         yield "a rater, against the others' mean", _beside(validation.raters.errors.absolute), ""
 
@@ -128,14 +124,14 @@ def _against_direct(version: Version, validation: Validation) -> str:
     rubric, direct, measures = wording.rubric_agreement(validation), compared[DIRECT], validation.measures
     correlation = (
         f"{measures.order} {figure(rubric.order.value)} instead of {figure(direct.order.value)} "
-        f"({_found(found.outcome, found.difference)})"
+        f"({comparison(found.outcome, found.difference)})"
     )
     if rubric.error is None or direct.error is None or found.less_error is None:
         words = f"{ASKED_DIRECTLY}: {correlation}."
     else:
         words = (
             f"{ASKED_DIRECTLY}: {measures.error} {figure(rubric.error.value)} instead of "
-            f"{figure(direct.error.value)}{measures.unit} ({_found(found.error_outcome, found.less_error)}), "
+            f"{figure(direct.error.value)}{measures.unit} ({comparison(found.error_outcome, found.less_error)}), "
             f"{correlation}.{_against_calibrated(validation)}"
         )
     return words if validation.deciding is found else f"Compared with {words}"
@@ -149,7 +145,7 @@ def _against_calibrated(validation: Validation) -> str:
     what = "a Brier score" if validation.measures == VERDICTS else "an error"
     return (
         f" Calibrated on the same labels, the plain question has {what} of {figure(error.value)} "
-        f"({_found(found.error_outcome, found.less_error)})."
+        f"({comparison(found.error_outcome, found.less_error)})."
     )
 
 
@@ -158,18 +154,20 @@ def _against_free(validation: Validation) -> str:
     other = _by_name(validation).get(free.against)
     order = figure(other.order.value if other else None)
     reached = f"{wording.baseline_name(free.against)}, {validation.measures.order} {order}"
-    return f"{reached} (difference {estimate(free.difference)}: {_found(free.outcome, free.difference)})"
+    return f"{reached} (difference {estimate(free.difference)}: {comparison(free.outcome, free.difference)})"
 
 
 def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:
     return {each.name: each for each in validation.evaluators}
 
 
-def _found(outcome: Outcome | None, difference: Interval) -> str:
-    """Return in a word what a comparison found."""
+def comparison(outcome: Outcome | None, difference: Interval | None) -> str:
+    """Return how the rubric compares with another evaluator in a word or two; empty where that decides nothing."""
+    if outcome is None or difference is None:
+        return ""
     if difference.low is None:
         return "too few groups to tell"
-    return "worse" if below_zero(difference) else outcome or ""
+    return "worse" if below_zero(difference) else outcome
 
 
 def more_labels(validation: Validation) -> str:
