@@ -225,7 +225,7 @@ class Lab:
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of one, the newest first."""
         with self._opened() as store:
-            return store.log(name) if name else managing.list_versions(store, self._notify)
+            return managing.list_versions(store, self._notify, name)
 
     def load(self, ref: str) -> Version:
         """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means."""

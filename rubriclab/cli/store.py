@@ -136,7 +136,7 @@ def _outcome(version: Version) -> str:
 def _list_trusted(call: Call) -> None:
     versions: tuple[Version, ...] = ()
     with suppress(NoStore), call.store() as store:
-        versions = store.imported()
+        versions = store.imported(lambda error: note(f"left out: {error}"))
     files = {
         name: digest == config.ANY or (Path(name).is_file() and digest == config.digest_of(Path(name).read_bytes()))
         for name, digest in config.confirmed_files().items()
@@ -173,7 +173,7 @@ def list_names(call: Call) -> None:
 def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
     with call.store("read") as store:
-        versions = store.log(name)
+        versions = ops.versions.list_versions(store, note, name)
     rows = [_row(version) for version in versions]
     call.show_rows(views.results.log_view(versions), {"versions": rows}, rows)
 

@@ -20,6 +20,7 @@ from rubriclab.models.version import Version
 from rubriclab.ops import explain as explaining, score as scoring
 from rubriclab.ops.inputs import FieldMissing, repeated_id
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
+from rubriclab.ops.versions import list_versions
 from rubriclab.ops.workspace import Workspace, no_progress
 from rubriclab.web.api_models import GivenText, describe_rubric
 
@@ -90,7 +91,8 @@ class RubricTools:
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
         with self._workspace() as workspace:
-            return {"rubrics": [_entry(version) for version in workspace.open_store(access="read").newest()]}
+            store = workspace.open_store(access="read")
+            return {"rubrics": [_entry(version) for version in list_versions(store, workspace.notify)]}
 
     async def show_rubric(self, rubric: Rubric) -> dict[str, Any]:
         """Show a rubric: what it judges, its scale, judge and verdict, and its criteria with levels and weights."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rubriclab.display import Displayed
-from rubriclab.errors import BelowThreshold, JudgeError, NotInStore, PackError, SettingsError, UserError
+from rubriclab.errors import BelowThreshold, JudgeError, NotInStore, PackError, SettingsError, StoreError, UserError
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.version import Candidate, Cell, Outcome, RecordedText, TrainingRecord, Validation, Version
 from rubriclab.store.store import KindSize, Problem, Space, Store, open_store
@@ -52,12 +52,18 @@ class VerifyResult(Displayed):
     removed: tuple[str, ...] = ()
 
 
-def list_versions(store: Store, notify: Notify) -> tuple[Version, ...]:
-    """Return the newest version of each rubric, by name, and say so if there is none."""
-    newest = store.newest()
-    if not newest:
+def list_versions(store: Store, notify: Notify, name: str | None = None) -> tuple[Version, ...]:
+    """Return the newest version of each rubric, by name, or all versions of one, the newest first.
+
+    Versions that cannot be read are left out. `notify` is told of each, and if the store has no rubric.
+    """
+    damaged: list[StoreError] = []
+    versions = store.log(name, damaged.append) if name else store.newest(damaged.append)
+    for error in damaged:
+        notify(f"left out: {error}")
+    if not versions and not damaged:
         notify(f"No rubric is stored in {store.place} yet; `rubriclab learn` makes one.")
-    return newest
+    return versions
 
 
 def training_record(store: Store, ref: str) -> TrainingRecord:

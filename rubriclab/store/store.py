@@ -57,6 +57,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Row = TypeVar("Row", bound=SQLModel)
 Result = TypeVar("Result")
 Access = Literal["write", "read", "either"]
+OnDamaged = Callable[[StoreError], object]
 
 LEARNED: Final = "learned"
 # What to do about content without a stored form.
@@ -274,29 +275,32 @@ class Store:
         with self._session() as session:
             return _names(session)
 
-    def newest(self) -> tuple[Version, ...]:
-        """Return the newest version of each rubric, by name."""
+    def newest(self, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
+        """Return the newest version of each rubric, by name.
+
+        With `on_damaged`, versions that cannot be read are left out, and it is called with the reason for each.
+        """
         newest = (
             select(VersionRow.name, func.max(VersionRow.number).label("number")).group_by(VersionRow.name).subquery()
         )
         is_newest = and_(col(VersionRow.name) == newest.c.name, col(VersionRow.number) == newest.c.number)
         with self._session() as session:
             rows = session.exec(select(VersionRow).join(newest, is_newest))
-            return self._versions(session, sorted(rows, key=lambda row: row.name))
+            return self._versions(session, sorted(rows, key=lambda row: row.name), on_damaged)
 
-    def log(self, name: str) -> tuple[Version, ...]:
-        """Return all versions of `name`, the newest first."""
+    def log(self, name: str, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
+        """Return all versions of `name`, the newest first; `on_damaged` is that of `newest`."""
         with self._session() as session:
             newest = _find_row(session, check_name(name))
             rows = select(VersionRow).where(VersionRow.name == newest.name).order_by(col(VersionRow.number).desc())
-            return self._versions(session, session.exec(rows).all())
+            return self._versions(session, session.exec(rows).all(), on_damaged)
 
-    def imported(self) -> tuple[Version, ...]:
-        """Return all imported versions, by name and number."""
+    def imported(self, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
+        """Return all imported versions, by name and number; `on_damaged` is that of `newest`."""
         rows = select(VersionRow).where(col(VersionRow.origin).is_distinct_from(LEARNED))
         with self._session() as session:
             ordered = session.exec(rows.order_by(col(VersionRow.name), col(VersionRow.number)))
-            return self._versions(session, ordered.all())
+            return self._versions(session, ordered.all(), on_damaged)
 
     def training(self, ref: str) -> TrainingRecord | None:
         """Return the training record of a version; single methods and imports have none, and it may be deleted."""
@@ -444,7 +448,9 @@ class Store:
         self._write(remove)
         return tuple(damaged)
 
-    def _versions(self, session: Session, rows: Sequence[VersionRow]) -> tuple[Version, ...]:
+    def _versions(
+        self, session: Session, rows: Sequence[VersionRow], on_damaged: OnDamaged | None = None
+    ) -> tuple[Version, ...]:
         """Return the versions of rows; those read before are not read again, but their tags and confirmations are."""
         known = self._versions_by_record
         if len(known) > MAX_CACHED_VERSIONS:
@@ -460,10 +466,14 @@ class Store:
         confirmed = {_key(each): each.record_digest for each in confirmations}
         versions = []
         for row in rows:
-            if row.record_digest not in known:
-                if row.rubric_digest not in contents:
-                    raise StoreError(f"The rubric of {row.ref} is missing from the store.", "See: rubriclab verify")
-                known[row.record_digest] = _read_version(row, contents[row.rubric_digest])
+            try:
+                if row.record_digest not in known:
+                    known[row.record_digest] = _read_version(row, contents.get(row.rubric_digest))
+            except StoreError as error:
+                if on_damaged is None:
+                    raise
+                on_damaged(error)
+                continue
             is_confirmed = confirmed.get(_key(row)) == row.record_digest
             own_tags = tuple(sorted(tags.get(_key(row), ())))
             versions.append(replace(known[row.record_digest], tags=own_tags, confirmed=is_confirmed))
@@ -567,8 +577,10 @@ def _read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
     return _read(HumanJudgment, _checked(where, row.content, row.digest), where)
 
 
-def _read_version(row: VersionRow, content: str, *, new: bool = False) -> Version:
+def _read_version(row: VersionRow, content: str | None, *, new: bool = False) -> Version:
     """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation."""
+    if content is None:
+        raise StoreError(f"The rubric of {row.ref} is missing from the store.", "See: rubriclab verify")
     _checked(f"The rubric of {row.ref}", content, row.rubric_digest)
     _checked(f"The provenance of {row.ref}", row.provenance, row.provenance_digest)
     try:

@@ -75,6 +75,20 @@ def test_damaged_answers_are_named_removed_on_request_and_asked_again(own: Comma
     assert own("verify", "--repair", "--json").json == {"store": "store.db", "problems": [], "removed": ["sha256:a"]}
 
 
+def test_a_list_leaves_out_what_cannot_be_read_and_says_so(own: Commands) -> None:
+    damage = "UPDATE rubrics SET content = content || ' ' WHERE digest = (SELECT rubric_digest FROM versions WHERE "
+    meddle(own, f"{damage} name = 'news' AND number = 2)")
+    others = [row["rubric"] for row in own("list", "--json").json["versions"]]
+    assert others
+    assert "news@2" not in others
+    done = own("log", "news", "--json")
+    assert [row["rubric"] for row in done.json["versions"]] == ["news@1"]
+    assert (done.code, done.err) == (
+        0,
+        "left out: The rubric of news@2 does not match its digest. See: rubriclab verify\n",
+    )
+
+
 def test_what_cannot_be_repaired_is_left_and_the_exit_code_says_so(own: Commands) -> None:
     meddle(own, "UPDATE rubrics SET content = replace(content, 'coherence', 'coherance')")
     done = own("verify", "--repair")

@@ -59,12 +59,19 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
-        summaries = [summary(version) for version in studio.reading.store.newest()]
+        damaged: list[StoreError] = []
+        summaries = [summary(version) for version in studio.reading.store.newest(damaged.append)]
         words = search.lower().split()
         found = [each for each in summaries if all(word in each["words"] for word in words)]
-        place = studio.reading.store.place
-        total = len(summaries)
-        return studio.page("rubrics.html", "Rubrics", rubrics=found, total=total, search=search, place=place)
+        return studio.page(
+            "rubrics.html",
+            "Rubrics",
+            rubrics=found,
+            total=len(summaries),
+            search=search,
+            place=studio.reading.store.place,
+            damaged=damaged,
+        )
 
     def show(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
@@ -82,7 +89,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     def compare(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
         versions = studio.reading.open_store(access="read").log(version.name)
-        others = [each for each in studio.reading.store.newest() if each.name != version.name]
+        others = [each for each in studio.reading.store.newest(lambda _error: None) if each.name != version.name]
         asked = request.query_params.get("with", "")
         # A child is what the reader of its parent most likely looks for.
         rivals = sorted(
