@@ -331,7 +331,7 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
         check_rows_place(output)
     result = call.run(ops.label.plan, texts, rubric, options)
     if output:
-        write_rows(output, result.to_rows())
+        write_rows(output, result.to_rows(), dialect=ops.inputs.dialect_of(texts, options))
     if call.as_json:
         rows = zip(result.texts, result.to_rows(), strict=True)
         chosen = [{"id": each.text.example.id, **row["plan"]} for each, row in rows]
@@ -860,7 +860,5 @@ def label(call: Call, texts: str, *, output: str) -> None:
         return
     call.show(result, result.to_row())
     if result.rows:
-        # Without its scale, learning would take the lowest and highest label for the ends.
-        learn = ["learn", output, "--task", options.task, "--aspect", options.aspect, "--scale", str(options.scale)]
-        learn += ["--definition", options.definition] if options.definition else []
-        note(f"written to {output}; learn from it with: rubriclab {shlex.join(learn)}")
+        learn = [part for name, value in result.learn.items() for part in (f"--{name}", value)]
+        note(f"written to {output}; learn from it with: rubriclab {shlex.join(['learn', output, *learn])}")

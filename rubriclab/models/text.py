@@ -274,6 +274,8 @@ class Scale(BaseModel):
 
     def describe(self) -> str:
         """Return a description of the scale for a judge."""
+        if self.names and self.whole:
+            return f"{self.names[0]!r} (0) or {self.names[1]!r} (1)"
         if self.names:
             return f"0 (certainly {self.names[0]!r}) to 1 (certainly {self.names[1]!r}), decimals allowed"
         numbers = "whole numbers only" if self.whole else "decimals allowed"

@@ -61,7 +61,7 @@ from rubriclab.models.text import (
 from rubriclab.ops.inputs import Data, rows_of
 from rubriclab.ops.options import CheckOptions, SplitOptions
 from rubriclab.ops.workspace import Notify
-from rubriclab.stats.intervals import Interval
+from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
 # Half points on a scale from 1 to 4 have 7 values; more would not fit beside the other columns of a terminal.
@@ -568,6 +568,11 @@ def _chosen(sizes: Counter[str], options: SplitOptions, notify: Notify, group_li
         notify(f"{count(taken, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
     if len(sizes) == texts:
         notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides{group_like}")
+    if options.by == "group" and len(chosen) < MIN_GROUPS:
+        notify(
+            f"{count(len(chosen), 'group')} to learn from {'is' if len(chosen) == 1 else 'are'} too few to validate a "
+            f"rubric, which needs at least {MIN_GROUPS}: its verdict would be undecided; set a larger `train`"
+        )
     return frozenset(chosen)
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from pydantic import Field
 
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults, select_comparisons
+from rubriclab.data.check import values_of
+from rubriclab.data.mapping import VERDICT_WORDS, mapping_text
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -40,12 +42,17 @@ from rubriclab.models.judgment import (
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import (
     Example,
+    Scale,
+    WordScore,
     find_aspect,
+    format_score,
     named_annotations,
     named_reasons,
     parse_scale,
+    scale_of,
     task_words,
     text_digest,
+    verdict_scale,
 )
 from rubriclab.models.version import Effort, TrainingRecord, Version
 from rubriclab.ops.inputs import Data, notify_skipped, own_columns, rows_of
@@ -60,13 +67,20 @@ from rubriclab.store.store import Store
 
 @dataclass(frozen=True, repr=False)
 class LabelResult(Displayed):
-    """The labels so far, as `learn` reads them: labelled texts, then the preferences that came with them."""
+    """The labels so far, as `learn` reads them: labelled texts, then the preferences that came with them.
+
+    Attributes:
+        unlabelled: texts that are not in `rows`, since nobody has judged or compared them.
+        learn: the options with which `learn` reads the labels, by name.
+    """
 
     aspect: str
     rows: tuple[Mapping[str, Any], ...]
     texts: int
     raters: Mapping[str, RaterProgress]
     agreement: RaterAgreement | None
+    unlabelled: int
+    learn: Mapping[str, str]
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows."""
@@ -238,12 +252,15 @@ class Labeling:
             for rater in history.raters
         }
         ratings = [each for of_rater in judgments.values() for each in of_rater if each.kind == "rating"]
+        rows = tuple(labelled_rows(self.texts, history, self.question, self._former))
         return LabelResult(
             aspect=self.question.aspect.name,
-            rows=tuple(labelled_rows(self.texts, history, self.question.aspect.name, self._former)),
+            rows=rows,
             texts=len({each.text for each in ratings if not each.again}),
             raters={rater: self.progress(rater) for rater, of_rater in judgments.items() if of_rater},
             agreement=rater_agreement(history, self.texts),
+            unlabelled=len(self.texts) - sum("output" in row for row in rows),
+            learn=learn_options(self.options, self.question.scale),
         )
 
     def _places(self, rater: str) -> Mapping[Item, int]:
@@ -282,7 +299,7 @@ class Labeling:
 
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
     """Return the texts of `data`, ready to be judged; a faulty row, or an id that occurs twice, is an error."""
-    question, store = question_of(options), workspace.open_store(create=True)
+    store = workspace.open_store(create=True)
     rows = rows_of(data, options, workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
     for row in rows:
@@ -301,15 +318,54 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
         raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
+    question = question_of(options, examples)
     former = [pair for _, pair in select_comparisons(rows.comparisons, examples, question.aspect.name)]
     return Labeling(store, question, tuple(texts.values()), options, former=former)
 
 
-def question_of(options: LabelOptions) -> LabelQuestion:
-    """Return what the raters are asked."""
-    # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
-    scale = parse_scale(options.scale, (0.0,))
-    return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
+DEFAULT_SCALE = Scale(low=1, high=5, whole=True)
+
+
+def question_of(options: LabelOptions, examples: Sequence[Example] = ()) -> LabelQuestion:
+    """Return what the raters are asked about texts, on the scale of the labels that these have.
+
+    Raises:
+        DataError: if a label is not on the scale that the options name.
+    """
+    aspect = find_aspect(options.task, options.aspect, options.definition)
+    labels = [value for example in examples for value in values_of(example, aspect.name)]
+    return LabelQuestion(task_words(options.task), aspect, _scale(options.scale, labels))
+
+
+def _scale(given: str | None, labels: Sequence[float]) -> Scale:
+    verdicts = verdict_scale(labels) if len(set(labels)) > 1 or any(isinstance(v, WordScore) for v in labels) else None
+    levels = tuple(level.strip() for level in given.split(":")) if given else ()
+    if len(levels) == 2 and all(levels) and not any(character.isdigit() for level in levels for character in level):
+        scale = Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
+    elif given:
+        # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
+        scale = parse_scale(given, (0.0,))
+    elif verdicts:
+        scale = Scale(low=0, high=1, whole=True)
+    else:
+        scale = DEFAULT_SCALE if all(map(DEFAULT_SCALE.contains, labels)) else scale_of(labels)
+    if outside := sorted({label for label in labels if not scale.contains(label)}):
+        raise DataError(
+            f"The labels among the texts are not all on the scale, {scale.describe()}: {format_score(outside[0])}.",
+            "Give the scale that they were given on, or leave it out: `scale`.",
+        )
+    if verdicts and verdicts.names != ("0", "1") and scale.whole and not scale.names and verdicts.same_ends(scale):
+        return scale.model_copy(update={"names": verdicts.names})
+    return scale
+
+
+def learn_options(options: LabelOptions, scale: Scale) -> dict[str, str]:
+    """Return the options with which `learn` reads the labels; without the scale, it would take it from the labels."""
+    words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
+    levels = mapping_text({word: format_score(score) for word, score in (options.level_scores or words).items()})
+    text = f"{format_score(scale.low)}:{format_score(scale.high)}{'' if scale.whole else ':any'}"
+    found = {"task": options.task, "aspect": options.aspect, "scale": text, "levels": levels}
+    return {name: value for name, value in {**found, "definition": options.definition}.items() if value}
 
 
 # The rater of labels that a file has without a rater's name.
@@ -324,9 +380,9 @@ class LabelText(TextToJudge):
 
 
 def labelled_rows(
-    texts: Sequence[LabelText], history: History, aspect: str, former: Sequence[PairwiseComparison] = ()
+    texts: Sequence[LabelText], history: History, question: LabelQuestion, former: Sequence[PairwiseComparison] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Yield each text that has a label or was compared with others, then the preferences in `former`.
+    """Yield each text that has a label, by whomever, or was compared with others, then the preferences in `former`.
 
     A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
     the raters, those that the texts came with among them.
@@ -337,8 +393,9 @@ def labelled_rows(
             ratings[judgment.text].append(judgment)
     compared = {name for each in former for name in (each.better, each.worse)}
     for text in texts:
-        row = _row(text, ratings[text.key], aspect)
-        if aspect in row.get("scores", {}) or text.example.id in compared:
+        row = _row(text, ratings[text.key], question)
+        labels = row.get("scores", {}).keys() | row.get("annotations", {}).keys()
+        if question.aspect.name in labels or text.example.id in compared:
             yield row
     for each in former:
         preference = {"preferred": each.better, "over": each.worse, "tie": each.tie or None}
@@ -346,11 +403,11 @@ def labelled_rows(
         yield {name: value for name, value in about.items() if value is not None}
 
 
-def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict[str, Any]:
-    example = text.example
+def _row(text: LabelText, ratings: Sequence[HumanJudgment], question: LabelQuestion) -> dict[str, Any]:
+    example, aspect = text.example, question.aspect.name
     scores, reasons = dict(example.scores), dict(example.reasons)
     annotations: dict[str, Any] = {
-        aspect: named_annotations(example, aspect) or list(numbers) for aspect, numbers in example.annotations.items()
+        name: named_annotations(example, name) or list(numbers) for name, numbers in example.annotations.items()
     }
     if values := {each.rater: each.value for each in ratings if each.value is not None}:
         # The raters' scores that the text came with; those of unknown raters are named `earlier`.
@@ -364,10 +421,27 @@ def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict
     if written := {each.rater: each.reason for each in ratings if each.reason}:
         earlier_reasons = named_reasons(example, aspect).items()
         reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | written
+    levels = {aspect: question.scale.names or ()}
     names = ("id", "group", "system", "source", "context", "reference", "output")
     fields = {name: getattr(example, name) for name in names}
-    fields |= {"scores": scores, "annotations": annotations, "reasons": reasons}
+    tables = {"scores": scores, "annotations": annotations}
+    for table, cells in tables.items():
+        fields[table] = {name: _as_written(cell, levels.get(name, ())) for name, cell in cells.items()}
+    fields["reasons"] = reasons
     return {**{name: value for name, value in fields.items() if value not in (None, {})}, **text.columns}
+
+
+def _as_written(given: Any, levels: Sequence[str]) -> Any:
+    """Return scores as a person writes them: the word for a level, a whole number without decimals."""
+    if isinstance(given, Mapping):
+        return {rater: _as_written(score, levels) for rater, score in given.items()}
+    if isinstance(given, list):
+        return [_as_written(score, levels) for score in given]
+    if isinstance(given, WordScore):
+        return given.word
+    if not float(given).is_integer():
+        return given
+    return levels[int(given)] if levels else int(given)
 
 
 DEFAULT_COUNT = 10

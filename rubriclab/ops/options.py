@@ -495,8 +495,8 @@ class LabelOptions(ReadingOptions):
     definition: str | None = None
     """What the aspect means, shown to the raters; included for the aspects of well-known data sets."""
 
-    scale: Annotated[ScaleText, Flag(metavar="LOW:HIGH")] = "1:5"
-    """The scale: whole numbers if both ends are; `0:1:any` allows decimals."""
+    scale: Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")] = None
+    """The scale; `0:1:any` allows decimals, fail:pass names two levels. Default: that of the labels, or 1:5."""
 
     rater: Annotated[Annotated[str, AfterValidator(_rater)] | None, Flag(metavar="NAME", from_found="never")] = None
     """Who rates at this computer. Default: the page asks."""

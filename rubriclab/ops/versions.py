@@ -138,7 +138,7 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
     if anonymous:
         version = without_persons(version)
         if version.provenance.edit and version.provenance.edit.because:
-            notify("the reason of the edit is kept as it was written; check that it names nobody")
+            notify("the reason of the edit is kept without these names; check that it names nobody else")
     elif names := persons(version):
         notify(f"the pack names raters or editors ({', '.join(names)}); `anonymous` leaves their names out")
     return write_pack(version)

@@ -64,7 +64,16 @@ def persons(version: Version) -> list[str]:
 
 
 def without_persons(version: Version) -> Version:
-    """Return a version without the names of raters and editors; its rubric has another digest if it held some."""
+    """Return a version without the names of raters and editors, also in reasons that people wrote.
+
+    Its rubric has another digest if it held some. Criteria keep their words, which the judge is asked with.
+    """
+
+    names = sorted(persons(version), key=len, reverse=True)
+    named = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE) if names else None
+
+    def unnamed(text: str) -> str:
+        return named.sub(SOMEBODY, text) if named else text
 
     def blank(value: Any) -> Any:
         if isinstance(value, list):
@@ -75,13 +84,13 @@ def without_persons(version: Version) -> Version:
         if content.keys() == CitedReason.model_fields.keys():
             content["rater"] = ""
         if content.keys() == DroppedCriterion.model_fields.keys():
-            content["reason"] = _BY_HAND.sub(rf"\1{SOMEBODY}", content["reason"])
+            content["reason"] = unnamed(_BY_HAND.sub(rf"\1{SOMEBODY}", content["reason"]))
         return content
 
     rubric = Rubric.model_validate(blank(version.rubric.model_dump(mode="json")))
     provenance = version.provenance
     if edit := provenance.edit:
-        anonymous = edit.model_copy(update={"author": SOMEBODY})
+        anonymous = edit.model_copy(update={"author": SOMEBODY, "because": unnamed(edit.because)})
         provenance = Provenance.model_validate({**provenance.model_dump(), "edit": anonymous})
     return replace(
         version, rubric=rubric, digest=rubric.digest, provenance=provenance, provenance_digest=provenance.digest

@@ -37,7 +37,7 @@ from rubriclab.models.text import Scale
 from rubriclab.ops.inputs import Data, dialect_of
 from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, prepare_labeling
 from rubriclab.ops.options import LabelOptions
-from rubriclab.ops.workspace import Workspace
+from rubriclab.ops.workspace import Notify, Workspace
 from rubriclab.report.results import agreement_words, consistency_words
 from rubriclab.web.server import (
     EVERYWHERE,
@@ -213,7 +213,7 @@ def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
 
 
 def levels(scale: Scale) -> list[dict[str, Any]]:
-    """Return the scores that have a button, each with its number key; none if decimals are allowed or too many.
+    """Return the scores that have a button, with name and number key; none if decimals are allowed or too many.
 
     The key of a score is its own digit, 0 for a 10, or its place from 1 if scores are negative or larger.
     """
@@ -225,7 +225,8 @@ def levels(scale: Scale) -> list[dict[str, Any]]:
         keys[10] = "0"
     elif len(keys) < len(scores) and len(scores) <= 9:
         keys = {score: str(place) for place, score in enumerate(scores, start=1)}
-    return [{"value": score, "key": keys.get(score, "")} for score in scores]
+    names = scale.names or [str(score) for score in scores]
+    return [{"value": s, "name": name, "key": keys.get(s, "")} for s, name in zip(scores, names, strict=True)]
 
 
 def item_content(shown: ShownItem) -> dict[str, Any]:
@@ -258,7 +259,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
     """
     labeling, dialect = prepare_labeling(workspace, data, options), dialect_of(data, options)
     if options.no_page:
-        return written(labeling, output, dialect)
+        return written(labeling, output, dialect, workspace.notify)
     with listen(EVERYWHERE if options.share else LOOPBACK, options.port, preferred=PORT) as bound:
         access = access_of(labeling.question, options, port_of(bound))
         for line in addresses(access, port_of(bound)):
@@ -281,7 +282,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             await serve(app, bound, own, browser=not options.no_browser and not options.share)
         finally:
             with writing:
-                result = written(labeling, output, dialect)
+                result = written(labeling, output, dialect, workspace.notify)
     return result
 
 
@@ -304,11 +305,19 @@ def addresses(access: Access, port: int) -> list[str]:
     return ["Send each rater their own link; whoever has it rates in their name. Press Ctrl-C to end.", *lines]
 
 
-def written(labeling: Labeling, output: str | Path | None, dialect: CsvDialect = COMMAS) -> LabelResult:
-    """Return the labels so far, written to `output` if there are any."""
+def written(
+    labeling: Labeling,
+    output: str | Path | None,
+    dialect: CsvDialect = COMMAS,
+    notify: Notify = lambda _text: None,
+) -> LabelResult:
+    """Return the labels so far, written to `output` if there are any; `notify` is told what is not."""
     result = labeling.result()
     if output is not None and result.rows:
         write_rows(result.rows, output, dialect=dialect)
+    if result.unlabelled:
+        nothing = "nothing is written: " if output is not None and not result.rows else ""
+        notify(f"{nothing}{count(result.unlabelled, 'text')} without a label left out")
     return result
 
 

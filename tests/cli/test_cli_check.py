@@ -14,6 +14,8 @@ from rubriclab import Lab
 from rubriclab.data.check import training_examples
 from rubriclab.data.readers import read
 from rubriclab.models.text import Example
+from rubriclab.ops.check import split
+from rubriclab.ops.options import SplitOptions
 
 HEADER = "Nr;Artikel;Zusammenfassung;Kohärenz Anna;Kohärenz Ben"
 MAPPING = (
@@ -247,6 +249,14 @@ def test_a_split_by_an_absent_column_names_the_columns_that_divide_the_texts(her
     refused = here("split", "rows.jsonl", "--by", "system", "--train", 3)
     assert refused.code == 2
     assert "Name another column: --by COLUMN (columns with repeated values: 'topic')." in " ".join(refused.err.split())
+
+
+@pytest.mark.parametrize(("train", "warned"), [(12, True), (15, False)])
+def test_a_split_with_too_few_groups_for_a_verdict_says_so(train: int, warned: bool) -> None:
+    rows = [{"id": str(n), "output": f"Text {n}.", "group": f"g{n % 9}"} for n in range(27)]
+    said = list[str]()
+    split(rows, SplitOptions(train=train), said.append)
+    assert any("groups to learn from are too few to validate a rubric" in line for line in said) == warned
 
 
 def test_what_cannot_be_split_is_refused(here: Commands) -> None:

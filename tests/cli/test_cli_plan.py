@@ -45,6 +45,13 @@ def test_rows_come_in_order_as_they_were_given_with_the_reasons(planning: Comman
     assert "4 rows written to next.jsonl" in done.err
 
 
+def test_rows_of_a_file_with_semicolons_are_written_with_semicolons(planning: Commands) -> None:
+    texts = "".join(f"{row['id']};{row['group']};A text number {number}.\n" for number, row in enumerate(BARE))
+    (planning.folder / "texts.csv").write_text(f"id;group;output\n{texts}", "utf-8")
+    assert planning("plan", "texts.csv", *PLAN[2:], "--count", 2, "-o", "next.csv").code == 0
+    assert (planning.folder / "next.csv").read_text("utf-8-sig").startswith("id;group;output;plan.rank")
+
+
 def test_the_order_of_the_rows_changes_nothing_nor_which_are_sampled(planning: Commands) -> None:
     planning.write("turned.jsonl", BARE[::-1])
     for more in ((), ("--sample", 5)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count, groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from planning_samples import rated, trained
 from pydantic import ValidationError
 
 from rubriclab.data.annotations import PairwiseComparison
+from rubriclab.data.check import training_examples
 from rubriclab.data.readers import from_rows
-from rubriclab.errors import SettingsError
+from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.judgment import (
     Consistency,
     History,
@@ -29,7 +31,9 @@ from rubriclab.models.judgment import (
     rater_name,
 )
 from rubriclab.models.text import Example, find_aspect, parse_scale, task_words
-from rubriclab.ops.label import LabelText, labelled_rows, make_plan as plan, select_texts
+from rubriclab.ops.label import LabelText, labelled_rows, make_plan as plan, prepare_labeling, select_texts
+from rubriclab.ops.options import LabelOptions
+from rubriclab.ops.workspace import Workspace
 from rubriclab.report.results import why
 from rubriclab.stats.reliability import krippendorff_alpha
 
@@ -259,7 +263,7 @@ def test_labels_of_others_stay_and_count_in_the_mean_and_texts_without_any_are_l
         judged("anna", unlabelled.key, None),
         judged("anna", refused.key, None, reason="unclear"),
     ]
-    rows = {row["id"]: row for row in labelled_rows(own, History(judgments), "coherence")}
+    rows = {row["id"]: row for row in labelled_rows(own, History(judgments), question())}
     assert {name: row.get("annotations") for name, row in rows.items()} == {
         "a": {"coherence": {"ben": 1, "cleo": 3, "anna": 5}, "fluency": [5, 5]},
         "b": {"coherence": {"earlier 1": 1, "earlier 2": 2, "anna": 3}},
@@ -272,10 +276,54 @@ def test_labels_of_others_stay_and_count_in_the_mean_and_texts_without_any_are_l
     assert rows["e"]["reasons"] == {"coherence": {"anna": "unclear"}}
 
 
+VERDICTS = [{"scores": {"x": word}} for word in ("pass", "fail")]
+RATED = [{"annotations": {"x": {"anna": "pass", "ben": "fail"}}}]
+
+
+@pytest.mark.parametrize(
+    ("given", "scale", "described", "learn_scale"),
+    [
+        ([*VERDICTS, *RATED], None, "'fail' (0) or 'pass' (1)", "0:1"),
+        (VERDICTS, "0:1", "'fail' (0) or 'pass' (1)", "0:1"),
+        ([], "poor:usable", "'poor' (0) or 'usable' (1)", "0:1"),
+        ([], None, "1 (lowest) to 5 (highest), whole numbers only", "1:5"),
+        ([{"scores": {"x": 2}}], None, "1 (lowest) to 5 (highest), whole numbers only", "1:5"),
+        ([{"scores": {"x": 0}}, {"scores": {"x": 9}}], None, "0 (lowest) to 9 (highest), whole numbers only", "0:9"),
+        ([{"scores": {"x": 0}}, {"scores": {"x": 1}}], None, "0 (lowest) to 1 (highest), whole numbers only", "0:1"),
+        ([{"scores": {"x": 0.5}}], "0:1:any", "0 (lowest) to 1 (highest), decimals allowed", "0:1:any"),
+    ],
+)
+def test_the_scale_fits_the_labels_that_are_there_which_stay_as_they_are_written(
+    tmp_path: Path, given: list[dict[str, Any]], scale: str | None, described: str, learn_scale: str
+) -> None:
+    options = LabelOptions(task="summary", aspect="x", definition="d", scale=scale)
+    rows = [{"output": f"Text {number}.", **row} for number, row in enumerate([*given * 6, {}])]
+    with Workspace(tmp_path / "store.db") as workspace:
+        labeling = prepare_labeling(workspace, rows, options)
+    found = labeling.result()
+    assert labeling.question.scale.describe() == described
+    assert (found.learn["scale"], found.learn.get("levels")) == (
+        learn_scale,
+        "poor=0,usable=1" if not given and scale else None,
+    )
+    tables = [{name: row[name] for name in ("scores", "annotations") if name in row} for row in found.to_rows()]
+    assert (repr(tables), found.unlabelled) == (repr(given * 6), 1)
+    if len(tables) >= 10:
+        training_examples(from_rows(found.to_rows()), "x", found.learn["scale"])
+
+
+@pytest.mark.parametrize(("words", "scale"), [(("pass", "fail"), "1:5"), ((7, 2), "1:5"), ((7, 2), "fail:pass")])
+def test_labels_outside_the_scale_are_refused(tmp_path: Path, words: tuple[Any, Any], scale: str) -> None:
+    rows = [{"output": f"Text {word}.", "scores": {"x": word}} for word in words]
+    options = LabelOptions(task="summary", aspect="x", definition="d", scale=scale)
+    with Workspace(tmp_path / "store.db") as workspace, pytest.raises(DataError, match="not all on the scale"):
+        prepare_labeling(workspace, rows, options)
+
+
 def test_comparisons_of_the_file_stay() -> None:
     own, other = text(), text(id="b", output="Two.")
     former = [PairwiseComparison("a", "b", tie=True, rater="ben")]
-    rows = list(labelled_rows([own, other], History(), "coherence", former))
+    rows = list(labelled_rows([own, other], History(), question(), former))
     assert [row["id"] for row in rows[:2]] == ["a", "b"]
     assert rows[2] == {"preferred": "a", "over": "b", "tie": True, "rater": "ben"}
 

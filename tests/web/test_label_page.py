@@ -13,6 +13,7 @@ import pytest
 from label_pages import ROWS, label_page, output_of
 
 from rubriclab.models.judgment import MAX_JUDGMENT_REASON_LENGTH
+from rubriclab.web.label import page_settings
 
 HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=alert(1)>\'"&{{ 7*7 }}\u202e'
 
@@ -38,6 +39,19 @@ def test_ratings_are_written_as_rows_by_rater_with_reasons(tmp_path: Path) -> No
     assert best["reasons"] == {"coherence": {"anna": "It holds together."}}
     assert (best["note"], best["system"][:13]) == ("kept", "secret-system")
     assert sum("reasons" in row for row in rows.values()) == 1
+
+
+def test_two_levels_have_names_on_the_page_and_in_the_rows(tmp_path: Path) -> None:
+    with label_page(tmp_path, scale="fail:pass") as page:
+        assert page_settings(page.labeling, "anna")["scale"]["levels"] == [
+            {"value": 0, "name": "fail", "key": "0"},
+            {"value": 1, "name": "pass", "key": "1"},
+        ]
+        item = page.get("/item").json()
+        assert page.answer(item, value=0.5).status_code == 400
+        page.answer(item, value=1)
+        (row,) = page.labeling.result().rows
+    assert (row["scores"], row["annotations"]) == ({"coherence": "pass"}, {"coherence": {"anna": "pass"}})
 
 
 def test_nothing_reveals_systems_ids_or_labels(tmp_path: Path) -> None:

@@ -112,8 +112,8 @@ function showAnswer() {
     element('span', { textContent: `${scale.low}: lowest` }), element('span', { textContent: `${scale.high}: highest` }))
   if (scale.levels.length) {
     const buttons = scale.levels.map(level => {
-      const key = level.key === String(level.value) ? '' : level.key
-      return choice(level.value, key, former?.value === level.value, () => submit('rating', { value: level.value }), `Score ${level.value}`)
+      const key = level.key === level.name ? '' : level.key
+      return choice(level.name, key, former?.value === level.value, () => submit('rating', { value: level.value }), `Score ${level.name}`)
     })
     answer.replaceChildren(...buttons, ends)
     return
