@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from rubriclab.data.annotations import LinePair, PairwiseComparison, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.mapping import (
@@ -14,6 +15,7 @@ from rubriclab.data.mapping import (
     TABLES,
     UNCALCULATED,
     FieldMap,
+    levels_of,
     mapping_text,
     propose_level_scores,
     propose_mapping,
@@ -134,7 +136,7 @@ def _select_sound(
     faults += training_faults(placed, aspect, given_scale)
     faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
-        _stop_at(faults, verdict_words(values))
+        _stop_at(faults, verdict_words(values), numbers_beside_words(examples, faults))
         return examples, comparisons, given_scale, ()
     faulty = {fault.line for fault in faults}
     sound_examples = tuple(row.example for row in placed if row.line not in faulty)
@@ -185,7 +187,7 @@ def _check_words(rated: tuple[Example, ...], scale: Scale, aspect: str) -> None:
         raise DataError(
             f"The scores for {aspect!r} are on a scale of more than two levels, but some are words for verdicts: "
             f"{', '.join(map(repr, words))}.",
-            f"Give the scores of these words: {propose_level_scores(words)}.",
+            f"Give the scores of these words: {propose_level_scores(words, beside_numbers=True)}.",
         )
 
 
@@ -207,7 +209,7 @@ def _numbered_examples(rows: Rows) -> tuple[list[NumberedExample], list[RowError
     return placed, faults
 
 
-def _stop_at(faults: list[RowError], words: Sequence[str]) -> None:
+def _stop_at(faults: list[RowError], words: Sequence[str], numbers: Sequence[float]) -> None:
     if not faults:
         return
     single = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
@@ -216,7 +218,8 @@ def _stop_at(faults: list[RowError], words: Sequence[str]) -> None:
     start = f"{count} in the training rows; fix or remove each, since learning stops at faulty rows:"
     left_out = "or leave out these scores, or rows that have no others: `skip_faulty`"
     raise DataError(
-        "\n  ".join([start, *fault_hints(single, words), left_out, *first_faults(fault_lines(single))]), faults=named
+        "\n  ".join([start, *fault_hints(single, words, numbers), left_out, *first_faults(fault_lines(single))]),
+        faults=named,
     )
 
 
@@ -358,15 +361,27 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
             yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {MAX_REASON:,} characters")
 
 
-def fault_hints(faults: Sequence[RowError], words: Sequence[str] = ()) -> list[str]:
+def numbers_beside_words(examples: Iterable[Example], faults: Sequence[RowError]) -> list[float]:
+    """Return the numbers among the scores of the aspects in which words are faulty, sorted, each once."""
+    fields = {fault.field for row in faults for fault in row.all if fault.word and fault.field}
+    aspects = {field.split(".")[1] for field in fields if "." in field}
+    rows = chain(examples, (fault.usable for fault in faults if fault.usable))
+    values = (value for example in rows for aspect in aspects for value in values_of(example, aspect))
+    return sorted({float(value) for value in values if not (isinstance(value, WordScore) and value.usual)})
+
+
+def fault_hints(faults: Sequence[RowError], words: Sequence[str] = (), numbers: Sequence[float] = ()) -> list[str]:
     """Return the options that would make faulty scores valid: levels and missing values.
 
-    `words` are words for verdicts in other rows, which are levels of the same scale.
+    `words` are words for verdicts in other rows, which are levels of the same scale; so are `numbers`.
     """
     outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
     faulty = [fault.word for fault in faults if fault.word]
-    proposal = propose_level_scores([*words, *faulty]) if faulty else None
+    proposal = propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
+    if hints and numbers and levels_of([*words, *faulty])[0]:
+        shown = ", ".join(map(format_score, numbers[:MAX_OUTSIDE])) + (" …" if len(numbers) > MAX_OUTSIDE else "")
+        hints = [f"{hints[0]}, with the score of each word on the scale of the numbers beside them ({shown}) for N"]
     if any(UNCALCULATED in fault.got for fault in faults):
         hints.append(
             "to store the results of formulas, open the workbook in a spreadsheet program and save it; or leave the "

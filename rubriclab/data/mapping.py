@@ -137,21 +137,24 @@ TYPED: Final = CellRules()
 UNTYPED: Final = CellRules(typed=False)
 
 
-def levels_of(given: Iterable[str]) -> tuple[dict[str, int | None], list[str]]:
-    """Return levels among words, the worst first, with their scores if their order is known, and missing values."""
+def levels_of(given: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
+    """Return levels among words, the worst first, with their scores if their order is known, and missing values.
+
+    Beside numbers the scores are unknown: the words and the numbers are levels of one scale.
+    """
     words = list(dict.fromkeys(word.strip().casefold() for word in given))
     if len(words) > MAX_LEVEL_WORDS:
         return {}, []
     missing = [word for word in words if word.strip(".-/ ") in MISSING_WORDS]
     levels = sorted((word for word in words if word not in missing), key=lambda word: (_RANK.get(word, 0), word))
     ranks = {_RANK[word] for word in levels if word in _RANK}
-    known = len(levels) > 1 and len(ranks) == len(levels)
+    known = len(levels) > 1 and len(ranks) == len(levels) and not beside_numbers
     return {word: number if known else None for number, word in enumerate(levels, start=1)}, missing
 
 
-def propose_level_scores(given: Iterable[str]) -> str | None:
+def propose_level_scores(given: Iterable[str], *, beside_numbers: bool = False) -> str | None:
     """Return options for words among scores: scores for levels, the worst first, and missing values."""
-    levels, missing = levels_of(given)
+    levels, missing = levels_of(given, beside_numbers=beside_numbers)
     pairs = comma_list(f"{word}={'N' if number is None else number}" for word, number in levels.items())
     proposals = [f"`level_scores={pairs}`"] if levels else []
     proposals += [f"`missing={comma_list(missing)}`"] if missing else []
@@ -185,6 +188,8 @@ _NAMES = {
     "group": "group group-id doc-id document-id article-id source-id prompt-id topic gruppe thema",
     "system": "system model model-name system-id modell",
 }
+# Columns that name what rival answers to one question are from, if their values divide these.
+_VERSION_NAMES = "version variant variante bot chatbot assistant assistent release"
 # Columns of tables with a row for each rating.
 _RATING_NAMES = {
     "aspect": "aspect dimension criterion kriterium aspekt",
@@ -342,6 +347,14 @@ def propose_mapping(
     if output not in cells and len(form_columns(cells)) > 1:
         return {}
     proposal |= _rating_columns(free, cells.get(output, ()), {*proposal.values(), *native})
+    if "system" not in native and "system" not in proposal:
+        about_columns = [proposal.get(name) or mapped.get(name, name) for name in ("source", "context")]
+        questions = [
+            tuple(map(str, each)) for each in zip(*(cells[c] for c in about_columns if c in cells), strict=True)
+        ]
+        unnamed = {column: values for column, values in free.items() if column not in proposal.values()}
+        if column := _version_column(unnamed, questions):
+            proposal["system"] = column
     left = {column: values for column, values in free.items() if column not in proposal.values()}
     worded, usual = _levels(left, aspect)
     found = numbers - {column for column in numbers if _are_measured(column, free[column], aspect)} | worded
@@ -364,6 +377,19 @@ def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], t
         if name not in taken and column and (repeat if name == "rater" else not _are_numbers(free[column])):
             found[name] = column
     return found
+
+
+def _version_column(free: Mapping[str, Sequence[Any]], questions: Sequence[Any]) -> str | None:
+    """Return the column named like that of a system whose values divide the rows about each question."""
+    few = {name: values for name, values in free.items() if 1 < len(set(map(str, values))) <= len(values) / 2}
+    asked = len(set(questions))
+    dividing = [
+        column
+        for column, values in few.items()
+        if asked < 0.9 * len(questions) < len(set(zip(questions, map(str, values), strict=False)))
+    ]
+    names = _VERSION_NAMES.split()
+    return _find_named(dividing, names) or _find_compound(dividing, names)
 
 
 def chat_messages(value: Any) -> list[tuple[str, str]]:

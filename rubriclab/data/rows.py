@@ -339,23 +339,35 @@ def is_derived(name: str) -> bool:
 
 def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None:
     """Check that a table with the columns of `row` has one for each needed or mapped field, or raise `DataError`."""
-    fields = Fields(row, mapping, UNTYPED)
-    try:
-        for name in ("output", *mapping.columns):
-            if fields.value(name) is ABSENT:
-                raise FieldError(name, "nothing", f"{_A_TEXT}{fields.columns()}")
-    except FieldError as error:
-        if name == "output" and len(asked := form_columns(map(str, row))) > 1:
-            raise DataError(
-                f"{where}: the columns {asked[0]!r}, {asked[1]!r} and so on seem to be a form's questions, each about "
-                "one text; write a row for each rating, with the columns output, rater and score."
-            ) from None
-        mapped = mapping.columns.get(name)
-        proposed = propose_mapping([row]) if mapped is None else {}
-        if mapped is not None or name not in proposed:
-            proposed = {name: (mapped and closest_column(mapped, [str(name) for name in row])) or "COLUMN"}
-        hint = f"Name the column that holds it: `mapping={mapping_text({**mapping.columns, **proposed})}`."
-        raise DataError(f"{where}: field {name!r}: got {error.got}, expected {error.expected}.", hint) from None
+    fields, absent = Fields(row, mapping, UNTYPED), dict[str, str]()
+    if "output" not in mapping.columns and "output" not in row:
+        absent["output"] = _A_TEXT
+    for name, column in mapping.columns.items():
+        if look_up(row, column) is ABSENT:
+            absent[name] = f"a column {column!r}, which the mapping names for it"
+    if not absent:
+        return
+    if "output" in absent and len(asked := form_columns(map(str, row))) > 1:
+        raise DataError(
+            f"{where}: the columns {asked[0]!r}, {asked[1]!r} and so on seem to be a form's questions, each about "
+            "one text; write a row for each rating, with the columns output, rater and score."
+        )
+    named = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent.items())
+    proposed = corrected_columns(row, mapping)
+    proposed |= {} if "output" in proposed else propose_mapping([row], mapped=proposed)
+    columns = {**proposed, **{name: "COLUMN" for name in absent if name not in proposed}}
+    holding = "the column that holds it" if len(absent) == 1 else "the columns that hold them"
+    raise DataError(f"{where}: {named}{fields.columns()}.", f"Name {holding}: `mapping={mapping_text(columns)}`.")
+
+
+def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
+    """Return the mapped columns by field, with the most similar one for each that the row does not have, if any."""
+    columns = [str(name) for name in row]
+    found = {
+        name: closest_column(column, columns) if look_up(row, column) is ABSENT else column
+        for name, column in mapping.columns.items()
+    }
+    return {name: column for name, column in found.items() if column}
 
 
 def _example(fields: Fields, faults: list[FieldError]) -> Example | None:

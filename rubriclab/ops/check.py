@@ -22,6 +22,7 @@ from rubriclab.data.check import (
     fault_hints,
     fault_lines,
     first_faults,
+    numbers_beside_words,
     training_examples,
     training_faults,
 )
@@ -40,7 +41,7 @@ from rubriclab.data.mapping import (
     rated_aspects,
 )
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_rows, raw_table
-from rubriclab.data.rows import RowError, check_columns
+from rubriclab.data.rows import RowError, check_columns, corrected_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import ratings
@@ -193,6 +194,8 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     """
     raw = raw_rows(data, options) if isinstance(data, str | Path) else raw_table(data, "the data", options)
     result = _Reading(raw, options).result(data)
+    raters = _raters_note(result, options)
+    result = replace(result, notes=(*result.notes, *raters))
     is_file = isinstance(data, str | Path) and Path(data).is_file()
     proposed: dict[str, Any] = {"mapping": parse_mapping(result.proposal)} if result.proposal else {}
     if result.levels and not options.level_scores:
@@ -202,19 +205,34 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         return result
     try:
         mapped = check(data, options.model_copy(update=proposed))
-    except DataError:
-        return result
+    except DataError as error:
+        return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
     usable, levels = mapped.usable or mapped.usable_as_proposed, result.levels or mapped.levels
     if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
         return replace(result, hints=result.hints or mapped.hints)
+    left = () if usable or not result.proposal else tuple(f"with the mapping below: {p}" for p in mapped.problems[:3])
     return replace(
         result,
         next=None if None in levels.values() else mapped.next or result.next,
         hints=result.hints or mapped.hints,
-        notes=mapped.notes if result.usable else result.notes,
+        notes=(*(mapped.notes if result.usable else result.notes), *left),
         levels=levels,
         usable_as_proposed=usable,
     )
+
+
+def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
+    """Return what it means that several columns are proposed as raters of one aspect."""
+    proposed = parse_mapping(result.proposal).columns if result.proposal else {}
+    raters = {name: column for name, column in proposed.items() if name not in options.mapping.columns}
+    columns = [column for name, column in raters.items() if name.startswith("annotations.")]
+    if len(columns) < 2:
+        return []
+    aspect = next(name for name in raters if name.startswith("annotations.")).split(".")[1]
+    return [
+        f"the columns {listed(map(repr, columns))} are taken for scores of {len(columns)} people, whose mean is the "
+        f"label; if one of them is the label, map it alone to scores.{aspect}"
+    ]
 
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
@@ -246,6 +264,7 @@ class _Reading:
     proposal: str | None = None
     rows: int = 0
     skipped_scores: int = 0
+    learnable: bool = True
 
     def result(self, data: Data) -> CheckResult:
         self._read()
@@ -266,7 +285,8 @@ class _Reading:
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(single)
-        levels, _ = levels_of(fault.word for fault in single if fault.word)
+        numbers = numbers_beside_words(examples, [*self.faults, *self.left_out])
+        levels, _ = levels_of((fault.word for fault in single if fault.word), beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
         missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}
         return CheckResult(
@@ -283,7 +303,7 @@ class _Reading:
             aspects=checked,
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(lines) + cells,
-            hints=tuple(fault_hints([*single, *self.left_out])),
+            hints=tuple(fault_hints([*single, *self.left_out], numbers=numbers)),
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,
@@ -329,7 +349,10 @@ class _Reading:
             if readable:
                 self._add(line, parse_row(row, where, line, mapping, rules))
         given, aspect = mapping.columns, self.options.aspect
-        if new := propose_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given):
+        if not readable:
+            given = corrected_columns(self.sample[0], mapping)
+        new = propose_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
+        if new or given != mapping.columns:
             self.proposal = mapping_text({**given, **new})
         if not self.rows and not self.problems:
             self.problems.append(self.raw.source.without_rows().text)
@@ -384,6 +407,7 @@ class _Reading:
         try:
             return training_examples(rows, chosen, self.options.scale, skip_faulty=True).notes
         except DataError as error:
+            self.learnable = False
             if not self.options.aspect:
                 return (error.text,)
             self.problems.append(error.text)
@@ -407,7 +431,7 @@ class _Reading:
         given = changed_options(self.options)
         labels = {each.aspect: each.labels for each in aspects}
         chosen = chosen or max(labels, key=lambda aspect: labels[aspect], default=None)
-        if chosen and labels.get(chosen, 0) + len(self.compared) >= MIN_LABELS:
+        if chosen and self.learnable and labels.get(chosen, 0) + len(self.compared) >= MIN_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,57 @@ def test_columns_of_any_name_are_proposed_without_the_name_of_an_aspect(
     assert here(*shlex.split(found["next"])[1:3], "--dry-run", *shlex.split(arguments)).code == 0
 
 
+SHEET = {
+    "question": lambda n: f"How does number {n // 3} work?",
+    "answer": lambda n: f"An answer of every version to number {n // 3}.",
+    "verdict": lambda n: "pass" if n % 2 else "fail",
+}
+
+
+@pytest.mark.parametrize(
+    ("columns", "mapping"),
+    [
+        ({"Version": lambda n: f"v{n % 3}"}, "context=question,system=Version,scores.ASPECT=verdict"),
+        ({"Bot name": lambda n: "abc"[n % 3]}, None),
+        ({"Bot": lambda n: "abc"[n % 3]}, "context=question,system=Bot,scores.ASPECT=verdict"),
+        (
+            {"Version": lambda n: n % 3, "verdict_ben": lambda n: "pass" if n % 4 else "fail"},
+            "context=question,system=Version,annotations.ASPECT.verdict=verdict,annotations.ASPECT.ben=verdict_ben",
+        ),
+        ({"Version": lambda n: n % 3, "verdict": lambda n: "gut" if n % 2 else n % 4 // 2}, None),
+        ({"Version": lambda n: n % 3, "verdict": lambda _: "pass"}, None),
+    ],
+    ids=["version", "other name", "bot", "two raters", "words and numbers", "all equal"],
+)
+def test_what_is_proposed_for_a_spreadsheet_of_a_bot_is_accepted_by_learning(
+    here: Commands, columns: dict[str, Callable[[int], object]], mapping: str | None
+) -> None:
+    cells = {**SHEET, **columns}
+    lines = [",".join(cells), *(",".join(str(cell(n)) for cell in cells.values()) for n in range(36))]
+    (here.folder / "bot.csv").write_text("\n".join(lines), "utf-8")
+    found = here("check", "bot.csv", "--json").json
+    if mapping is None:
+        assert not (found["next"] or "").startswith("rubriclab learn")
+        return
+    assert (found["proposal"], found["usable_as_proposed"]) == (f"output=answer,{mapping}", True)
+    assert here(*shlex.split(found["next"])[1:], "--dry-run").code == 0
+    assert any("taken for scores of 2 people" in note for note in found["notes"]) == ("verdict_ben" in cells)
+
+
+def test_all_wrong_columns_are_named_and_corrected_together(here: Commands) -> None:
+    (here.folder / "t.csv").write_text("question,answer,verdict\nWhy?,Because of it.,pass\n")
+    wrong = ("--map", "output=anser,context=qestion,scores.q=other")
+    found, refused = (
+        here("check", "t.csv", *wrong),
+        here("learn", "t.csv", "--task", "t", "--aspect", "q", "--definition", "d", *wrong),
+    )
+    for said in ("'anser'", "'qestion'", "'other'"):
+        assert said in found.out
+        assert said in refused.error
+    assert "--map output=answer,context=question,scores.q=verdict" in found.out
+    assert "--map output=answer,context=question,scores.q=COLUMN" in refused.error
+
+
 def test_levels_of_unknown_order_are_left_to_the_user(here: Commands) -> None:
     rows = "".join(f"A text with the number {n} of them.,{'lively' if n % 3 else 'dull'}\n" for n in range(12))
     (here.folder / "t.csv").write_text(f"what,quality\n{rows}", "utf-8")
@@ -139,7 +191,8 @@ def test_all_problems_are_listed_at_once(here: Commands) -> None:
         "17: field 'annotations.coherence.ben' (column 'Kohärenz Ben'):",
     ]
     assert json.loads(done.out)["hints"] == [
-        "if the words are levels or missing values, add --levels gut=N",
+        "if the words are levels or missing values, add --levels gut=N, with the score of each word on the "
+        "scale of the numbers beside them (1, 1.5, 2 …) for N",
         "if 9 stands for a missing value, add --missing 9",
     ]
     assert json.loads(done.out)["problem_count"] == 5
