@@ -1,14 +1,13 @@
-"""The judge protocol. Caches, limits, budgets and recordings are judges that wrap another judge."""
+"""The judge protocol, and how a judge is asked. Caches, limits, budgets and recordings are judges that wrap another."""
 
 from __future__ import annotations
 
 import functools
 import json
-import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
@@ -18,6 +17,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rubriclab.base_options import faults
 from rubriclab.errors import JudgeUnavailable, PromptRejected
+from rubriclab.judges.replies import FoundObject, json_objects, without_reasoning
 from rubriclab.models.base import cached_by_size, digest
 from rubriclab.models.version import Effort
 from rubriclab.prompts import render
@@ -294,16 +294,14 @@ _KEY = re.compile(
     r"""(?:[{,(\[\uff5b]\s*+\\?["'`\u00ab\u2018-\u201f]++|[{\uff5b](?:\s++|/\*.{0,200}?\*/|//[^\n]{0,200}\n){0,9}+)"""
     r"""(?P<key>[^\\"'`\u00ab\u00bb\u2018-\u201f{},:=\uff1a\n]{1,200})[\\"'`\u00bb\u2018-\u201f]*+\s*+(?:[:=\uff1a]|(?=["']))"""
 )
-# A brace that may open another verdict, rather than one around a word.
-_OPENING = re.compile(r"[{\uff5b](?!\s{0,20}[^\W\d]\w{0,100}\s{0,20}\})")
-# A number in braces, such as the box of a result.
-_NUMBER_ALONE = re.compile(r"\{\W{0,20}\d")
-# A verdict outside of objects: a key, a mark between it and its value, and the value.
+# A key in prose, a mark between it and its value, and the value.
 _STATED = re.compile(
     r"(?<!\w)(?P<key>\w{1,100})(?=[^\w{}]{0,11}?[:=|>\uff1a\"])[^\w{}]{1,12}?"
     r"(?P<value>-?\d{1,9}(?:\.\d{1,9})?|(?:yes|no|true|false)\b)",
     re.IGNORECASE,
 )
+# A number in braces, such as the box of a result.
+_BOXED = re.compile(r"\{\W{0,20}\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,23 +361,18 @@ async def ask(
 def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     """Return the reply as the prompt's reply model, or `None` and the fault.
 
-    Prose or a code fence around the JSON object is tolerated if it is clear which one is the answer. It is not if
-    another one fits with other values, anything else looks like an answer, since it has one of the model's keys, but is
-    damaged or does not fit, the prose states another value, or something opens after it: the judge may have quoted a
-    verdict in the text beside its own. Hidden reasoning is no part of the reply.
+    Prose or a code fence around the JSON object is tolerated if it is clear which one is the answer, as the judge may
+    have quoted a verdict in the text beside its own: all objects that fit have the same values, and `_states_other`
+    finds no other verdict around them. Hidden reasoning is no part of the reply.
     """
     if reply.filtered:
         return None, FILTERED
     text = without_reasoning(reply.text)
     if not text.strip():
         return None, reply.fault or ("it had hidden reasoning only." if reply.text.strip() else "it was empty.")
-    objects = list(json_objects(text))
-    keys = _keys_of(prompt.reply)
     answers: list[tuple[FoundObject, R]] = []
-    bounds = [0, *(bound for found in objects for bound in (found.begin, found.end)), len(text)]
-    rest = "\0".join(text[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True))
-    complaint, is_ambiguous = "", any(_plain(match["key"]) in keys for match in _KEY.finditer(rest))
-    for found in objects:
+    complaint = ""
+    for found in json_objects(text):
         fault = f"the JSON object {found.fault}" if found.fault else ""
         try:
             if not fault:
@@ -387,14 +380,12 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
         except ValidationError as error:
             fault = f"{faults(error)}."
             fault = fault if len(fault) <= MAX_COMPLAINT else fault[: MAX_COMPLAINT - 1] + "…"
-        if fault:
-            complaint = complaint or fault
-            is_ambiguous |= bool(keys & set(_keys_in(found.value)))
-    if answers and not is_ambiguous and all(value == answers[0][1] for _, value in answers):
-        last = answers[-1][0]
-        if not (_opens_another(text[last.end :], keys) or _states_other(rest, last.value)):
+        complaint = complaint or fault
+    if answers and all(value == answers[0][1] for _, value in answers):
+        bounds = [0, *(bound for found, _ in answers for bound in (found.begin, found.end)), len(text)]
+        around = [text[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True)]
+        if not _states_other(around, answers[-1][0].value, _keys_of(prompt.reply)):
             return answers[0][1], ""
-        complaint = ""
     if reply.truncated:
         complaint = f"it was cut off after {prompt.max_tokens} tokens; be shorter."
     elif answers:
@@ -402,43 +393,33 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     return None, complaint or "it held no complete JSON object."
 
 
-def _opens_another(rest: str, keys: Collection[str]) -> bool:
-    """Return whether braces in `rest` are not closed, or hold one of the `keys` or a number alone."""
-    opening = _OPENING.search(rest)
-    if opening is None:
-        return False
-    opened = unicodedata.normalize("NFKC", rest[opening.start() :]).casefold()
-    braces = opened[: opened.rfind("}") + 1]
-    is_closed = opened.count("{") == opened.count("}")
-    return not is_closed or any(key in braces for key in keys) or _NUMBER_ALONE.search(braces) is not None
-
-
-def _keys_in(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        yield from map(_plain, value)
-    for part in _parts(value):
-        yield from _keys_in(part)
+@functools.lru_cache(maxsize=512)
+def _keys_of(reply: type[BaseModel]) -> frozenset[str]:
+    return frozenset(filter(None, map(_plain, known_keys(reply))))
 
 
 def _plain(key: str) -> str:
     return key.strip().casefold()
 
 
-@functools.lru_cache(maxsize=512)
-def _keys_of(reply: type[BaseModel]) -> frozenset[str]:
-    return frozenset(map(_plain, known_keys(reply)))
+def _states_other(around: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
+    """Return whether the text `around` the answers may hold a verdict other than theirs.
 
-
-def _states_other(prose: str, verdict: Mapping[str, Any]) -> bool:
-    """Return whether `prose` gives a number, a yes or a no for a key of the verdict, other than the verdict does."""
-    stated = list(_STATED.finditer(prose))
+    It does if an object in it, whole or damaged, has a key with one of `keys` in its name, if the prose gives one of
+    them another number, yes or no, or if braces after the answers are left open or hold a number alone.
+    """
+    text = "\0".join(around)
+    if any(key in _plain(match["key"]) for match in _KEY.finditer(text) for key in keys):
+        return True
     given: dict[str, set[float | str]] = {}
-    for key, value in _verdicts(verdict) if stated else ():
+    for key, value in _verdicts(verdict):
         given.setdefault(_plain(key), set()).add(value)
-    return any(
-        (values := given.get(_plain(match["key"]))) is not None and _plain_value(match["value"]) not in values
-        for match in stated
-    )
+    for match in _STATED.finditer(text):
+        values = given.get(_plain(match["key"]))
+        if values is not None and _plain_value(match["value"]) not in values:
+            return True
+    _, brace, opened = unicodedata.normalize("NFKC", around[-1]).partition("{")
+    return opened.count("{") + len(brace) > opened.count("}") or _BOXED.search(brace + opened) is not None
 
 
 def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
@@ -486,149 +467,3 @@ def unusable_replies() -> Iterator[list[UnusableReply]]:
         yield replies
     finally:
         _COLLECTED.reset(outer)
-
-
-# Objects nested deeper are refused, with all that follows. So is what follows so many damaged ones, each of which takes
-# time in proportion to the text.
-MAX_DEPTH, MAX_DAMAGED = 100, 1000
-
-# JSON allows four kinds of white space; models also write others of Unicode.
-_SPACE = r"[\s\u200b\u2060\ufeff]"
-_GAP = rf"{_SPACE}*+"
-_STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
-# A brace and what must follow it, which skips most braces that open no object.
-_OBJECT_START = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
-_MEMBER = re.compile(rf"{_GAP},?{_GAP}(?P<key>{_STRING}){_GAP}:{_GAP}")
-_UNUSUAL_SPACE = re.compile(r"(?![ \t\r\n])" + _SPACE)
-_STRING_OR_SPACE = re.compile(rf"(?P<string>{_STRING})|{_SPACE}")
-# Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
-_SCANNER = json.JSONDecoder(parse_int=float, strict=False)
-
-
-@dataclass(frozen=True, slots=True)
-class FoundObject:
-    """An outermost JSON object in a text. `fault` says why it cannot be used, to complete "the object ...".
-
-    Half of a character cut in two (`\\ud83d` alone) is a question mark: no file could hold it.
-    """
-
-    begin: int
-    end: int
-    value: dict[str, Any]
-    fault: str = ""
-
-
-def json_objects(text: str) -> Iterator[FoundObject]:
-    """Yield the complete outermost objects in `text`, left to right.
-
-    What begins within a damaged object, before the damage, is skipped. Nothing follows an object that is nested more
-    than `MAX_DEPTH` levels deep.
-    """
-    plain, at, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
-    while damaged < MAX_DAMAGED and (opening := _OBJECT_START.search(plain, at)):
-        begin = opening.start()
-        try:
-            value, at = _SCANNER.raw_decode(plain, begin)
-        except json.JSONDecodeError as error:
-            at, damaged = max(error.pos, begin + 1), damaged + 1
-            continue
-        except RecursionError:
-            return
-        level, depth = [value], 0
-        while level := [part for each in level for part in _parts(each)]:
-            depth += 1
-        if depth > MAX_DEPTH:
-            return
-        yield _decoded(text, begin, at)
-
-
-def _parts(value: Any) -> Collection[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-
-
-def place_of_value(text: str, found: FoundObject, key: str) -> tuple[int, int] | None:
-    """Return where the last value of `key` in an object of `text` begins and ends."""
-    plain, place, at = _UNUSUAL_SPACE.sub(" ", text), None, found.begin + 1
-    while member := _MEMBER.match(plain, at):
-        _, at = _SCANNER.raw_decode(plain, member.end())
-        if json.loads(member["key"], strict=False) == key:
-            place = member.end(), at
-    return place
-
-
-def _decoded(text: str, begin: int, end: int) -> FoundObject:
-    faults: list[str] = []
-
-    def number(written: str) -> float:
-        value = float(written)
-        if not math.isfinite(value):
-            faults.append(f"has the number {written[:20]}, which is not finite.")
-        return value
-
-    def whole_number(written: str) -> int | float:
-        try:
-            return int(written)
-        except ValueError:  # thousands of digits
-            return number(written)
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        values = dict(pairs)
-        if len(values) < len(pairs):
-            faults.extend(f"has several values for {key!r:.60}." for key, value in pairs if values[key] != value)
-            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            faults.append(f"has the key {twice!r:.60} more than once.")
-        return values
-
-    decoder = json.JSONDecoder(
-        parse_float=number, parse_int=whole_number, parse_constant=number, object_pairs_hook=members, strict=False
-    )
-    value = decoder.decode(_STRING_OR_SPACE.sub(lambda match: match["string"] or " ", text[begin:end]))
-    if "\\ud" in text[begin:end].lower():
-        value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    return FoundObject(begin, end, value, faults[0] if faults else "")
-
-
-_WORD = r"[\w:.-]{0,30}?(?:think|thought|reason|reflect|analysis|scratch|monologue|deliberat)\w{0,10}"
-_NAME = rf"{_WORD}(?:\s[^<>|\[\]]{{0,100}})?"
-# Tags of any such name, as DeepSeek, Qwen and others have them; Mistral's; Kimi's; Cohere's; Gemma's; the channels of
-# gpt-oss, also where a server has removed its special tokens.
-_TAG = re.compile(
-    rf"</{_NAME}>|<\|(?:/|end_){_NAME}\|>|\[(?:/|END ){_NAME}\]|\u25c1/{_NAME}\u25b7|<unused95>|<channel\|>"
-    r"|<\|channel\|>\s*final(?:<\|message\|>)?|assistantfinal"
-    rf"|(?P<open><{_NAME}>|<\|{_NAME}\|>|\[(?:BEGIN )?(?:THINK|REASON)(?:ING)?\]|\u25c1{_NAME}\u25b7"
-    r"|<unused94>(?:thought\b)?|<\|channel>thought\b|<\|channel\|>\s*(?:analysis|commentary)\b"
-    r"|(?-i:\Aanalysis(?=[A-Z{])))"
-    r"|(?P<end><\|end\|>)"
-    rf"|(?P<fence>^`{{3,10}} ?{_WORD}\s*?$)|(?P<fence_end>^`{{3,10}}\s*?$)",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def without_reasoning(text: str) -> str:
-    """Return `text` without what stands between tags of reasoning, before a closing one alone or after an opening one.
-
-    A fence with such a name is one too, and ends with the next fence. Tags in the strings of a complete JSON object are
-    part of it. So is a closing one alone while a brace is open: it may be quoted in a damaged verdict, which must not
-    disappear.
-    """
-    if not _TAG.search(text):
-        return text
-    spans = [(found.begin, found.end) for found in json_objects(text)]
-    kept, since, is_reasoning, is_fenced = "", 0, False, False
-    for tag in _TAG.finditer(text):
-        if any(begin < tag.start() < end for begin, end in spans) or (tag["end"] and not is_reasoning):
-            continue
-        if is_fenced != (tag["fence_end"] is not None):  # only the end of a fence closes it
-            continue
-        opens = tag["open"] or tag["fence"]
-        if not opens and not is_reasoning and text.count("{", since, tag.start()) > text.count("}", since, tag.start()):
-            continue
-        if opens:
-            if not is_reasoning:
-                kept += text[since : tag.start()]
-            is_reasoning, is_fenced = True, tag["fence"] is not None
-        else:
-            kept = kept if is_reasoning else ""
-            is_reasoning = is_fenced = False
-        since = tag.end()
-    return kept if is_reasoning else kept + text[since:]

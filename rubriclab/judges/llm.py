@@ -21,9 +21,10 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected
-from rubriclab.judges import providers, replies
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, read, turns_of, without_reasoning
+from rubriclab.judges import providers, responses
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, read, turns_of
 from rubriclab.judges.options import DEFAULT_BYTES, Price, Structured
+from rubriclab.judges.replies import without_reasoning
 from rubriclab.models.base import digest_text
 from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import Prompt, UntoldReply
@@ -357,10 +358,10 @@ class LanguageModel:
         spare = min(self.spare_tokens, _RESERVED.get())
         # A server may send hidden reasoning that nobody has made room for.
         largest = max(spare, REASONING_TOKENS)
-        limit = replies.body_limit(prompt, largest, self._max_reply_bytes)
+        limit = responses.body_limit(prompt, largest, self._max_reply_bytes)
         async with self._receiving(limit, self._timeout) as reception:
             reply = self._read(await self._respond(prompt, reception, spare), self._price)
-            if len(reply.text.encode()) > replies.text_limit(prompt, largest, self._max_reply_bytes):
+            if len(reply.text.encode()) > responses.text_limit(prompt, largest, self._max_reply_bytes):
                 raise reception.too_large()
         can_raise = self._raised_tokens is None and not self._mended.has_no_room
         if can_raise and reply.truncated and not without_reasoning(reply.text).strip():
@@ -375,12 +376,12 @@ class LanguageModel:
         return reply
 
     @asynccontextmanager
-    async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[replies.Reception]:
+    async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[responses.Reception]:
         """Limit the bytes and seconds of responses, and translate errors."""
         from openai import OpenAIError
 
-        reception = replies.Reception(self.model, limit)
-        outer = replies.RECEPTION.set(reception)
+        reception = responses.Reception(self.model, limit)
+        outer = responses.RECEPTION.set(reception)
         try:
             async with asyncio.timeout(seconds):
                 yield reception
@@ -393,7 +394,7 @@ class LanguageModel:
             reception.billed(failed)
             raise
         finally:
-            replies.RECEPTION.reset(outer)
+            responses.RECEPTION.reset(outer)
 
     def _translated(self, error: Exception) -> JudgeError:
         return providers.translated(error, self.model, self.key_from)
@@ -406,7 +407,7 @@ class LanguageModel:
             return place
         return {**place, "api_key": os.environ.get(self.key_from or providers.key_variable(self.model)) or NO_KEY}
 
-    async def _respond(self, prompt: Prompt[Any], reception: replies.Reception, spare: int) -> Any:
+    async def _respond(self, prompt: Prompt[Any], reception: responses.Reception, spare: int) -> Any:
         from openai import OpenAIError
 
         while True:
@@ -456,11 +457,11 @@ class LanguageModel:
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; these are part of no request digest."""
         if self._mended.without_system:
-            contents = [replies.clean(turn["content"]) for turn in messages_of(prompt)]
+            contents = [responses.clean(turn["content"]) for turn in messages_of(prompt)]
             return [{"role": "user", "content": "\n\n".join(contents)}]
         if self._marks is None or "cache_control" in self._mended.dropped:
-            return [{"role": turn["role"], "content": replies.clean(turn["content"])} for turn in messages_of(prompt)]
-        turns = [replace(turn, parts=tuple(map(replies.clean, turn.parts))) for turn in turns_of(prompt)]
+            return [{"role": turn["role"], "content": responses.clean(turn["content"])} for turn in messages_of(prompt)]
+        turns = [replace(turn, parts=tuple(map(responses.clean, turn.parts))) for turn in turns_of(prompt)]
         return self._marks.marked(turns)
 
     def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
@@ -482,21 +483,21 @@ class LanguageModel:
     def _read(self, response: Any, price: Price | None) -> Reply:
         choice = response.choices[0] if response.choices else None
         reason = getattr(choice, "finish_reason", None)
-        text = providers.without_keys(replies.clean(choice.message.content or "")) if choice else ""
+        text = providers.without_keys(responses.clean(choice.message.content or "")) if choice else ""
         return Reply(
             text=text,
-            model=providers.without_keys(replies.reported_name(response.model) or self.model),
+            model=providers.without_keys(responses.reported_name(response.model) or self.model),
             usage=self._usage(response, text, price),
             truncated=reason == "length",
             filtered=reason == "content_filter",
-            fault="" if text.strip() else providers.without_keys(replies.why_empty(choice)),
-            tokens=replies.tokens_without_keys(replies.reported_tokens(getattr(choice, "logprobs", None), text)),
+            fault="" if text.strip() else providers.without_keys(responses.why_empty(choice)),
+            tokens=responses.tokens_without_keys(responses.reported_tokens(getattr(choice, "logprobs", None), text)),
         )
 
     def _usage(self, response: Any, text: str, price: Price | None) -> Usage:
         usage = getattr(response, "usage", None)
-        read = replies.token_count(getattr(usage, "prompt_tokens", None))
-        wrote = replies.token_count(getattr(usage, "completion_tokens", None))
+        read = responses.token_count(getattr(usage, "prompt_tokens", None))
+        wrote = responses.token_count(getattr(usage, "completion_tokens", None))
         from_cache, to_cache = tokens_read_and_written(usage, read)
         saved = 0.0
         if not price and (from_cache or to_cache):  # a given price has none for the cache

@@ -25,8 +25,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected, SettingsError
-from rubriclab.judges.judge import json_objects
 from rubriclab.judges.options import Price
+from rubriclab.judges.replies import json_objects
 from rubriclab.prompts.render import Message
 
 MASK = "***"

@@ -1,244 +1,160 @@
-"""Limits on the size of a reply, and what a provider reports with it: status, usage, probabilities."""
+"""The text of a reply: the JSON objects and the hidden reasoning in it, and the probabilities of a score."""
 
 from __future__ import annotations
 
-import codecs
-import itertools
+import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+if TYPE_CHECKING:
+    from rubriclab.judges.judge import Reply, Token
 
-from rubriclab.errors import JudgeError, PromptRejected, ReplyTooLarge
-from rubriclab.judges.judge import Reply, Token, json_objects, place_of_value
-from rubriclab.judges.options import DEFAULT_BYTES
-from rubriclab.judges.providers import without_keys
-from rubriclab.prompts.prompt import Prompt
+# Objects nested deeper are refused, with all that follows. So is what follows so many damaged ones, each of which takes
+# time in proportion to the text.
+MAX_DEPTH, MAX_DAMAGED = 100, 1000
 
-# Text has about four bytes per token; JSON escapes take at most six bytes for one byte of text, and twelve for four.
-BYTES_PER_TOKEN = 16
-# One alternative at one position: the token, its log-probability, and its bytes as a list of numbers.
-BYTES_PER_ALTERNATIVE = 160
-# The rest of a response: names, counts, annotations.
-FRAME_BYTES = 64_000
+# JSON allows four kinds of white space; models also write others of Unicode.
+_SPACE = r"[\s\u200b\u2060\ufeff]"
+_GAP = rf"{_SPACE}*+"
+_STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+# A brace and what must follow it, which skips most braces that open no object.
+_OBJECT_START = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
+_MEMBER = re.compile(rf"{_GAP},?{_GAP}(?P<key>{_STRING}){_GAP}:{_GAP}")
+_UNUSUAL_SPACE = re.compile(r"(?![ \t\r\n])" + _SPACE)
+_STRING_OR_SPACE = re.compile(rf"(?P<string>{_STRING})|{_SPACE}")
+# Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
+_SCANNER = json.JSONDecoder(parse_int=float, strict=False)
 
 
-@dataclass
-class Reception:
-    """The response to one prompt while it is received.
+@dataclass(frozen=True, slots=True)
+class FoundObject:
+    """An outermost JSON object in a text. `fault` says why it cannot be used, to complete "the object ...".
 
-    Attributes:
-        limit: bytes of the decompressed response body.
-        fault: why reception was stopped.
-        may_be_billed: whether the provider may bill the request; `None` while that is unknown.
+    Half of a character cut in two (`\\ud83d` alone) is a question mark: no file could hold it.
     """
 
-    model: str
-    limit: int = DEFAULT_BYTES
-    fault: JudgeError | None = None
-    may_be_billed: bool | None = None
-
-    def too_large(self) -> ReplyTooLarge:
-        """Return the error for a response beyond the limit, and record it as the fault."""
-        self.fault = ReplyTooLarge(f"{self.model}: unusable reply: it is larger than {self.limit:,} bytes.")
-        return self.fault
-
-    def billed(self, error: JudgeError) -> JudgeError:
-        """Return an error that says whether its request may be billed."""
-        # Azure bills prompts that it rejects.
-        if self.may_be_billed is not None and not isinstance(error, PromptRejected):
-            error.may_be_billed = self.may_be_billed
-        return error
+    begin: int
+    end: int
+    value: dict[str, Any]
+    fault: str = ""
 
 
-# Set for each request; it reaches the transport through litellm and the provider's client.
-RECEPTION: ContextVar[Reception | None] = ContextVar("reception", default=None)
+def json_objects(text: str) -> Iterator[FoundObject]:
+    """Yield the complete outermost objects in `text`, left to right.
 
-
-def text_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
-    """Return the largest allowed size of the reply's text in bytes, given its tokens and the overall limit `most`."""
-    return min(most, BYTES_PER_TOKEN * (prompt.max_tokens + spare_tokens))
-
-
-def body_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
-    """Return the largest allowed size of the response in bytes, with log-probabilities if they were requested."""
-    tokens = prompt.max_tokens + spare_tokens
-    reported = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
-    return min(most, FRAME_BYTES + BYTES_PER_TOKEN * tokens) + reported
-
-
-MAX_NAME = 200
-MAX_REFUSAL = 200
-# More tokens than a reply can have.
-MAX_TOKENS = 100_000_000
-
-_COUNTS = ("tokens", "Tokens", "TokenCount")
-
-
-def stated_status(body: Any) -> int | None:
-    """Return the HTTP status of the error that a body with the status 200 states, as gateways pass it on."""
-    error = body.get("error") if isinstance(body, Mapping) else None
-    if isinstance(error, Mapping) and not error.get("message") and error.get("code") is None:
-        return None  # some servers send an empty error with every reply
-    if not error:
-        return None
-    stated = error if isinstance(error, Mapping) else {}
-    status = _number(stated.get("code"))
-    if status is not None and 400 <= status < 600:
-        return status
-    return 400 if stated.get("type") == "invalid_request_error" else 502
-
-
-def readable(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body that litellm reads as it is meant.
-
-    Numbers of tokens in `usage` are whole, and 0 if they are unusable; a text in parts is one text; and the reason for
-    which a filter of content ended the reply is `content_filter`.
+    What begins within a damaged object, before the damage, is skipped. Nothing follows an object that is nested more
+    than `MAX_DEPTH` levels deep.
     """
-    changed = dict(body)
-    if body.get("usage") is not None:
-        changed["usage"] = _usable(body["usage"])
-    if isinstance(choices := body.get("choices"), list):
-        changed["choices"] = choices = [dict(each) if isinstance(each, Mapping) else each for each in choices]
-        for choice in (each for each in choices if isinstance(each, dict)):
-            if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
-                choice["finish_reason"] = "content_filter"
-            message = choice.get("message")
-            if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
-                texts = (part.get("text") for part in parts if isinstance(part, Mapping))
-                choice["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
-    return changed
+    plain, at, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
+    while damaged < MAX_DAMAGED and (opening := _OBJECT_START.search(plain, at)):
+        begin = opening.start()
+        try:
+            value, at = _SCANNER.raw_decode(plain, begin)
+        except json.JSONDecodeError as error:
+            at, damaged = max(error.pos, begin + 1), damaged + 1
+            continue
+        except RecursionError:
+            return
+        level, depth = [value], 0
+        while level := [part for each in level for part in _parts(each)]:
+            depth += 1
+        if depth > MAX_DEPTH:
+            return
+        yield _decoded(text, begin, at)
 
 
-def _usable(usage: Any) -> dict[str, Any]:
-    usable: dict[str, Any] = {}
-    for name, value in usage.items() if isinstance(usage, Mapping) else ():
-        if name.endswith(_COUNTS):
-            number = _number(value)
-            usable[name] = number if number is not None and 0 <= number <= MAX_TOKENS else 0
+def _parts(value: Any) -> Collection[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _decoded(text: str, begin: int, end: int) -> FoundObject:
+    faults: list[str] = []
+
+    def number(written: str) -> float:
+        value = float(written)
+        if not math.isfinite(value):
+            faults.append(f"has the number {written[:20]}, which is not finite.")
+        return value
+
+    def whole_number(written: str) -> int | float:
+        try:
+            return int(written)
+        except ValueError:  # thousands of digits
+            return number(written)
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            faults.extend(f"has several values for {key!r:.60}." for key, value in pairs if values[key] != value)
+            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            faults.append(f"has the key {twice!r:.60} more than once.")
+        return values
+
+    decoder = json.JSONDecoder(
+        parse_float=number, parse_int=whole_number, parse_constant=number, object_pairs_hook=members, strict=False
+    )
+    value = decoder.decode(_STRING_OR_SPACE.sub(lambda match: match["string"] or " ", text[begin:end]))
+    if "\\ud" in text[begin:end].lower():
+        value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    return FoundObject(begin, end, value, faults[0] if faults else "")
+
+
+_WORD = r"[\w:.-]{0,30}?(?:think|thought|reason|reflect|analysis|scratch|monologue|deliberat)\w{0,10}"
+_NAME = rf"{_WORD}(?:\s[^<>|\[\]]{{0,100}})?"
+# Tags of any such name, as DeepSeek, Qwen and others have them; Mistral's; Kimi's; Cohere's; Gemma's; the channels of
+# gpt-oss, also where a server has removed its special tokens.
+_TAG = re.compile(
+    rf"</{_NAME}>|<\|(?:/|end_){_NAME}\|>|\[(?:/|END ){_NAME}\]|\u25c1/{_NAME}\u25b7|<unused95>|<channel\|>"
+    r"|<\|channel\|>\s*final(?:<\|message\|>)?|assistantfinal"
+    rf"|(?P<open><{_NAME}>|<\|{_NAME}\|>|\[(?:BEGIN )?(?:THINK|REASON)(?:ING)?\]|\u25c1{_NAME}\u25b7"
+    r"|<unused94>(?:thought\b)?|<\|channel>thought\b|<\|channel\|>\s*(?:analysis|commentary)\b"
+    r"|(?-i:\Aanalysis(?=[A-Z{])))"
+    r"|(?P<end><\|end\|>)"
+    rf"|(?P<fence>^`{{3,10}} ?{_WORD}\s*?$)|(?P<fence_end>^`{{3,10}}\s*?$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def without_reasoning(text: str) -> str:
+    """Return `text` without what stands between tags of reasoning, before a closing one alone or after an opening one.
+
+    A fence with such a name is one too, and ends with the next fence. Tags in the strings of a complete JSON object are
+    part of it. So is a closing one alone while a brace is open: it may be quoted in a damaged verdict, which must not
+    disappear.
+    """
+    if not _TAG.search(text):
+        return text
+    spans = [(found.begin, found.end) for found in json_objects(text)]
+    kept, since, is_reasoning, is_fenced = "", 0, False, False
+    for tag in _TAG.finditer(text):
+        if any(begin < tag.start() < end for begin, end in spans) or (tag["end"] and not is_reasoning):
+            continue
+        if is_fenced != (tag["fence_end"] is not None):  # only the end of a fence closes it
+            continue
+        opens = tag["open"] or tag["fence"]
+        if not opens and not is_reasoning and text.count("{", since, tag.start()) > text.count("}", since, tag.start()):
+            continue
+        if opens:
+            if not is_reasoning:
+                kept += text[since : tag.start()]
+            is_reasoning, is_fenced = True, tag["fence"] is not None
         else:
-            usable[name] = _usable(value) if isinstance(value, Mapping) else value
-    return usable
+            kept = kept if is_reasoning else ""
+            is_reasoning = is_fenced = False
+        since = tag.end()
+    return kept if is_reasoning else kept + text[since:]
 
 
-def _number(value: Any) -> int | None:
-    """Return a number, or a text that is one, rounded up; `None` for anything else."""
-    if not isinstance(value, int | float | str) or isinstance(value, bool):
-        return None
-    try:
-        return math.ceil(float(value))
-    except (ValueError, OverflowError):  # no number, infinite, or longer than any number of tokens
-        return None
-
-
-def why_empty(choice: Any) -> str:
-    """Return why a choice has no text, if it says so; the choice is `None` if a response has none."""
-    if choice is None:
-        return "the response held no reply."
-    message = choice.message
-    more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
-    if refusal := more.get("refusal"):
-        return f"the model refused: {clean(str(refusal)[:MAX_REFUSAL].rstrip('.'))!r}."
-    if choice.finish_reason == "length":
-        return "hidden reasoning reached the limit on tokens before the reply began."
-    if message.tool_calls or getattr(message, "function_call", None):
-        return "the answer was in a call of a tool instead of the text."
-    if getattr(message, "reasoning_content", None) or more.get("reasoning"):
-        return "there was hidden reasoning, and no text after it."
-    return "the provider reported an error instead of a reply." if more.get("native_finish_reason") == "error" else ""
-
-
-def tokens_without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Return the tokens, or none if an alternative contains a key that the server has echoed."""
-    texts = "\0".join(text for token in tokens for text, _ in token.alternatives)
-    return () if without_keys(texts) != texts else tokens
-
-
-def token_count(reported: Any) -> int:
-    """Return the reported number of tokens; 0 (unknown) for an impossible one."""
-    return reported if type(reported) is int and 0 <= reported <= MAX_TOKENS else 0
-
-
-def reported_name(reported: Any) -> str | None:
-    """Return the model's name as the provider reports it, if it is valid."""
-    is_name = isinstance(reported, str) and len(reported) <= MAX_NAME and reported.isprintable()
-    return reported if is_name else None
-
-
-def clean(text: str) -> str:
-    """Return `text` with lone surrogates replaced, which no provider, file or database accepts."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-# How far above 0 a logarithm may be after 32-bit arithmetic.
-ROUNDING = 1e-3
-# What OpenAI reports for "very unlikely"; others report minus infinity, which JSON cannot hold.
-VERY_UNLIKELY = -9999.0
 # With a smaller share on legal scores the judge was about to write something else, or the probabilities are cut off.
 MIN_SHARE = 0.5
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # Characters that may surround a number within its token.
 _AROUND = " \t\n\r\"':,{}[]`"
-
-
-def _encodable(text: str) -> str:
-    text.encode()  # a lone surrogate cannot be stored; the error is a ValueError
-    return text
-
-
-class _Alternative(BaseModel):
-    """A token and its log-probability; litellm returns objects or dictionaries."""
-
-    model_config = ConfigDict(strict=True, from_attributes=True)
-
-    token: Annotated[str, AfterValidator(_encodable)]
-    logprob: float = Field(le=ROUNDING)
-
-    @property
-    def alternative(self) -> tuple[str, float]:
-        return self.token, min(0.0, max(VERY_UNLIKELY, self.logprob))
-
-
-class _Position(_Alternative):
-    bytes: list[Annotated[int, Field(ge=0, le=255)]] | None = None
-    top_logprobs: list[_Alternative] = Field(min_length=1)
-
-    @property
-    def alternatives(self) -> tuple[tuple[str, float], ...]:
-        likely = tuple(other.alternative for other in self.top_logprobs)
-        chosen = () if self.token in dict(likely) else (self.alternative,)
-        return likely + chosen
-
-
-class _Report(BaseModel):
-    model_config = ConfigDict(strict=True, from_attributes=True)
-
-    content: list[_Position]
-
-
-def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
-    """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
-
-    None are returned if anything is damaged or missing, or if no run of tokens joins to `text`.
-    """
-    try:
-        positions = _Report.model_validate(report).content
-    except ValidationError:
-        return ()
-    # By their bytes, a character in several tokens belongs to the last of them.
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    decoded = [decoder.decode(bytes(position.bytes or position.token.encode())) for position in positions]
-    for texts in ([position.token for position in positions], decoded):
-        if (run := _run(texts, text)) is not None:
-            return tuple(
-                Token(token, position.alternatives) for token, position in zip(texts[run], positions[run], strict=True)
-            )
-    return ()
 
 
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
@@ -263,28 +179,22 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
     return None
 
 
-def _run(texts: Sequence[str], text: str) -> slice | None:
-    """Return the last run of tokens that joins to `text`: hidden reasoning may quote the reply before."""
-    joined = "".join(texts)
-    # Backwards, because `find` takes linear time, and `rfind` does not.
-    after = joined[::-1].find(text[::-1]) if text else -1
-    start = len(joined) - after - len(text)
-    bounds = list(itertools.accumulate(map(len, texts), initial=0))
-    if after < 0 or start not in bounds or start + len(text) not in bounds:
-        return None
-    return slice(bounds.index(start), bounds.index(start + len(text)))
-
-
 def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
-    """Return where the number of `field` begins and ends; `None` unless exactly one object in `text` has it."""
-    places = [place for found in json_objects(text) if (place := place_of_value(text, found, field))]
-    if len(places) != 1:
+    """Return where the number of `field` begins and ends; `None` unless exactly one object in `text` has it.
+
+    Of several values of the field in that object, the last one counts.
+    """
+    plain, places = _UNUSUAL_SPACE.sub(" ", text), list[tuple[int, int]]()
+    for found in json_objects(text):
+        place, at = None, found.begin + 1
+        while member := _MEMBER.match(plain, at):
+            _, at = _SCANNER.raw_decode(plain, member.end())
+            if json.loads(member["key"], strict=False) == field:
+                place = member.end(), at
+        places += [place] if place else []
+    if len(places) != 1 or not (number := _NUMBER.fullmatch(text[slice(*places[0])].strip(' \t\n\r"'))):
         return None
-    begin, end = places[0]
-    number = _NUMBER.fullmatch(text[begin:end].strip(' \t\n\r"'))
-    if number is None:
-        return None
-    begin = text.index(number[0], begin)
+    begin = text.index(number[0], places[0][0])
     return begin, begin + len(number[0])
 
 

@@ -18,7 +18,7 @@ from aiohttp import ClientConnectorError, ConnectionTimeoutError
 
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.providers import bypass_proxies, is_loopback, may_be_billed
-from rubriclab.judges.replies import RECEPTION, Reception, readable, stated_status
+from rubriclab.judges.responses import RECEPTION, Reception, readable, stated_status
 
 # The start of an error says what is wrong; some servers append the whole request.
 ERROR_BYTES = 16_000

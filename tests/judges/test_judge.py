@@ -17,20 +17,18 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
 from rubriclab.judges.judge import (
-    MAX_DEPTH,
     FakeJudge,
     Reply,
     Token,
     Usage,
     ask,
     dump_reply,
-    json_objects,
     load_reply,
     messages_of,
     read,
     request_digest,
 )
-from rubriclab.judges.replies import score_distribution
+from rubriclab.judges.replies import MAX_DEPTH, json_objects, score_distribution
 from rubriclab.prompts.prompt import Prompt
 
 

@@ -15,7 +15,7 @@ from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.llm import LanguageModel
-from rubriclab.judges.replies import VERY_UNLIKELY, reported_tokens
+from rubriclab.judges.responses import VERY_UNLIKELY, reported_tokens
 from rubriclab.judges.stack import Retried
 
 # The fake's address is OpenAI's own and one of litellm's generic ways in, which read replies in two different places.

@@ -16,8 +16,9 @@ from judge_questions import rate
 from pydantic import BaseModel, Field
 
 from rubriclab.errors import JudgeRefused, ProviderDown
-from rubriclab.judges.judge import Judge, ask, without_reasoning
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.llm import LanguageModel, close_connections
+from rubriclab.judges.replies import without_reasoning
 from rubriclab.judges.stack import Retried
 from rubriclab.methods.prompting import OnScale
 from rubriclab.prompts.prompt import Prompt

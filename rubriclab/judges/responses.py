@@ -1,0 +1,246 @@
+"""The response of a provider: limits on its size, and what it reports beside the text."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from rubriclab.errors import JudgeError, PromptRejected, ReplyTooLarge
+from rubriclab.judges.judge import Token
+from rubriclab.judges.options import DEFAULT_BYTES
+from rubriclab.judges.providers import without_keys
+from rubriclab.prompts.prompt import Prompt
+
+# Text has about four bytes per token; JSON escapes take at most six bytes for one byte of text, and twelve for four.
+BYTES_PER_TOKEN = 16
+# One alternative at one position: the token, its log-probability, and its bytes as a list of numbers.
+BYTES_PER_ALTERNATIVE = 160
+# The rest of a response: names, counts, annotations.
+FRAME_BYTES = 64_000
+
+
+@dataclass
+class Reception:
+    """The response to one prompt while it is received.
+
+    Attributes:
+        limit: bytes of the decompressed response body.
+        fault: why reception was stopped.
+        may_be_billed: whether the provider may bill the request; `None` while that is unknown.
+    """
+
+    model: str
+    limit: int = DEFAULT_BYTES
+    fault: JudgeError | None = None
+    may_be_billed: bool | None = None
+
+    def too_large(self) -> ReplyTooLarge:
+        """Return the error for a response beyond the limit, and record it as the fault."""
+        self.fault = ReplyTooLarge(f"{self.model}: unusable reply: it is larger than {self.limit:,} bytes.")
+        return self.fault
+
+    def billed(self, error: JudgeError) -> JudgeError:
+        """Return an error that says whether its request may be billed."""
+        # Azure bills prompts that it rejects.
+        if self.may_be_billed is not None and not isinstance(error, PromptRejected):
+            error.may_be_billed = self.may_be_billed
+        return error
+
+
+# Set for each request; it reaches the transport through litellm and the provider's client.
+RECEPTION: ContextVar[Reception | None] = ContextVar("reception", default=None)
+
+
+def text_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
+    """Return the largest allowed size of the reply's text in bytes, given its tokens and the overall limit `most`."""
+    return min(most, BYTES_PER_TOKEN * (prompt.max_tokens + spare_tokens))
+
+
+def body_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
+    """Return the largest allowed size of the response in bytes, with log-probabilities if they were requested."""
+    tokens = prompt.max_tokens + spare_tokens
+    reported = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
+    return min(most, FRAME_BYTES + BYTES_PER_TOKEN * tokens) + reported
+
+
+MAX_NAME = 200
+MAX_REFUSAL = 200
+# More tokens than a reply can have.
+MAX_TOKENS = 100_000_000
+
+_COUNTS = ("tokens", "Tokens", "TokenCount")
+
+
+def stated_status(body: Any) -> int | None:
+    """Return the HTTP status of the error that a body with the status 200 states, as gateways pass it on."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    if isinstance(error, Mapping) and not error.get("message") and error.get("code") is None:
+        return None  # some servers send an empty error with every reply
+    if not error:
+        return None
+    stated = error if isinstance(error, Mapping) else {}
+    status = _number(stated.get("code"))
+    if status is not None and 400 <= status < 600:
+        return status
+    return 400 if stated.get("type") == "invalid_request_error" else 502
+
+
+def readable(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a body that litellm reads as it is meant.
+
+    Numbers of tokens in `usage` are whole, and 0 if they are unusable; a text in parts is one text; and the reason for
+    which a filter of content ended the reply is `content_filter`.
+    """
+    changed = dict(body)
+    if body.get("usage") is not None:
+        changed["usage"] = _usable(body["usage"])
+    if isinstance(choices := body.get("choices"), list):
+        changed["choices"] = choices = [dict(each) if isinstance(each, Mapping) else each for each in choices]
+        for choice in (each for each in choices if isinstance(each, dict)):
+            if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
+                choice["finish_reason"] = "content_filter"
+            message = choice.get("message")
+            if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
+                texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+                choice["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
+    return changed
+
+
+def _usable(usage: Any) -> dict[str, Any]:
+    usable: dict[str, Any] = {}
+    for name, value in usage.items() if isinstance(usage, Mapping) else ():
+        if name.endswith(_COUNTS):
+            number = _number(value)
+            usable[name] = number if number is not None and 0 <= number <= MAX_TOKENS else 0
+        else:
+            usable[name] = _usable(value) if isinstance(value, Mapping) else value
+    return usable
+
+
+def _number(value: Any) -> int | None:
+    """Return a number, or a text that is one, rounded up; `None` for anything else."""
+    if not isinstance(value, int | float | str) or isinstance(value, bool):
+        return None
+    try:
+        return math.ceil(float(value))
+    except (ValueError, OverflowError):  # no number, infinite, or longer than any number of tokens
+        return None
+
+
+def why_empty(choice: Any) -> str:
+    """Return why a choice has no text, if it says so; the choice is `None` if a response has none."""
+    if choice is None:
+        return "the response held no reply."
+    message = choice.message
+    more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
+    if refusal := more.get("refusal"):
+        return f"the model refused: {clean(str(refusal)[:MAX_REFUSAL].rstrip('.'))!r}."
+    if choice.finish_reason == "length":
+        return "hidden reasoning reached the limit on tokens before the reply began."
+    if message.tool_calls or getattr(message, "function_call", None):
+        return "the answer was in a call of a tool instead of the text."
+    if getattr(message, "reasoning_content", None) or more.get("reasoning"):
+        return "there was hidden reasoning, and no text after it."
+    return "the provider reported an error instead of a reply." if more.get("native_finish_reason") == "error" else ""
+
+
+def tokens_without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Return the tokens, or none if an alternative contains a key that the server has echoed."""
+    texts = "\0".join(text for token in tokens for text, _ in token.alternatives)
+    return () if without_keys(texts) != texts else tokens
+
+
+def token_count(reported: Any) -> int:
+    """Return the reported number of tokens; 0 (unknown) for an impossible one."""
+    return reported if type(reported) is int and 0 <= reported <= MAX_TOKENS else 0
+
+
+def reported_name(reported: Any) -> str | None:
+    """Return the model's name as the provider reports it, if it is valid."""
+    is_name = isinstance(reported, str) and len(reported) <= MAX_NAME and reported.isprintable()
+    return reported if is_name else None
+
+
+def clean(text: str) -> str:
+    """Return `text` with lone surrogates replaced, which no provider, file or database accepts."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# How far above 0 a logarithm may be after 32-bit arithmetic.
+ROUNDING = 1e-3
+# What OpenAI reports for "very unlikely"; others report minus infinity, which JSON cannot hold.
+VERY_UNLIKELY = -9999.0
+
+
+def _encodable(text: str) -> str:
+    text.encode()  # a lone surrogate cannot be stored; the error is a ValueError
+    return text
+
+
+class _Alternative(BaseModel):
+    """A token and its log-probability; litellm returns objects or dictionaries."""
+
+    model_config = ConfigDict(strict=True, from_attributes=True)
+
+    token: Annotated[str, AfterValidator(_encodable)]
+    logprob: float = Field(le=ROUNDING)
+
+    @property
+    def alternative(self) -> tuple[str, float]:
+        return self.token, min(0.0, max(VERY_UNLIKELY, self.logprob))
+
+
+class _Position(_Alternative):
+    bytes: list[Annotated[int, Field(ge=0, le=255)]] | None = None
+    top_logprobs: list[_Alternative] = Field(min_length=1)
+
+    @property
+    def alternatives(self) -> tuple[tuple[str, float], ...]:
+        likely = tuple(other.alternative for other in self.top_logprobs)
+        chosen = () if self.token in dict(likely) else (self.alternative,)
+        return likely + chosen
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(strict=True, from_attributes=True)
+
+    content: list[_Position]
+
+
+def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
+    """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
+
+    None are returned if anything is damaged or missing, or if no run of tokens joins to `text`.
+    """
+    try:
+        positions = _Report.model_validate(report).content
+    except ValidationError:
+        return ()
+    # By their bytes, a character in several tokens belongs to the last of them.
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoded = [decoder.decode(bytes(position.bytes or position.token.encode())) for position in positions]
+    for texts in ([position.token for position in positions], decoded):
+        if (run := _run(texts, text)) is not None:
+            return tuple(
+                Token(token, position.alternatives) for token, position in zip(texts[run], positions[run], strict=True)
+            )
+    return ()
+
+
+def _run(texts: Sequence[str], text: str) -> slice | None:
+    """Return the last run of tokens that joins to `text`: hidden reasoning may quote the reply before."""
+    joined = "".join(texts)
+    # Backwards, because `find` takes linear time, and `rfind` does not.
+    after = joined[::-1].find(text[::-1]) if text else -1
+    start = len(joined) - after - len(text)
+    bounds = list(itertools.accumulate(map(len, texts), initial=0))
+    if after < 0 or start not in bounds or start + len(text) not in bounds:
+        return None
+    return slice(bounds.index(start), bounds.index(start + len(text)))
