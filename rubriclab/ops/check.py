@@ -351,6 +351,8 @@ class _Reading:
         given, aspect = mapping.columns, self.options.aspect
         if not readable:
             given = corrected_columns(self.sample[0], mapping)
+            unknown = (name.split(".")[1] for name in mapping.columns if name not in given and "." in name)
+            aspect = aspect or next(unknown, None)
         new = propose_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
         if new or given != mapping.columns:
             self.proposal = mapping_text({**given, **new})

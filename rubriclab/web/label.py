@@ -206,7 +206,7 @@ MOST_BUTTONS = 11
 def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
     """Return what the page needs to know once."""
     question, scale = labeling.question, labeling.question.scale
-    ends = {"low": scale.low, "high": scale.high, "whole": scale.whole}
+    ends = {"low": scale.low, "high": scale.high, "whole": scale.whole, "named": scale.names is not None}
     words = {name: getattr(question.words, name) for name in ("output", "source", "context")}
     shown = {**ends, "text": scale.describe(), "levels": levels(scale)}
     return {"rater": rater, "question": question.digest, "scale": shown, "words": words}

@@ -115,7 +115,7 @@ function showAnswer() {
       const key = level.key === level.name ? '' : level.key
       return choice(level.name, key, former?.value === level.value, () => submit('rating', { value: level.value }), `Score ${level.name}`)
     })
-    answer.replaceChildren(...buttons, ends)
+    answer.replaceChildren(...buttons, ...(scale.named ? [] : [ends]))
     return
   }
   const input = element('input', { type: 'text', inputMode: 'decimal', id: 'score', autocomplete: 'off', value: former?.value ?? '' })
