@@ -103,7 +103,7 @@ def test_every_example_of_a_page_works_in_the_order_given(page: Path, folder: Pa
             assert done.code == 0, f"{example}\n{done.err}"
             continue
         printed = ""
-        for line in example.content.splitlines():
+        for line in example.content.replace("\\\n", " ").splitlines():
             command, _, fallback = line.partition(" || ")
             name, *arguments = shlex.split(command)
             assert name == "rubriclab", line

@@ -317,8 +317,9 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
             [
                 "mean absolute error, language model of 1.5 billion parameters; 4 aspects",
                 f"**{small:.2f}**",
-                f"{plain:.2f}; calibrated on the same labels {calibrated:.2f}",
+                f"{plain:.2f}",
             ],
+            ["the same, asked directly and calibrated on the same labels", f"{small:.2f}", f"{calibrated:.2f}"],
             [
                 "how often a 95 % interval of the mean of many texts holds people's, offline judge",
                 f"**{corrected}**",

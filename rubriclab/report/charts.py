@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from markupsafe import Markup
 
@@ -29,11 +30,12 @@ BAR = '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}"
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A range of values with the ones that are marked, lowest first."""
+    """A range of values with the ones that are marked, lowest first; bars begin at `base`."""
 
     low: float
     high: float
     ticks: tuple[float, ...]
+    base: float = 0.0
 
     def share(self, value: float) -> float:
         """Return how far along the axis `value` lies, 0 to 1."""
@@ -58,15 +60,21 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
     return Axis(ticks[0], ticks[-1], ticks)
 
 
-def correlation_axis(statistics: Iterable[Interval]) -> Axis:
-    """Return an axis from 0 to 1, extended to the left to include the lowest value or interval."""
-    return axis_of(statistics, 0.0, 1.0)
+def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0) -> Axis:
+    """Return an axis from 0 to 1, extended to the left to include the lowest value, with its base at `chance`."""
+    return replace(axis_of(statistics, 0.0, 1.0), base=chance)
 
 
-def tick_row(axis: Axis) -> Markup:
-    """Return the numbers of the axis, to be shown under strips."""
+def weight_axis(percents: Iterable[Interval]) -> Axis:
+    """Return an axis over weights that marks its ends and 0 only, as the strip is narrow."""
+    axis = axis_of(percents, 0.0)
+    return replace(axis, ticks=tuple(sorted({axis.low, 0.0, axis.high})))
+
+
+def tick_row(axis: Axis, unit: str = "") -> Markup:
+    """Return the numbers of the axis with their unit, to be shown under strips."""
     words = Markup("").join(
-        Markup('<text x="{}" y="13" text-anchor="middle">{}</text>').format(axis.percent(tick), _number(tick))
+        Markup('<text x="{}" y="13" text-anchor="middle">{}{}</text>').format(axis.percent(tick), _number(tick), unit)
         for tick in axis.ticks
     )
     return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
@@ -77,12 +85,17 @@ def whisker(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
     return _strip(axis, _interval(axis, statistic) + _dot(axis, statistic, baseline=baseline))
 
 
-def bar(axis: Axis, statistic: Interval, *, total: bool) -> Markup:
-    """Return a bar from 0 with its interval; `total` marks the bar that stands for the whole rubric."""
+def bar(axis: Axis, statistic: Interval, kind: Literal["", "total", "unused"] = "") -> Markup:
+    """Return a bar from the base with its interval, of the whole rubric or of a criterion that is not `unused`."""
     if statistic.value is None:
         return _strip(axis, Markup(""))
-    shape = _bar(axis, 0.0, statistic.value, "bar total" if total else "bar")
+    shape = _bar(axis, axis.base, statistic.value, f"bar {kind}".rstrip())
     return _strip(axis, shape + _interval(axis, statistic))
+
+
+def limit(axis: Axis, value: float) -> Markup:
+    """Return a stroke at a value that cannot be exceeded."""
+    return _strip(axis, _stroke(axis, value))
 
 
 def step(axis: Axis, start: float, end: float) -> Markup:
@@ -94,12 +107,7 @@ def step(axis: Axis, start: float, end: float) -> Markup:
 
 def rated(axis: Axis, label: float, raters: Iterable[float], predicted: Interval) -> Markup:
     """Return a text's label (hollow), raters (strokes) and predicted score (filled) with its interval."""
-    strokes = Markup("").join(
-        Markup(
-            '<svg x="{}" y="50%" overflow="visible"><line class="rater" x1="0" x2="0" y1="-8" y2="8"/></svg>'
-        ).format(axis.percent(mark))
-        for mark in raters
-    )
+    strokes = Markup("").join(_stroke(axis, mark) for mark in raters)
     hollow = Markup('<circle class="hollow" cx="{}" cy="50%" r="5"/>').format(axis.percent(label))
     return _strip(axis, strokes + _interval(axis, predicted) + hollow + _dot(axis, predicted, baseline=False))
 
@@ -146,11 +154,12 @@ def _plot(x: Axis, y: Axis, titles: tuple[str, str], drawn: Markup, label: str) 
 
 
 def _strip(axis: Axis, content: Markup) -> Markup:
+    marks = axis.ticks if axis.base in axis.ticks or not axis.low < axis.base < axis.high else (*axis.ticks, axis.base)
     grid = Markup("").join(
         Markup('<line class="{0}" x1="{1}" x2="{1}" y1="0" y2="100%"/>').format(
-            "zero" if tick == 0 else "grid", axis.percent(tick)
+            "zero" if mark == axis.base else "grid", axis.percent(mark)
         )
-        for tick in axis.ticks
+        for mark in marks
     )
     return Markup('<svg class="strip" aria-hidden="true">{}{}</svg>').format(grid, content)
 
@@ -158,6 +167,11 @@ def _strip(axis: Axis, content: Markup) -> Markup:
 def _bar(axis: Axis, start: float, end: float, kind: str) -> Markup:
     left, right = sorted((axis.share(start), axis.share(end)))
     return Markup(BAR).format(kind, f"{100 * left:.2f}%", f"{100 * (right - left):.2f}%")
+
+
+def _stroke(axis: Axis, value: float) -> Markup:
+    form = Markup('<svg x="{}" y="50%" overflow="visible"><line class="rater" x1="0" x2="0" y1="-8" y2="8"/></svg>')
+    return form.format(axis.percent(value))
 
 
 def _interval(axis: Axis, statistic: Interval) -> Markup:

@@ -25,11 +25,10 @@ from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, labelled
-from rubriclab.models.version import RecordedText, VerdictAgreement
+from rubriclab.models.version import DIRECT, RecordedText, VerdictAgreement
 from rubriclab.ops.evaluate import Evaluation, Evaluator, Result, baseline_evaluators
-from rubriclab.report import rubrics, wording
+from rubriclab.report import charts, rubrics, wording
 from rubriclab.report.render import View, line, q, quiet, view
-from rubriclab.report.wording import errors_words
 from rubriclab.stats.agreement import (
     ConstantRule,
     Level,
@@ -108,28 +107,25 @@ def rubric_scores(texts: Sequence[JudgedText]) -> FloatArray:
     return floats(text.score.score for text in texts)
 
 
-def error_sentence(version: Version, texts: Sequence[JudgedText]) -> Markup:
-    """Return a version's errors, coverage, and the raters' errors in words; empty if no text has a score.
-
-    Args:
-        texts: with labels and scores, on the scale of the rubric's scores.
-    """
-    errors = errors_of(version, texts)
+def error_row(version: Version, texts: Sequence[JudgedText]) -> list[object] | None:
+    """Return a version's errors on texts with labels on the scale of its scores, and how many intervals hold them."""
+    errors, conformal = errors_of(version, texts), version.rubric.aggregation and version.rubric.aggregation.conformal
     if errors is None:
-        return Markup()
-    rubric = version.rubric
-    raters = rater_errors([text.example for text in texts], rubric.aspect.name, rubric.scores_on)
-    conformal = version.rubric.aggregation and version.rubric.aggregation.conformal
+        return None
     held = [text.score.interval[0] <= text.human <= text.score.interval[1] for text in texts if text.score.interval]
-    coverage = ""
-    if conformal and held:
-        coverage = (
-            f"; {sum(held):,} of {count(len(held), 'label')} ({wording.percent(sum(held) / len(held))}) lie in the "
-            f"{wording.percent(conformal.confidence)} intervals of the scores"
-        )
-    scored = count(sum(text.score.score is not None for text in texts), "text")
-    words = f": {errors_words(errors)}, on {scored}{coverage}.{wording.raters_errors(raters)}"
-    return Markup("{}{}").format(q(version.ref), words)
+    inside = (
+        f"{sum(held):,} of {len(held):,}; {wording.percent(conformal.confidence)} meant" if conformal and held else ""
+    )
+    scored = sum(text.score.score is not None for text in texts)
+    return [q(version.ref), *rubrics.error_cells(errors), f"{scored:,}", inside]
+
+
+def raters_row(version: Version, texts: Sequence[JudgedText]) -> list[object] | None:
+    """Return the errors of single raters on the same texts; `None` where they are not known."""
+    rubric = version.rubric
+    errors = rater_errors([text.example for text in texts], rubric.aspect.name, rubric.scores_on)
+    name = "single raters, each against the mean of the others"
+    return [name, *rubrics.error_cells(errors), "", ""] if errors else None
 
 
 def errors_of(version: Version, texts: Sequence[JudgedText]) -> ScoreErrors | None:
@@ -182,6 +178,14 @@ UNTAUGHT = frozenset(BASELINE_NAMES) - {"few_shot"}
 
 
 Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
+# What pages say of each, and its tone.
+RESULTS: Mapping[Verdict, tuple[str, str]] = {
+    "above": ("better", "good"),
+    "below": ("worse", "bad"),
+    "overlaps": ("inconclusive", "warning"),
+    "too few groups": ("too few groups to tell", "warning"),
+    "not comparable with": ("no comparison made", "warning"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +367,9 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     summaries = evaluation_summaries(evaluation)
     by_version = [(version, _texts(evaluation, version)) for version in versions]
     graded = {version.rubric.aspect.name for version in versions if not version.rubric.scores_on.names}
-    errors = [error_sentence(*each) for each in by_version if not each[0].rubric.scores_on.names]
+    with_errors = [each for each in by_version if not each[0].rubric.scores_on.names]
+    raters = {version.rubric.aspect.name: raters_row(version, texts) for version, texts in with_errors}
+    errors = [*(error_row(*each) for each in with_errors), *raters.values()]
     # By aspect and level, the results of rubrics and those of free baselines.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
     for result in evaluation.results:
@@ -382,8 +388,22 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         blocks=blocks,
         few_levels=[(version.ref, _level_agreement(version, texts)) for version, texts in by_version],
         criterion_name=_criterion_name,
+        called=lambda evaluator: _called(evaluator, versions),
+        results=RESULTS,
+        axis=charts.agreement_axis(result.agreement.spearman for result in evaluation.results),
         details=[] if brief else [_details(*each, summaries[each[0].rubric.aspect.name]) for each in by_version],
     )
+
+
+def _called(evaluator: str, versions: Sequence[Version]) -> str:
+    """Return an evaluator's name, with what it asks if it is a version of one baseline method."""
+    version = next((each for each in versions if each.ref == evaluator), None)
+    methods = [part.method for part in version.rubric.parts] if version else []
+    if len(methods) != 1 or methods[0] not in BASELINE_NAMES:
+        return wording.evaluator_parts(evaluator)[0]
+    judges = {each.provenance.judge for each in versions}
+    asked_directly = methods == [DIRECT] and len(judges) == 1
+    return f"{evaluator}, {wording.EVALUATORS[DIRECT] if asked_directly else wording.METHOD_NOTES[methods[0]]}"
 
 
 def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary | None]:
@@ -494,7 +514,9 @@ def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationS
     whole: list[Interval] = []
     if summary:
         constant = summary.evaluators[0].result.agreement.constant
+        terms = wording.terms(version.rubric)
         criteria = criterion_agreements(version.rubric, texts, summary.level, constant)
+        criteria.sort(key=lambda each: -abs(terms[each.id].weight) if each.id in terms else 0)
         whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
         if scale.names:
             whole = [_auroc(rubric_scores(texts), texts)]

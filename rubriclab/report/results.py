@@ -51,9 +51,9 @@ BADGES: Mapping[LimitOutcome, tuple[str, Literal["good", "bad", "warning"]]] = {
     "inconclusive": ("inconclusive", "warning"),
 }
 LIMITS: Mapping[str, str] = {
-    "max_drop": "the mean score drops by {} points",
-    "max_human_drop": "the mean human score drops by {} points",
-    "max_shift": "the mean score moves by {} points",
+    "max_drop": "the mean score drops by {}",
+    "max_human_drop": "the mean human score drops by {}",
+    "max_shift": "the mean score moves by {}",
     "max_flips": "a share of {} of the texts flips",
     "min_rank": "the rankings correlate by {}",
 }

@@ -12,7 +12,6 @@ import orjson
 from markupsafe import Markup
 
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
-from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Part
@@ -21,7 +20,6 @@ from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MAX_LABELS,
-    VERDICTS,
     EvaluatorAgreement,
     Outcome,
     RecordedText,
@@ -44,12 +42,12 @@ if TYPE_CHECKING:
 
 
 class Badge(NamedTuple):
-    """The result in a word or two, its tone, a remark beside it, and the remark without figures."""
+    """The result in a word or two, its tone, what it is compared with, and the figures that it rests on."""
 
     words: str
     tone: Literal["good", "warning", "bad"]
     remark: str = ""
-    brief: str = ""
+    figures: str = ""
 
 
 # The conclusion.
@@ -59,8 +57,7 @@ TONES: Mapping[Outcome, Literal["good", "warning", "bad"]] = {
     "inconclusive": "warning",
     "not better": "bad",
 }
-UNKNOWN = Badge("not validated", "warning")
-ASKED_DIRECTLY = "the same judge asked directly"
+UNKNOWN = Badge("no comparison made", "warning")
 
 
 def verdict_line(version: Version) -> Markup:
@@ -71,90 +68,43 @@ def verdict_line(version: Version) -> Markup:
 def verdict(version: Version) -> str:
     """Return the verdict in words: the same wherever it stands."""
     badge = badge_of(version)
-    return f"{badge.words[0].upper()}{badge.words[1:]} {badge.remark}".strip()
+    figures = f" ({badge.figures})" if badge.figures else ""
+    return f"{badge.words[0].upper()}{badge.words[1:]} {badge.remark}{figures}".strip()
 
 
 def badge_of(version: Version) -> Badge:
-    """Return the outcome of the gate as a badge, completed by the comparisons behind it, the deciding one first."""
+    """Return the outcome of the gate as a badge."""
     validation = version.provenance.validation
     if validation is None:
         return UNKNOWN
-    outcome, direct, free = validation.outcome, _against_direct(version, validation), _against_free(validation)
+    outcome, deciding, measures = validation.outcome, validation.deciding, validation.measures
+    other = wording.evaluator_name(deciding.against)
+    if deciding is validation.free:
+        other = f"the best free baseline, {other}"
+    rubric, rival = wording.rubric_agreement(validation), _by_name(validation).get(deciding.against)
+    figures = [
+        f"{name} {figure(own.value)} instead of {figure(theirs.value)}{unit}"
+        for name, unit, own, theirs in (
+            (measures.error, measures.unit, rubric.error, rival and rival.error),
+            (measures.order, "", rubric.order, rival and rival.order),
+        )
+        if own and theirs
+    ]
     link = "compared with" if outcome == "inconclusive" else "than"
-    if validation.against(DIRECT) is None:
-        remark = f"{link} {free}. {direct}"
-    else:
-        decides = "the best free baseline. " if validation.deciding is validation.free else ""
-        remark = f"{link} {decides}{direct} The best free baseline is {free}."
-    decided_by = "the best free baseline" if validation.deciding is validation.free else ASKED_DIRECTLY
-    return Badge(outcome, TONES[outcome], remark.strip(), f"{link} {decided_by}")
+    return Badge(outcome, TONES[outcome], f"{link} {other}", ", ".join(figures))
 
 
 def verdict_rows(validation: Validation) -> Iterator[tuple[object, ...]]:
-    """Yield what the verdict rests on: a name, its error and agreement in order, each with how the rubric compares."""
+    """Yield what the verdict rests on: a name, its error, how the rubric compares, the same of its order."""
     rubric, by_name = wording.rubric_agreement(validation), _by_name(validation)
-    yield "this rubric", _beside(rubric.error), _beside(rubric.order)
-    titles = {DIRECT: "asked directly", CALIBRATED: "asked directly, calibrated"}
-    for name in (*titles, validation.free.against):
+    yield "this rubric", rubric.error or "not measured", "", rubric.order, ""
+    for name in (DIRECT, CALIBRATED, validation.free.against):
         found, other = validation.against(name), by_name.get(name)
         if found and other:
-            error = _beside(other.error, comparison(found.error_outcome, found.less_error))
-            order = _beside(other.order, comparison(found.outcome, found.difference))
-            yield titles.get(name, wording.baseline_name(name)), error, order
+            error = other.error or "not measured", comparison(found.error_outcome, found.less_error)
+            yield wording.evaluator_name(name), *error, other.order, comparison(found.outcome, found.difference)
     if validation.raters and validation.raters.errors:
-        yield "a rater, against the others' mean", _beside(validation.raters.errors.absolute), ""
-
-
-def _beside(interval: Interval | None, found: str = "") -> Markup:
-    if interval is None:
-        return Markup()
-    words = found if found in ("", "inconclusive", "too few groups to tell") else f"rubric {found}"
-    remark = Markup('<p class="quiet">{}</p>').format(words) if words else ""
-    return Markup("<p>{}</p>{}").format(figure(interval.value), remark)
-
-
-def _against_direct(version: Version, validation: Validation) -> str:
-    """Return how the rubric compares with the same judge asked directly; why it does not, where it was not asked.
-
-    Whether the rubric is better than the plain question is what its users want to know first.
-    """
-    found, compared = validation.against(DIRECT), _by_name(validation)
-    if found is None:
-        return _not_compared(version)
-    rubric, direct, measures = wording.rubric_agreement(validation), compared[DIRECT], validation.measures
-    correlation = (
-        f"{measures.order} {figure(rubric.order.value)} instead of {figure(direct.order.value)} "
-        f"({comparison(found.outcome, found.difference)})"
-    )
-    if rubric.error is None or direct.error is None or found.less_error is None:
-        words = f"{ASKED_DIRECTLY}: {correlation}."
-    else:
-        words = (
-            f"{ASKED_DIRECTLY}: {measures.error} {figure(rubric.error.value)} instead of "
-            f"{figure(direct.error.value)}{measures.unit} ({comparison(found.error_outcome, found.less_error)}), "
-            f"{correlation}.{_against_calibrated(validation)}"
-        )
-    return words if validation.deciding is found else f"Compared with {words}"
-
-
-def _against_calibrated(validation: Validation) -> str:
-    found = validation.against(CALIBRATED)
-    error = _by_name(validation)[CALIBRATED].error if found else None
-    if found is None or found.less_error is None or error is None:
-        return ""
-    what = "a Brier score" if validation.measures == VERDICTS else "an error"
-    return (
-        f" Calibrated on the same labels, the plain question has {what} of {figure(error.value)} "
-        f"({comparison(found.error_outcome, found.less_error)})."
-    )
-
-
-def _against_free(validation: Validation) -> str:
-    free = validation.free
-    other = _by_name(validation).get(free.against)
-    order = figure(other.order.value if other else None)
-    reached = f"{wording.baseline_name(free.against)}, {validation.measures.order} {order}"
-    return f"{reached} (difference {estimate(free.difference)}: {comparison(free.outcome, free.difference)})"
+        yield "single raters, each against the mean of the others", validation.raters.errors.absolute, "", "", ""
 
 
 def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:
@@ -186,17 +136,6 @@ def more_labels(validation: Validation) -> str:
     labels = f"about {even}" if even == likely else f"about {even} to {likely or f'more than {MAX_LABELS}'}"
     chances = "the lower number decides with an even chance, the upper one in four of five cases"
     return f"Label {labels} more texts from new sources ({chances})"
-
-
-def _not_compared(version: Version) -> str:
-    if version.provenance.edit and version.parent:
-        return (
-            f"Not compared with {ASKED_DIRECTLY}, which has not rated these texts for the edited version: see the "
-            f"verdict on its parent, {version.parent}."
-        )
-    if {part.method for part in version.rubric.parts} == {"text_features"}:
-        return ""
-    return f"Not compared with {ASKED_DIRECTLY}, as it was not asked while learning."
 
 
 # Edits of rubrics.
@@ -546,24 +485,12 @@ def explanation_view(explanation: ScoreExplanation) -> View:
     )
 
 
-# Verdicts, and scores of few levels.
-
-NAMES = {JOINT: "this rubric", "direct": "the same judge asked directly"}
-
-
-def verdict_sentence(agreement: VerdictAgreement, names: tuple[str, str]) -> str:
-    """Return which share of the texts at each level the verdicts find, and how well they agree as a whole."""
-    fails, passes = agreement.recalls
-    return (
-        f"the verdicts find {estimate(fails)} of the texts that people put at {names[0]!r} and {estimate(passes)} of "
-        f"those at {names[1]!r} (balanced accuracy {estimate(agreement.balanced_accuracy)}, Cohen's kappa "
-        f"{estimate(agreement.kappa)})"
-    )
+# Decisions by two levels, and scores of few levels.
 
 
 def columns_of(agreements: Sequence[VerdictAgreement]) -> list[str]:
     """Return the titles of the columns of evaluators."""
-    return [f"+{NAMES.get(each.name, each.name)}" for each in agreements]
+    return [f"+{wording.evaluator_name(each.name)}" for each in agreements]
 
 
 def level_titles(agreement: LevelAgreement) -> list[str]:

