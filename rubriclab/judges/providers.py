@@ -403,7 +403,8 @@ _REFUSED = {400, 403, 406, 422, 451}
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
 # Paths of Python files and installed packages, on this machine or the server.
 _PATH = re.compile(
-    r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|()]*|\.pyc?\b(?::\d+)?)(?:, line \d+)?"
+    r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|(),]*|\.pyc?\b(?::\d+)?)"
+    r"(?:, line \d+)?"
 )
 # What aiohttp says of an address besides its host and port: an object in memory.
 _SSL = re.compile(r" ssl:(?:<[^<>]{0,100}>|\w{1,20})")

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import itertools
 import random
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -122,8 +121,6 @@ class BillingServer(HostileServer):
     def begin(self) -> None:
         """Begin a new bill."""
         self.bill = 0.0
-        self.billed = 0
-        self.seen: Counter[str] = Counter()
         self._kinds = itertools.cycle(random.Random(1).sample([*BILLED, *NOT_BILLED], len(BILLED) + len(NOT_BILLED)))
 
     @property
@@ -133,9 +130,7 @@ class BillingServer(HostileServer):
 
     async def _behave(self, request: Request, send: Send) -> None:
         kind = next(self._kinds)
-        self.seen[kind] += 1
         if kind in BILLED:
-            self.billed += 1
             self.bill += PRICE.cost(tokens_read(request), request.body["max_tokens"])
         await (BILLED | NOT_BILLED)[kind](request, send)
 
@@ -181,12 +176,3 @@ async def test_no_bill_passes_the_cap_on_cost(billing: BillingServer, script: st
     assert any(isinstance(one, BudgetReached) for one in came)
     assert billing.bill <= budget.cost + 1e-9
     assert 0.02 < budget.cost <= 0.04 + 1e-9
-
-
-@pytest.mark.parametrize("concurrency", [1, 64])
-async def test_no_more_requests_are_billed_than_the_cap_on_calls(billing: BillingServer, concurrency: int) -> None:
-    came = await results(billing, "A text. ", concurrency, LocalBudget(max_calls=40), prompts=80)
-    assert any(isinstance(one, BudgetReached) for one in came)
-    # A request may time out before it arrives.
-    assert 30 < billing.billed <= 40
-    assert billing.seen.keys() == BILLED.keys() | NOT_BILLED.keys()

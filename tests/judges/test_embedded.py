@@ -146,20 +146,6 @@ async def test_any_text_and_any_aspect_get_a_score(name: str) -> None:
     assert strange.scale.contains(value)
 
 
-def test_finer_questions_of_one_feature_are_answered_by_how_much_a_text_has_of_it() -> None:
-    seed = {"id": "q1", "text": 'Does it have more of "number of words" (about 20, give or take 8)?'}
-    asked = fields(question=seed, most=9, self_contained=False)
-    questions = [each["text"] for each in ANSWERS["checkeval/elaborate"](asked)["questions"]]
-    assert len(set(questions)) == 5
-
-    def yes(output: str) -> int:
-        group = {"questions": [{"id": question, "text": question} for question in questions]}
-        found = ANSWERS["checkeval/answer"](fields(output=output, sub_dimensions=[group])).values()
-        return [each["answer"] for each in found].count("yes")
-
-    assert [yes("word " * count) for count in (5, 14, 20, 40)] == [0, 1, 3, 5]
-
-
 def test_no_is_the_good_answer_to_a_question_about_a_fault() -> None:
     sub = {"questions": [{"id": each, "text": each} for each in ("Is it fluent?", "Is there an error in its fluency?")]}
     good, fault = ANSWERS["checkeval/answer"](fields(sub_dimensions=[sub])).values()
@@ -170,15 +156,6 @@ def test_what_cannot_be_measured_is_not_applicable() -> None:
     question = {"id": "q", "text": 'Does it have more of "length relative to the source" (about -1, give or take 1)?'}
     asked = fields(source=None, sub_dimensions=[{"questions": [question]}])
     assert [each["answer"] for each in ANSWERS["checkeval/answer"](asked).values()] == ["n/a"]
-
-
-@pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
-def test_every_shipped_checklist_has_questions_that_it_can_answer(task: str, aspect: str) -> None:
-    about = Assignment(task_words(task), find_aspect(task, aspect), SCALES[0])
-    context = "Bridges are of iron." if task == "dialogue" else None
-    sub = {"questions": [{"id": each.id, "text": each.text} for each in load_checklist(task, aspect).questions]}
-    asked = {**about.fields(), "output": OUTPUT, "source": SOURCE, "context": context, "sub_dimensions": [sub]}
-    assert {each["answer"] for each in ANSWERS["checkeval/answer"](asked).values()} & {"yes", "no"}
 
 
 # Units and comparisons

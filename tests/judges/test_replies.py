@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -57,6 +56,14 @@ def test_reply_without_tokens_or_with_those_of_another_text_cannot_be_told() -> 
     assert score_distribution(Reply("", "m"), FIVE) is None
     assert score_distribution(Reply(whole.text + " ", "m", tokens=whole.tokens), FIVE) is None
     assert score_distribution(Reply(whole.text.replace("4", "5"), "m", tokens=whole.tokens), FIVE) is None
+
+
+@pytest.mark.parametrize(("before", "behind"), [(" ", ""), (': "', '"'), ("", "}"), ("", ', "sure": true}')])
+def test_the_alternatives_stand_in_the_surroundings_of_the_number(before: str, behind: str) -> None:
+    shares = {f"{before}{text}{behind}": share for text, share in SURE.items()}
+    text = f'{{"score"{"" if ":" in before else ":"}'
+    four = token(f"{before}4{behind}", shares)
+    assert score_distribution(reply(text, four, "" if "}" in behind else "}"), FIVE) == scored(SURE)
 
 
 @pytest.mark.parametrize("parts", [("4", ".", "5"), ("4", ".0"), ("1", "0"), ("-", "1"), ("-1", ".5")])
@@ -143,34 +150,6 @@ def test_probability_that_is_no_number_cannot_be_told() -> None:
     for damaged in (math.nan, -math.inf):
         four = Token("4", (("4", damaged), ("5", damaged)))
         assert score_distribution(reply('{"score": ', four, "}"), FIVE) is None
-
-
-@st.composite
-def tokenised(draw: st.DrawFn, before: str, number: str, behind: str, shares: Mapping[str, float]) -> Reply:
-    """The same text, cut anywhere but within its number; the number's alternatives stand in the same surroundings."""
-    cuts = st.sets(st.integers(0, len(before)), max_size=6)
-    first = sorted({0, *draw(cuts), len(before)})
-    last = sorted({0, *draw(st.sets(st.integers(0, len(behind)), max_size=4)), len(behind)})
-    head = [before[a:b] for a, b in itertools.pairwise(first)]
-    tail = [behind[a:b] for a, b in itertools.pairwise(last)]
-    left = head.pop() if head and draw(st.booleans()) else ""  # type: ignore[arg-type]
-    right = tail.pop(0) if tail and draw(st.booleans()) else ""  # type: ignore[arg-type]
-    middle = token(left + number + right, {left + other + right: share for other, share in shares.items()})
-    tokens = (*map(token, head), middle, *map(token, tail))
-    return Reply(before + number + behind, "m", tokens=tokens)
-
-
-@given(st.data(), st.text(max_size=12), st.sampled_from(FIVE))
-@settings(deadline=None, max_examples=100)
-def test_cuts_outside_the_number_change_nothing(data: st.DataObject, reasoning: str, chosen: float) -> None:
-    before = f'{{"reasoning": {_quoted(reasoning)}, "score": '
-    shares = {f"{chosen:g}": 0.5, f"{chosen % 5 + 1:g}": 0.3, "none": 0.1}
-    answer = data.draw(tokenised(before, f"{chosen:g}", ', "sure": true} Done.', shares))
-    assert score_distribution(answer, FIVE) == scored(shares, f"{chosen:g}")
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "").replace('"', "'").translate(dict.fromkeys(range(32))) + '"'
 
 
 ALTERNATIVES = st.lists(

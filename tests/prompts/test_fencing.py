@@ -74,10 +74,3 @@ def test_tags_depend_on_nothing_after_their_part(one: str, other: str) -> None:
     first, second = (parts(replace(TEXT, output=output)) for output in (one, other))
     assert first[:-1] == second[:-1]
     assert (first[-1] == second[-1]) == (one == other)
-
-
-@settings(deadline=None, max_examples=50)
-@given(words, words)
-def test_tags_depend_on_everything_before_them(one: str, other: str) -> None:
-    tags = [MARKER.findall(parts(replace(TEXT, source=source))[-1]) for source in (one, other)]
-    assert (tags[0] == tags[1]) == (one == other)

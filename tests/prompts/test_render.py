@@ -78,15 +78,6 @@ LEARNED: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-# What a template speaks of only where the judge weighs, or where a text was taken apart.
-ONLY_SOMETIMES = {
-    "seal/support": {"aspect"},
-    "seal/rate": {"aspect", "output"},
-    "seal/verify": {"aspect"},
-    "checkeval/diversify": {"scale"},
-}
-
-
 @pytest.fixture(scope="module")
 def real() -> dict[str, list[Prompt]]:
     """Return the prompts of runs of learning, of improvements, of single calls and of literature, by template."""
@@ -177,15 +168,6 @@ def test_a_template_mentions_no_field_that_it_is_not_given(real, name):
     mentioned = meta.find_undeclared_variables(whole_template(name))
     for prompt in real[name]:
         assert mentioned <= set(prompt.fields), mentioned - set(prompt.fields)
-
-
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_a_name_that_is_missing_fails_instead_of_leaving_a_gap(real, name):
-    for field in meta.find_undeclared_variables(whole_template(name)) - ONLY_SOMETIMES.get(name, set()):
-        prompt = real[name][0]
-        without = {key: value for key, value in prompt.fields.items() if key != field}
-        with pytest.raises(UndefinedError, match=field):
-            render(replace(prompt, fields=without))
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -344,6 +326,11 @@ def test_a_divided_question_begins_with_what_all_texts_share_and_the_form_of_the
     assert '"score"' in shared
     assert given == "A source.\n\n"
     assert text == "A text.\n\nAnswer with the JSON object described above and nothing else."
+
+
+def test_a_name_that_is_missing_fails_instead_of_leaving_a_gap(template):
+    with pytest.raises(UndefinedError, match="output"):
+        render(template("=== user\n{{ output }}"))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,8 +10,8 @@ from typing import Any
 import pytest
 from test_render import FENCE, real  # noqa: F401
 
-from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
+from rubriclab.prompts.render import render_turns
 
 # Asked once for every text that is scored.
 SCORING = (
@@ -63,14 +62,6 @@ def about_another(prompt: Prompt[Any], names: set[str]) -> Prompt[Any]:
     return replace(prompt, fields={**prompt.fields, **changed})
 
 
-def whole(prompt: Prompt[Any]) -> str:
-    return "\n".join(message["content"] for message in render(prompt))
-
-
-def common_beginning(one: str, other: str) -> str:
-    return "".join(a for a, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
 def wording(value: Any) -> Iterator[str]:
     """Yield the texts in the criteria, questions and definitions that a prompt shows."""
     if isinstance(value, str):
@@ -85,10 +76,9 @@ def wording(value: Any) -> Iterator[str]:
 
 
 def told(prompt: Prompt[Any]) -> set[str]:
-    """Return the wording of all that a prompt tells of the rubric."""
+    """Return the wording of all that a prompt may tell of the rubric."""
     names = ("criteria", "questions", "sub_dimensions", "overall", "checks", "steps", "explanation", "demonstrations")
-    found = {text for name in (*names, "aspect", "scale") for text in wording(prompt.fields.get(name))}
-    return {text for text in found if text and text in whole(prompt)}
+    return {text for name in (*names, "aspect", "scale") for text in wording(prompt.fields.get(name)) if text}
 
 
 @pytest.mark.parametrize("name", SCORING)
@@ -96,15 +86,12 @@ def test_prompts_about_texts_of_two_groups_begin_with_the_whole_rubric_and_the_f
     """A form whose keys depend on the text comes after it."""
     for prompt in real[name]:
         text, given = fields_of(prompt)
-        other = about_another(prompt, text | given)
-        beginning = common_beginning(whole(prompt), whole(other))
-        form = FORM.search(whole(prompt))
-        of_text = getattr(prompt.reply, "of_text", False)
-        assert form
-        assert of_text or form[0] in beginning
-        assert all(each in beginning for each in told(prompt))
-        rest = whole(prompt)[len(beginning) :]
-        # The beginning can end inside an opening marker.
-        outside = FENCE.sub("", f"<<<x 00000000>>>\n{rest}" if not FENCE.match(rest) else rest)
-        outside = re.sub(r"(?s)^.*?<<<end of [^>]+>>>", "", outside)
-        assert len(outside.replace(form[0], "").split()) <= MOST_WORDS_WITH_A_TEXT, outside
+        *before, question = render_turns(prompt)
+        *before_other, other = render_turns(about_another(prompt, text | given))
+        shared, rest = question.parts[0], "".join(question.parts[1:])
+        assert (before, shared) == (before_other, other.parts[0])
+        (form,) = FORM.findall(question.message["content"])
+        assert form in (rest if getattr(prompt.reply, "of_text", False) else shared)
+        assert not [each for each in told(prompt) if each in rest]
+        outside = FENCE.sub("", rest)
+        assert len(outside.replace(form, "").split()) <= MOST_WORDS_WITH_A_TEXT, outside
