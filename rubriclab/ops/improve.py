@@ -247,38 +247,6 @@ def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) ->
     return ScoreGain(name, len(groups), float(before.mean()), float(after.mean()), gain)
 
 
-def improve_stream(
-    rubric: Rubric,
-    rows: Iterable[Example | RowError],
-    judge: Judge,
-    ref: str,
-    under_way: int = 16,
-    *,
-    writer: Judge | None = None,
-    settings: ImproveOptions | None = None,
-) -> AsyncGenerator[Improvement]:
-    """Yield each text rewritten for the faults that `judge` finds, in order; for a faulty row, the fault as the reason.
-
-    If a criterion judges sentences, all but those that fail are kept character by character, with the white space
-    between them. If none does, as with hypotheses, checklists and holistic scores, any sentence may change. At most
-    `under_way` texts are held at a time.
-
-    Args:
-        ref: the version of the rubric.
-        writer: rewrites; by default the judge.
-    """
-    require_reasons(rubric, ref)
-    reviser = _Reviser(rubric, ref, judge, writer or judge, settings or ImproveOptions())
-
-    async def improve(rows: Sequence[Example | RowError]) -> list[Improvement]:
-        (row,) = rows
-        if isinstance(row, RowError):
-            return [replace(reviser.start(fault_id(row), None), unscored=str(row))]
-        return [await reviser.revise(row)]
-
-    return stream(rows, improve, under_way)
-
-
 class _ScoredText(NamedTuple):
     """A text between two rounds; `any_sentence` says whether any may change, as no criterion judged sentences."""
 
@@ -296,8 +264,12 @@ class _ScoredText(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Reviser:
-    """Rewrites texts for the faults that a judge finds by a rubric."""
+class Reviser:
+    """Rewrites texts for the faults that a judge finds by a rubric, whose version is `ref`.
+
+    If a criterion judges sentences, all but those that fail are kept character by character, with the white space
+    between them. If none does, as with hypotheses, checklists and holistic scores, any sentence may change.
+    """
 
     rubric: Rubric
     ref: str
@@ -305,20 +277,30 @@ class _Reviser:
     writer: Judge
     settings: ImproveOptions
 
-    def start(self, row: str, example: Example | None) -> Improvement:
-        output = example.output if example else None
-        return Improvement(row, example, output, self.ref, self.judge.name, self.writer.name)
+    def stream(self, rows: Iterable[Example | RowError], under_way: int = 16) -> AsyncGenerator[Improvement]:
+        """Yield each text with every round, in order; for a faulty row, the fault as the reason."""
 
-    async def revise(self, example: Example) -> Improvement:
+        async def improve(group: Sequence[Example | RowError]) -> list[Improvement]:
+            return [await self.revise(row) for row in group]
+
+        return stream(rows, improve, under_way)
+
+    async def revise(self, example: Example | RowError) -> Improvement:
+        """Return a text with every round, or the fault of a row."""
+        made_by: dict[str, Any] = {"rubric": self.ref, "judge": self.judge.name, "writer": self.writer.name}
+        if isinstance(example, RowError):
+            return Improvement(fault_id(example), None, None, **made_by, unscored=str(example))
         original = current = await self._scored(example)
         rounds: list[RevisionRound] = []
         unscored = original.score.unscored
         while current.faults and not (unscored or current.stopped) and len(rounds) < self.settings.rounds:
             finished, current = await self._round(current, rounds)
             rounds.append(finished)
-        return replace(
-            self.start(example.id, example),
-            output=current.example.output,
+        return Improvement(
+            example.id,
+            example,
+            current.example.output,
+            **made_by,
             before=original.score,
             after=current.score,
             faults_before=len(original.faults),
@@ -452,15 +434,8 @@ class Improving:
         self._judge_name = judge.name
         # With a ledger for each role beside the one that they share.
         metered, metered_writer = Metered(judge, ledgers["judge"]), Metered(writer, ledgers["writer"])
-        texts = improve_stream(
-            self.rubric,
-            remembered(rows, ahead),
-            metered,
-            self.version.ref,
-            workspace.under_way,
-            writer=metered_writer,
-            settings=options,
-        )
+        reviser = Reviser(self.rubric, self.version.ref, metered, metered_writer, options)
+        texts = reviser.stream(remembered(rows, ahead), workspace.under_way)
         total = row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:
             async with aclosing(texts):

@@ -21,7 +21,7 @@ from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, split_sentences
-from rubriclab.ops.improve import improve_stream, incomparable, summarize_revisions
+from rubriclab.ops.improve import Reviser, incomparable, summarize_revisions
 from rubriclab.ops.options import ImproveOptions
 
 REF = "r@1"
@@ -32,9 +32,7 @@ FAULTY = replace(DRAFT, output="First right.  Second wrong one.\n\nThird wrong."
 async def improved(judge=None, text=FAULTY, *, rubric=None, writer=None, **settings):
     """Return what became of a text."""
     chosen, judge = ImproveOptions(**settings), judge or scripted()
-    stream = improve_stream(rubric or sentence_rubric(), [text], judge, REF, writer=writer, settings=chosen)
-    (found,) = [each async for each in stream]
-    return found
+    return await Reviser(rubric or sentence_rubric(), REF, judge, writer or judge, chosen).revise(text)
 
 
 def hypotheses(*names):
@@ -187,7 +185,9 @@ async def test_scores_by_people_stay_with_the_text_that_they_are_of():
 async def test_a_stream_keeps_the_order_and_says_why_a_row_is_none():
     fault = RowError("texts.jsonl", 2, "output", "nothing", "a non-empty text")
     rows: list[Example | RowError] = [FAULTY, fault, replace(DRAFT, id="t2")]
-    found = [each async for each in improve_stream(sentence_rubric(), rows, scripted(), REF, 2)]
+    judge = scripted()
+    reviser = Reviser(sentence_rubric(), REF, judge, judge, ImproveOptions())
+    found = [each async for each in reviser.stream(rows, 2)]
     assert [(each.id, each.outcome) for each in found] == [
         ("t1", "improved"),
         ("texts.jsonl:2", "unscored"),
@@ -295,14 +295,10 @@ def writing(prompt):
 
 async def found_in(rows):
     """Return the summary of improving these rows."""
-    stream = improve_stream(
-        sentence_rubric(),
-        rows,
-        scripted(rewrite=writing),
-        REF,
-        settings=ImproveOptions(rounds=1),
-    )
-    return summarize_revisions(sentence_rubric(), REF, [each.metrics async for each in stream], "first")
+    judge = scripted(rewrite=writing)
+    reviser = Reviser(sentence_rubric(), REF, judge, judge, ImproveOptions(rounds=1))
+    metrics = [(await reviser.revise(row)).metrics for row in rows]
+    return summarize_revisions(sentence_rubric(), REF, metrics, "first")
 
 
 async def test_every_text_is_counted_once_and_means_are_over_the_texts_with_both_scores():

@@ -25,9 +25,9 @@ from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
 from rubriclab.methods.sources import seed_questions
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Scale, find_aspect
-from rubriclab.ops.improve import improve_stream
+from rubriclab.ops.improve import Reviser
 from rubriclab.ops.literature import Paper, PaperPage, findings_prompts
-from rubriclab.ops.options import LiteratureAddOptions
+from rubriclab.ops.options import ImproveOptions, LiteratureAddOptions
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, Repair, keyed_reply, shown_form
 from rubriclab.prompts.render import prompts_digest, render_turns
@@ -109,7 +109,7 @@ async def learn_and_improve(judge: scripts.RecordingJudge, name: str, aspect: st
     )
     if name in ("seal", "dcr"):
         rubric = Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
-        assert [each async for each in improve_stream(rubric, TEXTS[:1], judge, "it@1")]
+        assert await Reviser(rubric, "it@1", judge, judge, ImproveOptions()).revise(TEXTS[0])
 
 
 def of_papers() -> list[Prompt]:
