@@ -208,14 +208,15 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     except DataError as error:
         return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
     usable, levels = mapped.usable or mapped.usable_as_proposed, result.levels or mapped.levels
+    unsolved = [problem for problem in mapped.problems if problem not in result.problems]
+    left = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not usable else []
     if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
-        return replace(result, hints=result.hints or mapped.hints)
-    left = () if usable or not result.proposal else tuple(f"with the mapping below: {p}" for p in mapped.problems[:3])
+        return replace(result, hints=result.hints or mapped.hints, notes=(*result.notes, *left))
     return replace(
         result,
         next=None if None in levels.values() else mapped.next or result.next,
         hints=result.hints or mapped.hints,
-        notes=(*(mapped.notes if result.usable else result.notes), *left),
+        notes=(*mapped.notes, *raters) if usable else (*result.notes, *left),
         levels=levels,
         usable_as_proposed=usable,
     )

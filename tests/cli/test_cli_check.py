@@ -114,6 +114,7 @@ def test_what_is_proposed_for_a_spreadsheet_of_a_bot_is_accepted_by_learning(
     found = here("check", "bot.csv", "--json").json
     if mapping is None:
         assert not (found["next"] or "").startswith("rubriclab learn")
+        assert found["levels"] or any(note.startswith(("with the mapping below", "All 36")) for note in found["notes"])
         return
     assert (found["proposal"], found["usable_as_proposed"]) == (f"output=answer,{mapping}", True)
     assert here(*shlex.split(found["next"])[1:], "--dry-run").code == 0
