@@ -210,13 +210,16 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     usable, levels = mapped.usable or mapped.usable_as_proposed, result.levels or mapped.levels
     unsolved = [problem for problem in mapped.problems if problem not in result.problems]
     left = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not usable else []
+    # Enough labels, and yet learning would stop: the notes say why.
+    enough = any(each.labels >= MIN_LABELS for each in mapped.aspects)
+    stops = bool(enough and mapped.next and not mapped.next.startswith("rubriclab learn"))
     if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
         return replace(result, hints=result.hints or mapped.hints, notes=(*result.notes, *left))
     return replace(
         result,
         next=None if None in levels.values() else mapped.next or result.next,
         hints=result.hints or mapped.hints,
-        notes=(*mapped.notes, *raters) if usable else (*result.notes, *left),
+        notes=(*mapped.notes, *raters) if result.usable or stops else (*result.notes, *left),
         levels=levels,
         usable_as_proposed=usable,
     )
