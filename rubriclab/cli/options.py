@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import click
 
-from rubriclab.models.characters import with_flags
+from rubriclab.models.characters import did_you_mean, with_flags
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -221,6 +221,14 @@ class Whole(click.IntRange):
         return int(click.INT.convert(value, param, ctx))
 
 
+class Choice(click.Choice[str]):
+    """One of some words; of a misspelt one, the closest is named."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return what is expected, and what may be meant."""
+        return f"{super().get_invalid_choice_message(value, ctx)} {did_you_mean(value, self.choices)}".rstrip()
+
+
 # What stands for numbers with bounds, which help shows behind the text.
 METAVARS = {Whole: "N", Points: "NUMBER"}
 
@@ -286,7 +294,7 @@ def _type(field: FieldInfo, flag: Flag) -> dict[str, Any]:
     elif kind is bool:
         return {"is_flag": True}
     elif get_origin(kind) is Literal:
-        found = click.Choice(list(get_args(kind)))
+        found = Choice(get_args(kind))
     elif kind is int:
         found = Whole(**limits) if bounds else click.INT
     elif kind is float:

@@ -190,10 +190,9 @@ def _score(
         known = [each for each in values if each is not None]
         value = sum(known) / len(known) if len(known) == len(values) else None
     count_text(judge, RATINGS_MISSING if value is None else SCORED)
-    # By a rubric without learned weights there are no contributions, and the ratings stay as they are.
+    titles = {criterion.id: criterion.title for criterion in rubric.criteria}
     criteria = tuple(
-        replace(rated, contribution=contributions[rated.id]) if rated.id in contributions else rated
-        for rated in ratings
+        replace(rated, name=titles.get(rated.id, ""), contribution=contributions.get(rated.id)) for rated in ratings
     )
     return Score(
         id=example.id,

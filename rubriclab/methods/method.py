@@ -108,6 +108,7 @@ class CriterionRating:
         weight: its share of the text's score, if questions have different weights.
         units: the verdicts that the score is computed from, if the text was judged unit by unit.
         contribution: what it adds to the score of an average text, in points, by a rubric with learned weights.
+        name: the criterion's title, once the rating is part of a score; empty if the rubric has no such criterion.
     """
 
     id: str
@@ -117,6 +118,7 @@ class CriterionRating:
     weight: float | None = None
     units: tuple[UnitVerdict, ...] = ()
     contribution: float | None = None
+    name: str = field(default="", compare=False)
 
     @property
     def answers_missing(self) -> int:
@@ -128,7 +130,8 @@ class CriterionRating:
     def to_row(self) -> dict[str, Any]:
         """Return the rating as one JSON object, without what its method does not know."""
         # Not by `asdict`, which takes a third of the time of a text that is scored offline.
-        row: dict[str, Any] = {"id": self.id, "score": self.score, "reason": self.reason, "applies": self.applies}
+        row: dict[str, Any] = {"id": self.id, "name": self.name} if self.name else {"id": self.id}
+        row |= {"score": self.score, "reason": self.reason, "applies": self.applies}
         if self.weight is not None:
             row["weight"] = self.weight
         if self.units:

@@ -133,6 +133,11 @@ class Criterion(FrozenModel):
     steps: str = ""
     needs_source: bool = Field(True, exclude_if=lambda needed: needed)
 
+    @property
+    def title(self) -> str:
+        """What people call it: the words of a question, else the trait."""
+        return self.statement if self.question else self.trait
+
     @model_validator(mode="after")
     def _matches_kind(self) -> Self:
         if (self.kind == "hypothesis") != bool(self.levels):

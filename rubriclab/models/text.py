@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from rubriclab.errors import SettingsError, UserError
 from rubriclab.models.base import FrozenModel, canonical, content_path, digest
-from rubriclab.models.characters import is_blank
+from rubriclab.models.characters import did_you_mean, is_blank
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -457,10 +457,10 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     shipped = _task(task).aspects
     if name not in shipped:
         what = "Aspects with a definition" if shipped else "Tasks with definitions"
+        known = sorted(shipped or _tasks())
         raise UserError(
-            f"There is no included definition of {name!r} for the task {task!r}. "
-            f"{what}: {', '.join(sorted(shipped or _tasks()))}.",
-            "Write your own: `definition=TEXT`.",
+            f"There is no included definition of {name!r} for the task {task!r}. {what}: {', '.join(known)}.",
+            f"{did_you_mean(name if shipped else task, known)}Write your own: `definition=TEXT`.",
         )
     return Aspect(name=name, definition=shipped[name])
 

@@ -36,11 +36,9 @@ class Version(Displayed):
 
     Attributes:
         parent: `NAME@NUMBER`; `None` for a first version.
-        created: with zone, in UTC.
         imported_from: `NAME@NUMBER` in the pack that it came from, so that its judges and addresses were chosen
             elsewhere; `None` if it was learned in this store.
         confirmed: whether the user has confirmed that it may choose the judge.
-        tags: sorted.
         new: whether the call that returned it has created it.
     """
 
@@ -87,11 +85,7 @@ class Ref:
 
 
 def parse_ref(text: str) -> Ref:
-    """Return the reference in `text`.
-
-    Raises:
-        StoreError: if it is none.
-    """
+    """Return the reference in `text`, or raise `StoreError` if it is none."""
     name, at, rest = text.partition("@") if isinstance(text, str) else ("", "", "")
     if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(rest)):
         raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
@@ -107,19 +101,15 @@ def names_a_version(text: str) -> bool:
 
 
 def check_name(name: str) -> str:
-    """Return `name` if it is a valid name of a rubric.
-
-    Raises:
-        StoreError: if it is not.
-    """
+    """Return `name` if it is a valid name of a rubric, or raise `StoreError`."""
     return _checked_word(name, "the name of a rubric")
 
 
 def check_tag(tag: str) -> str:
-    """Return `tag` if it is valid.
+    """Return `tag` if it is valid and could not be taken for a number (`1.0`) or a version's place (`latest`).
 
     Raises:
-        StoreError: if it is not, or if it could be taken for a number (`1.0`) or for a version's place (`latest`).
+        StoreError: if it is not.
     """
     if _checked_word(tag, "a tag") in _PLACES:
         raise StoreError(
@@ -186,11 +176,9 @@ class EvaluatorAgreement(FrozenModel):
         name: `joint`, `whole`, a method (`hypoeval`), `direct`, `direct, calibrated`, `constant`, `word count`,
             `best text feature`, `all text features`.
         kind: the rubric itself, an evaluator that asks a judge, or a baseline, which costs nothing.
-        n: texts that it scored.
-        spearman, pearson: at the level of the report.
-        calls: calls per text.
-        errors: of held-out scores, for evaluators with scores on the labels' scale.
-        auroc, brier: over all texts, for labels of two levels; `brier` for evaluators with probabilities.
+        n: texts that it scored, with `calls` for each.
+        errors: for evaluators with scores on the labels' scale.
+        auroc, brier: for labels of two levels; `brier` for evaluators with probabilities.
     """
 
     name: str
@@ -215,12 +203,7 @@ class EvaluatorAgreement(FrozenModel):
 
 
 class MoreLabels(FrozenModel):
-    """How many more labels would decide.
-
-    Attributes:
-        even: with an even chance; `None` above `MAX_LABELS`.
-        likely: in four of five cases; `None` above `MAX_LABELS`.
-    """
+    """How many more labels would decide with an even chance, and in four of five cases; `None` above `MAX_LABELS`."""
 
     even: Count | None
     likely: Count | None
@@ -235,11 +218,9 @@ class GateVerdict(FrozenModel):
 
     Attributes:
         against: the other one's name, as in `EvaluatorAgreement`.
-        outcome: in order: Pearson correlation, or AUROC for labels of two levels.
-        difference: in order, paired, with its interval.
-        error_outcome: in mean absolute error, or the Brier score for labels of two levels.
-        less_error: the other's error minus the rubric's, paired, where both have scores on the scale.
-        more_labels: about how many more labels would decide, where the outcome in correlation is inconclusive.
+        outcome, difference: in `order`; the difference is paired.
+        error_outcome, less_error: in `error`, where both have scores on the scale; the other's less the rubric's.
+        more_labels: where the outcome in order is inconclusive.
         few_groups: how many groups there were, where they were too few for an interval.
     """
 
@@ -266,12 +247,9 @@ def below_zero(difference: Interval | None) -> bool:
 
 
 class Raters(FrozenModel):
-    """Interrater agreement, and the ceiling that it sets for a judge.
+    """Interrater agreement: Krippendorff's alpha, and the correlation that a perfect judge could reach.
 
-    Attributes:
-        alpha: Krippendorff's, interval metric.
-        ceiling: the correlation with the labels that a perfect judge could reach.
-        errors: of single raters, each against the mean of the others; `None` for labels of two levels.
+    `errors` are those of single raters against the mean of the others; `None` for labels of two levels.
     """
 
     alpha: Interval
@@ -295,9 +273,7 @@ class VerdictAgreement(FrozenModel):
         cells: numbers of texts: people and evaluator at the worse level; people worse, evaluator better; people better,
             evaluator worse; both at the better level.
         recalls, precisions: of the worse and of the better level.
-        kappa: Cohen's.
-        auroc: the chance that of two texts, the one at the better level has the higher score.
-        brier: mean squared difference of score and verdict; of raters, who give no scores, the share of other verdicts.
+        brier: of raters, who give no scores, the share of other verdicts.
         reliability: texts in bins of ascending scores.
     """
 
@@ -317,10 +293,9 @@ class Validation(FrozenModel):
 
     Attributes:
         level: at which correlations are taken: among rivals, or over the whole set.
-        n, groups: texts and groups that the figures rest on.
         folds: into how many parts the groups were put; each is scored without its labels.
         training: the rubric on the labels that it was fitted to: what optimism looks like.
-        standings: the rubric first, then the others, best first.
+        evaluators: the rubric first, then the others, best first.
         verdicts: first against the best free baseline, then against the same judge asked directly, as it comes and
             calibrated, where it was; these decide. The others, against each method alone, decide nothing.
         raters: `None` where single raters' scores are not known.
@@ -375,9 +350,7 @@ class RecordedText(FrozenModel):
     """A labelled text, and what the rubric said of it without its group's labels.
 
     Attributes:
-        system: what made the text, where known.
-        raters: each person's score by name, where known.
-        reasons: each person's reason for the score by name; the name of an unknown person is empty.
+        raters, reasons: each person's score and reason by name; the name of an unknown person is empty.
         predicted, low, high: by the rubric fitted to the other groups; `None` where there is no such score.
     """
 
@@ -420,7 +393,6 @@ class Candidate(FrozenModel):
     """A criterion that took part in the choice, and the method that it came from.
 
     Attributes:
-        kept: whether the rubric has it.
         made_from: ids of the labelled texts whose labels had a part in making it.
         by_hand: whether a person added it to the rubric or removed it; `None` if the labels decided.
     """
@@ -433,11 +405,7 @@ class Candidate(FrozenModel):
 
 
 class TrainingRecord(FrozenModel):
-    """The matrix of labelled texts by candidate criteria, with texts and labels.
-
-    Attributes:
-        cells: one row for each text, one cell for each candidate.
-    """
+    """Labelled texts, and in `cells` a row for each with a cell for each candidate criterion."""
 
     texts: tuple[RecordedText, ...]
     candidates: tuple[Candidate, ...]
@@ -519,12 +487,10 @@ class TrainingAgreement(FrozenModel):
     """Agreement of the rubric's scores with the labels of the training texts.
 
     Attributes:
-        level: correlations are computed over the whole training set.
         n: number of training texts with a score.
         optimistic: whether the rubric was learned from these labels; false for a method that uses no labels.
         reselected: `order`, cross-validated: label-based selection is repeated for each group without its labels.
             Still optimistic, though less so, if labels also helped to propose the criteria.
-        auroc: for labels of two levels.
     """
 
     level: Literal["dataset"] = "dataset"
@@ -559,12 +525,7 @@ Action = Literal["reuse", "recalibrate", "relearn"]
 
 
 class TransferOrigin(FrozenModel):
-    """How a version was transferred from its parent to other texts or another judge.
-
-    Attributes:
-        judge, aspect, data: those of the parent version.
-        labels: number of labelled new texts that were used.
-    """
+    """How a version was transferred from its parent, which had this judge, aspect and data, by so many new labels."""
 
     action: Action
     judge: str
@@ -577,12 +538,9 @@ EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "threshol
 
 
 class EditChange(FrozenModel):
-    """One change that a person made to a rubric.
+    """One change that a person made to criteria of the parent, by id, and the id of the resulting new one, if any.
 
-    Attributes:
-        criteria: ids of the criteria that it concerns, in the parent version.
-        result: id of the new criterion, if there is one.
-        before, after: the wording, the definition, the threshold or the limits of the weight.
+    `before` and `after` are the wording, the definition, the threshold or the limits of the weight.
     """
 
     action: EditAction
@@ -601,10 +559,9 @@ class EditOrigin(FrozenModel):
 
     Attributes:
         labels: number of labelled texts that the weights were fitted to; 0 if nothing was fitted or measured.
-        folds: number of folds that the figures are held out in; 0 where nothing was fitted to the labels.
-        statistic: what the next three are of: Pearson correlation, or balanced accuracy of verdicts.
+        folds: that the figures are held out in; 0 where nothing was fitted to the labels.
         before, after: agreement of the parent and of this version with the labels, on the same folds.
-        difference: after less before, paired, with its interval. The person may have known the labels.
+        difference: after less before, paired. The person may have known the labels.
     """
 
     author: str
@@ -633,10 +590,7 @@ class Provenance(FrozenModel):
         examples, groups: ids of the training texts and their groups, sorted.
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
         text_fields: fields that every training text had, of source and context; scoring needs them too. `None` if
-            unknown; it is then left out of the record, so that earlier records keep their digests.
-        literature_without: public data sets whose raters' findings were left out, as `literature_without` of `learn`
-            named them; left out of the record if empty, so that earlier records keep their digests.
-        baseline: the text feature that correlates best with the training labels; `None` if none does.
+            unknown. Left out of the record then, and `literature_without` if empty, so that earlier digests hold.
         validation: outcome of the gate, for a rubric of several methods.
         version: version of this package.
     """
@@ -688,8 +642,7 @@ class Effort(FrozenModel):
     """Calls, tokens, money and time that a command used. Part of no digest: a resumed run uses less.
 
     Attributes:
-        calls: replies received from the provider.
-        cached: cached replies used instead of a call.
+        calls: replies received from the provider; `cached` ones were used instead.
         failed: prompts without a usable reply.
         repaired: prompts that were repeated because the first reply was unusable.
         by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.

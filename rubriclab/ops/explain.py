@@ -136,12 +136,19 @@ def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText
     aggregation = version.rubric.aggregation
     assert aggregation
     pairs = zip(record.candidates, row, strict=True)
-    cells = {candidate.criterion.id: cell for candidate, cell in pairs if candidate.kept}
-    ratings = {name: cell.score for name, cell in cells.items() if cell.applies}
+    cells = [(candidate.criterion, cell) for candidate, cell in pairs if candidate.kept]
+    ratings = {criterion.id: cell.score for criterion, cell in cells if cell.applies}
     combined = combine(aggregation, ratings, version.rubric.scale)
     criteria = tuple(
-        CriterionRating(name, cell.score, cell.reason, cell.applies, contribution=combined.contributions.get(name))
-        for name, cell in cells.items()
+        CriterionRating(
+            criterion.id,
+            cell.score,
+            cell.reason,
+            cell.applies,
+            contribution=combined.contributions.get(criterion.id),
+            name=criterion.title,
+        )
+        for criterion, cell in cells
     )
     interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)
     unscored = None if combined.score is not None else "too few of its ratings are usable"

@@ -309,9 +309,8 @@ def contents(criteria: Sequence[Criterion]) -> str:
 
 
 def title(criterion: Criterion, most: int | None = None) -> str:
-    """Return the title of a criterion: the words of a question, cut after `most`, else the trait."""
-    words = criterion.statement if criterion.question else criterion.trait
-    return f"{excerpt(words, most) if most else words}{polarity(criterion)}"
+    """Return the title of a criterion, cut after `most`, and whether "no" is the better answer."""
+    return f"{excerpt(criterion.title, most) if most else criterion.title}{polarity(criterion)}"
 
 
 def distinct_titles(titles: Mapping[str, str], most: int) -> dict[str, str]:

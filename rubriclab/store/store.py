@@ -23,6 +23,7 @@ from sqlmodel import Session, SQLModel, col, delete, select
 from rubriclab.base_options import first_fault
 from rubriclab.errors import NoStore, NotInStore, StoreError, StoreUnavailable
 from rubriclab.models.base import canonical, digest, digest_text, encode_text, first_bounds_fault
+from rubriclab.models.characters import did_you_mean
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
@@ -662,11 +663,8 @@ def _names(session: Session) -> tuple[str, ...]:
 
 
 def _not_found(message: str, wanted: str, known: tuple[str, ...], nothing: str) -> NotInStore:
-    from rapidfuzz import process
-
-    close = process.extractOne(wanted, known, score_cutoff=70)
     there = f"it has {', '.join(known) if known else nothing}."
-    return NotInStore(message, f"{there} Did you mean {close[0]!r}?" if close else there)
+    return NotInStore(message, f"{there} {did_you_mean(wanted, known)}".strip())
 
 
 def _problems(session: Session) -> Iterator[Problem]:

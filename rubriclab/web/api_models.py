@@ -187,6 +187,8 @@ class CriterionResult(DescriptionModel):
 
     id: str
     """The criterion, as in the rubric."""
+    name: str | None = None
+    """Its title."""
     score: float | None
     """Null if the judge gave no usable rating, or the criterion does not apply."""
     reason: str

@@ -56,7 +56,6 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
         assert words in usable.out
 
 
-@pytest.mark.parametrize("output", ["output", "what"])
 @pytest.mark.parametrize(
     ("column", "words", "levels"),
     [
@@ -69,8 +68,9 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
     ],
 )
 def test_columns_of_any_name_are_proposed_without_the_name_of_an_aspect(
-    here: Commands, output: str, column: str, words: tuple[str, str], levels: str
+    here: Commands, column: str, words: tuple[str, str], levels: str
 ) -> None:
+    output = "output" if column == "verdict" else "what"
     rows = "".join(f"A text with the number {n} of them.,{words[n % 3 > 0]}\n" for n in range(12))
     (here.folder / "t.csv").write_text(f"{output},{column}\n{rows}", "utf-8")
     found = here("check", "t.csv", "--json").json
@@ -297,14 +297,6 @@ def test_a_file_of_texts_without_scores_is_usable_for_scoring(here: Commands) ->
     assert here("check", "texts.jsonl", "--aspect", "coherence").code == 2
 
 
-def test_a_split_by_an_absent_column_names_the_columns_that_divide_the_texts(here: Commands) -> None:
-    rows = [{"id": str(n), "output": f"Text {n}.", "topic": f"t{n % 3}", "place": "here"} for n in range(9)]
-    here.write("rows.jsonl", rows)
-    refused = here("split", "rows.jsonl", "--by", "system", "--train", 3)
-    assert refused.code == 2
-    assert "Name another column: --by COLUMN (columns with repeated values: 'topic')." in " ".join(refused.err.split())
-
-
 @pytest.mark.parametrize(("train", "warned"), [(12, True), (15, False)])
 def test_a_split_with_too_few_groups_for_a_verdict_says_so(train: int, warned: bool) -> None:
     rows = [{"id": str(n), "output": f"Text {n}.", "group": f"g{n % 9}"} for n in range(27)]
@@ -319,6 +311,9 @@ def test_what_cannot_be_split_is_refused(here: Commands) -> None:
     survey(here.folder / "u.csv", 4)
     assert "leaves none of 4 texts to hold out" in here("split", "u.csv", "--map", MAPPING, "--by", "Nr").error
     assert "has no 'colour' to split by" in here("split", "u.csv", "--map", MAPPING, "--by", "colour").error
+    here.write("rows.jsonl", [{"output": f"Text {n}.", "topic": f"t{n % 3}", "place": "here"} for n in range(9)])
+    error = here("split", "rows.jsonl", "--by", "system", "--train", 3).error
+    assert "Name another column: --by COLUMN (columns with repeated values: 'topic')." in error
 
 
 def test_comparisons_go_with_their_texts() -> None:
@@ -369,13 +364,3 @@ def test_choices_whose_words_have_no_scores_are_named_with_the_levels_that_are_m
     assert "The answers to 'q' are words without scores: 'Top', 'Flop', 'Gut'." in said
     assert "--levels flop=N,top=N,gut=N" in said
     assert "COLUMN" not in said
-
-
-def test_an_aspect_whose_answers_were_taken_as_comments_is_named(here: Commands) -> None:
-    rows = [{"output": f"T{n}.", "answers": {"comment": {"anna": f"Note {n}"}, "tone": {"ben": "?"}}} for n in range(3)]
-    rows.append({"output": "T.", "scores": {"tone": 3}})
-    here.write("rows.jsonl", rows)
-    (note,) = [note for note in here("check", "rows.jsonl", "--json").json["notes"] if "comments" in note]
-    assert (
-        note == "no scores of 'comment' (3 rows): the answers were taken as comments, and are in the column 'answers'"
-    )

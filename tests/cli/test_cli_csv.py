@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from commands import Commands
 
-from rubriclab.cli.main import every_command
-from rubriclab.cli.output import write_csv
 from rubriclab.data.write import flatten
 
 LISTS = {
@@ -45,17 +43,3 @@ def test_an_empty_list_replaces_an_earlier_file(own: Commands) -> None:
     (own.folder / "rows.csv").write_text("old", "utf-8")
     assert own("batches", "--csv", "rows.csv").code == 0
     assert (own.folder / "rows.csv").read_text("utf-8").strip() == ""
-
-
-def test_no_cell_acts_as_a_formula(tmp_path: Path) -> None:
-    write_csv(str(tmp_path / "rows.csv"), [{"name": "=1+1", "said": {"by": ["@SUM(A1)"]}}, {"points": -2.5}])
-    assert read(tmp_path / "rows.csv") == [
-        ["name", "said.by", "points"],
-        ["'=1+1", '["@SUM(A1)"]', ""],
-        ["", "", "-2.5"],
-    ]
-
-
-def test_every_command_with_csv_has_json() -> None:
-    names = {command: {param.name for param in each.params} for command, each in every_command().items()}
-    assert [command for command, found in names.items() if "csv" in found and "as_json" not in found] == []

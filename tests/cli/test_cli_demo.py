@@ -70,9 +70,3 @@ def test_a_folder_with_other_files_is_left_as_it_is(tmp_path: Path, name: str, c
     with pytest.raises(SettingsError, match=f"{problem}. Name another folder; nothing was written."):
         write_sample(tmp_path)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, content)]
-
-
-def test_the_sample_alone_is_named_with_its_folder(tmp_path: Path) -> None:
-    done = Commands(tmp_path)("demo", "tried", "--sample-only")
-    assert (done.code, done.out) == (0, f"The sample is in the folder tried: {', '.join(FILES)}.\n")
-    assert sorted(path.name for path in (tmp_path / "tried").iterdir()) == sorted(FILES)

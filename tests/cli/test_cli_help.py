@@ -14,7 +14,6 @@ from rubriclab.base_options import SECTIONS
 from rubriclab.cli.main import cli, every_command
 from rubriclab.cli.options import SectionOption
 from rubriclab.lab import OPERATIONS
-from rubriclab.methods.catalogue import DEFAULT_METHODS, METHOD_NAMES
 
 COMMANDS = sorted(cli.commands)
 EVERY = every_command()
@@ -43,15 +42,6 @@ def test_help_lists_shared_options_by_section(rubriclab: Commands) -> None:
     places = [words.index(section) for section in sections]
     assert places == sorted(places)
     assert places[2] < words.index("--max-cost") < places[3]
-
-
-@pytest.mark.parametrize("command", sorted(EVERY))
-def test_help_of_each_command_prints_its_options(rubriclab: Commands, command: str) -> None:
-    done = rubriclab(*command.split(), "--help")
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(f"Usage: rubriclab {command} ")
-    shown = [param for param in EVERY[command].params if isinstance(param, click.Option) and not param.hidden]
-    assert all(option.help and option.opts[0] in done.out for option in shown)
 
 
 def test_help_imports_nothing_that_takes_long() -> None:
@@ -87,11 +77,3 @@ def test_a_command_takes_every_option_of_its_operation_with_the_values_of_its_ty
             bounds = (getattr(limit, "ge", getattr(limit, "gt", None)), getattr(limit, "le", None))
             assert bounds[0] in (None, getattr(option.type, "min", bounds[0]))
             assert bounds[1] in (None, getattr(option.type, "max", bounds[1]))
-
-
-def test_the_help_of_methods_names_those_that_are_built_in() -> None:
-    text = OPERATIONS["learn"][0].model_fields["methods"].description
-    assert text
-    assert all(name in text for name in METHOD_NAMES)
-    assert "four of them together" in " ".join(text.split())
-    assert len(DEFAULT_METHODS) == 4

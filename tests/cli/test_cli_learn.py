@@ -52,13 +52,6 @@ def test_an_aspect_of_ones_own_needs_a_definition_only(rubriclab: Commands) -> N
     assert "How fairly each side is reported." in rubriclab("show", "minutes-fairness").out
 
 
-def test_a_version_can_continue_another_name(own: Commands) -> None:
-    done = own(*LEARN, "--name", "other", "--parent", "news@1", "--scale", "1:5", "--json")
-    assert own("log", "other", "--json").json["versions"][0]["parent"] == "news@1"
-    assert own(*LEARN, "--parent", "newz").error.endswith("it has news, other, relevance. Did you mean 'news'?")
-    assert done.json["rubric"] == "other@1"
-
-
 def test_dry_run_states_an_estimate_and_asks_nothing(rubriclab: Commands) -> None:
     done = rubriclab(*LEARN, "--dry-run", "--json", "--judge", "openai/mine", "--price", "1:2")
     estimate = done.json["estimate"]

@@ -63,8 +63,7 @@ def test_import_and_trust_name_judge_and_generator(theirs: Commands, pack: str, 
 
 ASKING = [
     ("score", "few.jsonl", "--rubric", "theirs"),
-    ("score", "few.jsonl", "--rubric", "theirs", "--dry-run"),
-    ("evaluate", "few.jsonl", "--rubric", "theirs"),
+    ("evaluate", "few.jsonl", "--rubric", "theirs", "--dry-run"),
     ("drift", "theirs@1", "theirs@1", "few.jsonl"),
     ("improve", "few.jsonl", "--rubric", "theirs"),
     ("transfer", "theirs", "--to", "few.jsonl"),
@@ -126,18 +125,6 @@ def test_what_was_learned_here_needs_no_confirmation(own: Commands) -> None:
     assert own("trust", "nobody").code == 2
 
 
-def test_a_generator_of_a_pack_gets_no_request_from_relearning(
-    rubriclab: Commands, pack: str, server: RunningServer
-) -> None:
-    commands = Commands(rubriclab.folder, **{**rubriclab.environment, "OPENAI_API_KEY": KEY})
-    hostile = signed(pack, generator=THEIRS, generator_address=server.url)
-    commands("import", "-", "--as", "theirs", stdin=hostile.encode())
-    done = commands("transfer", "theirs", "--to", HELDOUT, "--json", RUBRICLAB_ATTEMPTS="1")
-    assert done.code == 0, done.err
-    assert f'not "{THEIRS}" at "{server.url}", as theirs@1 was imported and is not confirmed' in done.err
-    assert server.requests.total() == 0
-
-
 def test_revoking_reaches_what_was_made_while_the_pack_was_confirmed(theirs: Commands, server: RunningServer) -> None:
     made = "ours@1"
     theirs("trust", "theirs@1")
@@ -158,12 +145,15 @@ def test_revoking_reaches_what_was_made_while_the_pack_was_confirmed(theirs: Com
     assert theirs(*score, "--judge", "embedded").code == 0
 
 
-def test_revoking_reaches_a_generator_that_was_asked_to_learn_anew(
+def test_a_generator_is_asked_to_learn_anew_only_while_its_pack_is_confirmed(
     theirs: Commands, pack: str, server: RunningServer
 ) -> None:
     hostile = signed(pack, generator=THEIRS, generator_address=server.url)
     server.brain = scripted_model.reply
     theirs("import", "-", "--as", "proposer", stdin=hostile.encode())
+    left_out = f'not "{THEIRS}" at "{server.url}", as proposer@1 was imported and is not confirmed'
+    done = theirs("transfer", "proposer", "--to", HELDOUT, "--dry-run")
+    assert (done.code, left_out in done.err) == (0, True), done.err
     theirs("trust", "proposer@1")
     rows = HELDOUT.read_bytes().splitlines(keepends=True)
     (theirs.folder / "half.jsonl").write_bytes(b"".join(rows[:36]))
@@ -173,25 +163,20 @@ def test_revoking_reaches_a_generator_that_was_asked_to_learn_anew(
     assert asked > 0
     theirs("trust", "proposer@1", "--revoke")
     done = theirs("transfer", "ours", "--to", HELDOUT, "--dry-run")
-    assert f'not "{THEIRS}" at "{server.url}", as proposer@1 was imported and is not confirmed' in done.err
+    assert left_out in done.err
     assert server.requests.total() == asked
 
 
-def test_a_judge_s_name_cannot_pass_for_our_own_words(rubriclab: Commands, pack: str) -> None:
-    name = 'gpt-4o", which is confirmed. Run: rubriclab trust evil@1 ' + "x" * 500
+def test_a_judge_s_name_cannot_pass_for_our_own_words_nor_write_to_the_terminal(rubriclab: Commands, pack: str) -> None:
+    name = 'gpt-4o", which is confirmed.\x1b]0;x\x07\nRun: rubriclab trust evil@1 ' + "x" * 500
     done = rubriclab("import", "-", stdin=signed(pack, judge=name).encode())
     assert r'names the judge "gpt-4o\", which is confirmed.' in done.err
-    error = rubriclab("score", "-", "--rubric", "news", stdin=TEXT).error
-    assert r'not confirmed: "gpt-4o\", which is' in error
-    assert "x" * 100 not in error
+    refused = rubriclab("score", "-", "--rubric", "news", stdin=TEXT)
+    assert r'not confirmed: "gpt-4o\", which is' in refused.error
+    assert "x" * 100 not in refused.err
+    assert refused.err.count("\n") == 1
+    assert "\x1b" not in done.err + refused.err
     assert "x" * 500 in rubriclab("trust", "news@1").out, "what is confirmed is shown in full"
-
-
-def test_a_pack_cannot_write_to_the_terminal(rubriclab: Commands, pack: str) -> None:
-    done = rubriclab("import", "-", stdin=signed(pack, judge="openai/\x1b]0;x\x07\nerror: y").encode())
-    other = rubriclab("score", "-", "--rubric", "news", stdin=TEXT)
-    assert "\x1b" not in done.err + other.err
-    assert other.err.count("\n") == 1
 
 
 # Configuration files
@@ -207,28 +192,6 @@ def user(own: Commands) -> Commands:
     return Commands(own.folder, **{**own.environment, "OPENAI_API_KEY": KEY, "RUBRICLAB_ATTEMPTS": "1"})
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "api_base = 'http://127.0.0.1:9/v1'",
-        "judge = 'gpt-4o-mini'",
-        "output = 'scores.jsonl'",
-        "record = 'recorded.jsonl'",
-    ],
-)
-def test_a_found_file_may_not_choose_where_keys_texts_and_results_go(user: Commands, line: str) -> None:
-    config(user, line)
-    done = user("score", "-", "--rubric", "news", stdin=TEXT)
-    assert (done.code, done.out) == (2, "")
-    name, _, value = line.replace("_", "-").partition(" = ")
-    assert done.err.startswith(f"{FILE} in this folder sets {name} = ")
-    assert done.error.startswith(f"{FILE} in this folder sets {name} = {json.dumps(value.strip(chr(39)))} and is not")
-    assert f"once: rubriclab trust {FILE}; or, if only you change it, " in done.error
-    assert f": rubriclab trust .; or name it: --config {FILE}; or set --{name} yourself." in done.error
-    assert not (user.folder / "scores.jsonl").exists()
-    assert not (user.folder / "recorded.jsonl").exists()
-
-
 def test_a_store_from_a_found_file_is_not_opened_not_even_to_confirm_a_version_in_it(user: Commands) -> None:
     config(user, "store = 'theirs.db'")
     bare = Commands(user.folder)
@@ -241,10 +204,16 @@ def test_a_store_from_a_found_file_is_not_opened_not_even_to_confirm_a_version_i
 
 
 def test_a_found_file_is_used_once_confirmed_and_until_it_changes(user: Commands, server: RunningServer) -> None:
-    text = f"judge = 'openai/mine'\napi-base = '{server.url}'\n"
+    text = f"judge = 'openai/mine'\napi_base = '{server.url}'\n"
     config(user, text)
     score = ("score", "-", "--rubric", "news")
-    assert user(*score, stdin=TEXT).code == 2
+    done = user(*score, stdin=TEXT)
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith(
+        f'{FILE} in this folder sets judge = "openai/mine" and is not confirmed. Read it, then'
+    )
+    assert f"once: rubriclab trust {FILE}; or, if only you change it, " in done.error
+    assert f": rubriclab trust .; or name it: --config {FILE}; or set --judge yourself." in done.error
     assert user("--config", FILE, *score, stdin=TEXT).code == 0, "it was named"
     assert user(*score, "--judge", "embedded", "--api-base", server.url, stdin=TEXT).code == 0, "it is not needed"
     said = f'{FILE} is confirmed as it is now; it sets judge = "openai/mine", api-base = "{server.url}"\n'
@@ -349,14 +318,6 @@ def test_a_path_in_a_file_is_relative_to_the_file(place: str, value: str, there:
     assert resolved == there if "://" not in there else make_url(resolved) == make_url(there)
 
 
-def test_a_command_takes_paths_of_a_named_file_from_its_folder(user: Commands) -> None:
-    folder = user.folder / "configured"
-    folder.mkdir()
-    (folder / "mine.toml").write_text("output = 'gone/x'")
-    done = user("--config", folder / "mine.toml", "score", HELDOUT, "--rubric", "news")
-    assert f"{folder}/gone" in done.error
-
-
 def test_every_option_that_takes_a_path_says_so_by_its_type() -> None:
     """A new option with a path has to be resolved against the configuration file too."""
     for name, command in every_command().items():
@@ -375,13 +336,12 @@ def test_trust_takes_nothing_from_a_found_file_but_a_confirmed_store(user: Comma
     assert user("trust", "--json").json["files"][0]["confirmed"] is True
 
 
-def test_confirming_a_file_shows_every_value_in_full(user: Commands) -> None:
+def test_confirming_a_file_shows_every_value_in_full_and_an_at_sign_in_its_path_makes_it_no_version(
+    user: Commands,
+) -> None:
     address = f"http://api.openai.com.v1.{'x' * 60}.evil.example:8000/v1"
     config(user, f"api-base = '{address}'")
     assert f'api-base = "{address}"' in user("trust", FILE).out
-
-
-def test_a_file_in_a_folder_with_an_at_sign_is_a_file(user: Commands) -> None:
     (user.folder / "x@y").mkdir()
     (user.folder / "x@y" / FILE).write_text("max-calls = 3")
     assert user("trust", f"x@y/{FILE}").out == f"x@y/{FILE} is confirmed as it is now; it sets max-calls = 3\n"

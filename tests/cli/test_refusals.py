@@ -115,6 +115,9 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("explain texts.jsonl", 2, "Missing option '--rubric'"),
     # evaluate, agree, compare, drift and transfer
     (f"evaluate {LABELLED} --rubric news", 2, "--include-training for an optimistic figure"),
+    (f"evaluate {LABELLED} --rubric news --level dataste", 2, "Did you mean 'dataset'?"),
+    (f"learn {LABELLED} --task sumarization --aspect wit", 2, "Did you mean 'summarization'? Write your own"),
+    (f"learn {LABELLED} --task summarization --aspect coherance", 2, "Did you mean 'coherence'? Write your own"),
     ("evaluate bare.jsonl --rubric news", 2, "Map the column that holds it: --map scores.coherence=COLUMN"),
     ("agree texts.jsonl --rubric news", 2, "takes two judges or more, and none was named; name each with --judge."),
     ("agree texts.jsonl --rubric news --judge embedded", 2, "two judges or more, and only embedded was named;"),
