@@ -82,11 +82,6 @@ class Options(BaseModel):
         """Return the options out of `values` that this operation has; what is `None` keeps its default."""
         return cls(**{name: values[name] for name in cls.model_fields if values.get(name) is not None})
 
-    @classmethod
-    def part_of(cls, options: Options) -> Self:
-        """Return those of some options that this model has."""
-        return cls(**{name: getattr(options, name) for name in cls.model_fields})
-
 
 def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:
     """Return the first fault of some options as an error that names the option."""

@@ -87,8 +87,12 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     """
     found: config.Config | None = click.get_current_context().find_root().obj
     if what is not None and (what.endswith((".", ".toml")) or "/" in what or "\\" in what):
-        said = _revoke_file(Path(what)) if revoke else _confirm_file(Path(what))
-        call.show(said, {"file": str(Path(what).resolve()), "confirmed": not revoke})
+        file = Path(what)
+        if revoke:
+            said = f"{file} is no longer confirmed" if config.revoke(file) else f"{file} was not confirmed"
+        else:
+            said = _confirm_file(file)
+        call.show(said, {"file": str(file.resolve()), "confirmed": not revoke})
         return
     if call.values["store"] is None and found and config.TAKEN_TO_CONFIRM in found.values:
         found.check_may_set(config.TAKEN_TO_CONFIRM)
@@ -98,10 +102,6 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     with call.store() as store:
         version = store.revoke(what) if revoke else store.confirm(what)
     call.show(_outcome(version), trust_row(version))
-
-
-def _revoke_file(file: Path) -> str:
-    return f"{file} is no longer confirmed" if config.revoke(file) else f"{file} was not confirmed"
 
 
 def _confirm_file(file: Path) -> str:

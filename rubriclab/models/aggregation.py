@@ -47,8 +47,7 @@ class Term(FrozenModel):
             zero only for text features, which have no better end; 0 for a criterion that is shown as a reason and
             does not change the score.
         center, spread: mean and standard deviation of its scores on the training texts.
-        low, high: posterior interval of the weight, at the confidence that the rubric was trained
-            with (90 % by default).
+        low, high: posterior interval of the weight, by default of 90 %.
         selected: share of the rubrics fitted without some groups that have the criterion, among those that may.
         bounds: `None` if the weight is fitted freely.
     """
@@ -103,12 +102,7 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """The held-out errors that conformal intervals are computed from.
-
-    Attributes:
-        errors: each training text's label less its score when its group was left out; ascending.
-        confidence: the share of new texts whose label is to lie within the interval.
-    """
+    """Each training text's label less its held-out score, ascending, for intervals that hold so many of new labels."""
 
     errors: tuple[Bounded, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)
@@ -127,12 +121,7 @@ class RivalLimits(FrozenModel):
 
 
 class CallForm(FrozenModel):
-    """What one call about a text asks for, where a judge cannot answer about all criteria at once.
-
-    Attributes:
-        criteria: the most criteria of a call.
-        reasons: whether a reason stands before each score.
-    """
+    """The most criteria of a call about a text, where a judge cannot answer about all, and whether it gives reasons."""
 
     criteria: int = Field(ge=1)
     reasons: bool = True
@@ -146,10 +135,8 @@ class Aggregation(FrozenModel):
     """One score from many criteria.
 
     Attributes:
-        ask: whether each method asks for itself, or all criteria are asked about in one call.
         terms: one for each criterion of the rubric.
-        calibration: onto the raters' scale.
-        conformal: where intervals come from; `None` where there were too few texts to tell.
+        conformal: `None` where there were too few texts for intervals.
         onto: the scale that scores are given on, where it is not the one that criteria are asked on: from there they
             are moved in a straight line, end to end.
         rivals: the size of calls where the one call is about several texts of a group; `None` where it is about one.

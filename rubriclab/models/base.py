@@ -196,11 +196,7 @@ class Unreadable(ValueError):
 
 
 def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        Unreadable: if it is missing, no regular file, larger than `most` bytes, or cannot be read.
-    """
+    """Return the content of a file, or raise `Unreadable` if it is larger than `most` bytes or no regular file."""
     try:
         check_regular(path)
         with path.open("rb") as file:
@@ -211,12 +207,7 @@ def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse what exists and is no regular file, such as a named pipe.
-
-    Raises:
-        Unreadable: if it is one.
-        OSError: if that cannot be found out.
-    """
+    """Raise `Unreadable` if there is something other than a regular file, such as a named pipe."""
     if path.exists() and not path.is_file():
         raise Unreadable("it is a folder" if path.is_dir() else "it is no regular file")
 
@@ -231,20 +222,12 @@ def is_database(path: Path) -> bool:
 
 
 def read_stdin(most: int = MAX_BYTES) -> bytes:
-    """Return the content of standard input.
-
-    Raises:
-        Unreadable: if that is more than `most` bytes.
-    """
+    """Return the content of standard input, or raise `Unreadable` if that is more than `most` bytes."""
     return _limit_size(sys.stdin.buffer.read(most + 1), most)
 
 
 def decode_text(content: bytes) -> str:
-    """Return the text of UTF-8 content, without a byte order mark.
-
-    Raises:
-        Unreadable: if it is not UTF-8.
-    """
+    """Return the text of UTF-8 content without a byte order mark, or raise `Unreadable`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -279,11 +262,7 @@ def parse_json(text: str) -> Any:
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:
-    """Return the parsed content of a TOML file.
-
-    Raises:
-        Unreadable: if it is not TOML.
-    """
+    """Return the parsed content of a TOML file, or raise `Unreadable`."""
     parsed: dict[str, Any] = _parsed(tomllib.loads, decode_text(content), "valid TOML")
     return parsed
 

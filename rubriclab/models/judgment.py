@@ -105,11 +105,7 @@ class HumanJudgment(FrozenModel):
 
 
 def rater_name(name: object) -> str:
-    """Return a rater's name without white space around it.
-
-    Raises:
-        SettingsError: if it is blank, longer than 60 characters, or holds control characters or line breaks.
-    """
+    """Return a rater's name without white space around it, or raise `SettingsError` if it cannot be shown."""
     if not isinstance(name, str) or is_blank(name):
         raise SettingsError(f"A rater needs a name; got {describe(name)}.", "Give `rater=anna`.")
     stripped = name.strip()
@@ -223,13 +219,7 @@ MIN_TIMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """A rater's second judgments of the same texts compared with the first ones.
-
-    Attributes:
-        repeats: items judged twice.
-        same: share of equal scores.
-        difference: mean absolute difference of the scores, in points of the scale.
-    """
+    """Of items that a rater judged twice: their number, the share of equal scores, and the mean absolute difference."""
 
     repeats: int
     same: float
@@ -255,12 +245,7 @@ class RaterProgress:
 
 @dataclass(frozen=True, slots=True)
 class RaterAgreement:
-    """Krippendorff's alpha of several raters' scores, with the metric `interval`.
-
-    Attributes:
-        units: texts that two raters or more have rated.
-        alpha: with an interval over groups of texts; its value is `None` if it is undefined.
-    """
+    """Krippendorff's alpha (metric `interval`) of several raters over groups; `units` have two scores or more."""
 
     raters: int
     units: int

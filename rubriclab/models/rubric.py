@@ -49,9 +49,8 @@ class Evidence(FrozenModel):
         reasons: those raters' reasons that the generator said the criterion came from.
         findings: ids of the literature findings in that input.
         refined: number of refinement rounds.
-        pearson: correlation with the labels of the training texts; `None` if undefined.
-        judged: number of training texts with a usable rating.
-        missing: number of training texts whose rating failed.
+        pearson: correlation with the labels of the training texts.
+        judged, missing: numbers of training texts with a usable rating, and of those whose rating failed.
         answers: counts of the answers `yes`, `no` and `n/a` on the training texts.
         heldout: correlation with the labels of training texts that were not used to make it; if all were, the
             cross-validated one. `None` if it was not measured.
@@ -115,8 +114,7 @@ class Criterion(FrozenModel):
         kind: a `hypothesis` with levels; a yes/no `question`, whose `trait` is its sub-dimension; a holistic `score` of
             the aspect, whose `statement` instructs the judge; a `trait`, rated on the scale by its `statement` without
             levels; or a `feature` of the text, whose `id` is its name.
-        demonstrations: labelled texts in its prompt.
-        steps: evaluation steps in its prompt; empty for none.
+        demonstrations, steps: labelled texts and evaluation steps in its prompt.
         needs_source: whether it compares the text with its source or context. A prompt shows these only if one of its
             criteria needs them.
     """

@@ -66,12 +66,7 @@ _MIN_CASED_SHARE, _MIN_INNER_WORDS = 0.01, 20
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a text.
-
-    Attributes:
-        text: its words, as in the text.
-        places: indices, from 0, of the sentences by rules that overlap with it.
-    """
+    """A sentence as it stands in a text, and the indices, from 0, of the sentences by rules that overlap with it."""
 
     text: str
     places: tuple[int, ...]
@@ -177,12 +172,7 @@ CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not
 
 
 class WordScore(float):
-    """The score of a word for a level.
-
-    Attributes:
-        word: as in the cell.
-        usual: whether the score is that of a usual word for a verdict, not one that the user gave it.
-    """
+    """The score of a word for a level; `usual` if it is a usual word for a verdict, and no score was given for it."""
 
     word: str
     usual: bool
@@ -207,9 +197,7 @@ MIN_WIDTH = 1e-6
 class Scale(BaseModel):
     """Scores from `low` to `high`; whole numbers only if `whole`.
 
-    Attributes:
-        names: what the two levels of verdicts, 0 and 1, are called; `None` for any other scale. Scores between them are
-            probabilities of the level 1.
+    `names` are those of the two levels of verdicts, 0 and 1; scores between them are probabilities of the level 1.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -311,12 +299,9 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
 
 
 def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
-    """Return the narrowest scale with whole ends that contains all `labels` and `annotations`.
+    """Return the narrowest scale with whole ends that contains all `labels` (one or more) and `annotations`.
 
     It is one of verdicts if all annotations, or without any the labels, are 0 or 1.
-
-    Raises:
-        ValueError: if there is no label.
     """
     labels, single = list(labels), list(annotations)
     values = [*labels, *single]
@@ -379,11 +364,8 @@ class _Words(BaseModel):
 class TaskWords(_Words):
     """Names of an example's fields in a task: a summary of a source text, a story for a prompt.
 
-    Attributes:
-        about_output: what a judge has to know about every output, such as who says a response; may be empty. In this
-            text and the next two, `{source}`, `{context}` and `{output}` are replaced by the words above.
-        about_context: the purpose of the context.
-        without_context: how to judge an output without context.
+    What a judge has to know about every output, the purpose of the context, and how to judge an output without context
+    may be empty; `{source}`, `{context}` and `{output}` in them are replaced by the words.
     """
 
     task: Words
@@ -442,11 +424,7 @@ class _Task(BaseModel):
 
 
 def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
-    """Return the aspect with the given `definition`, or else the task's aspect with the included definition.
-
-    Raises:
-        UserError: if there is no definition, or the given name or definition is blank.
-    """
+    """Return the aspect with the given `definition`, or the included one; raise `UserError` if there is none."""
     if definition is not None:
         if is_blank(name) or is_blank(definition):
             raise UserError(

@@ -30,17 +30,13 @@ class TextFeature(BaseModel):
     """One row of `text_features.csv`; the row is the feature's documentation.
 
     Attributes:
-        title: noun phrase, to be read by a person inside a sentence.
-        unit: what is counted, or the range.
-        typical: a common value in a paragraph of English.
-        spread: by how much texts usually differ from it.
+        typical, spread: a common value in a paragraph of English, and by how much texts usually differ from it.
         keywords: beginnings of the words by which a criterion in plain English refers to the trait.
         better_high, better_low: kinds of aspect that usually grow or fall with the feature, by general knowledge and
             not by any data set.
         learned: the weight that public sets gave it, over all their aspects.
         needs: "source" or "context", which must accompany the output; without it the value is nan.
         tasks: the tasks in which these directions hold; none named means in any.
-        reference: author, year and venue of the idea, or "elementary".
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -177,11 +173,6 @@ def unify(text: str) -> str:
     return _SPLIT_CONTRACTION.sub("", _SPELLED_BRACKET.sub(" ", plain))
 
 
-def _split_words(unified: str) -> tuple[str, ...]:
-    """Return the words of a unified text in their own case; each character of a script without spaces is a word."""
-    return tuple(_WORD.findall(_UNSPACED_SCRIPT.sub(r" \g<0> ", unified)))
-
-
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
     """Return `word` without possessive, plural and the commonest verb endings; after Harman (1991, JASIS)."""
@@ -221,7 +212,9 @@ class Text:
     @cached_property
     def cased_words(self) -> tuple[tuple[str, ...], ...]:
         """The words of each sentence as written."""
-        return tuple(_split_words(unify(sentence)) for sentence in split_sentences(self.raw))
+        # Each character of a script without spaces is a word.
+        sentences = (_UNSPACED_SCRIPT.sub(r" \g<0> ", unify(sentence)) for sentence in split_sentences(self.raw))
+        return tuple(tuple(_WORD.findall(sentence)) for sentence in sentences)
 
     @cached_property
     def sentence_words(self) -> tuple[tuple[str, ...], ...]:

@@ -20,10 +20,7 @@ HELD_OUT_VERDICTS, FITTED_VERDICTS = ("heldout_auroc", "heldout_brier"), ("auroc
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """A criterion's id and its learned weight, as a share, in both versions; `None` where it has none.
-
-    `statement` is that of the second version, or of the first if the second does not have the criterion.
-    """
+    """A criterion's id and learned weight, as a share, in both versions; its statement is that of the later one."""
 
     id_before: str | None
     id_after: str | None
@@ -51,7 +48,6 @@ class VersionDiff(Displayed):
 
     Attributes:
         same: whether the rubrics have the same digest.
-        fields: changes in task, settings and training data.
         unchanged: number of criteria with the same wording and weight.
         optimistic: whether either version's agreement is with labels that it was learned from.
         outcomes: of the gate before and after; `None` for a version without one.

@@ -99,13 +99,9 @@ class Problem:
         return f"{self.where}: {self.what}"
 
 
-# The tables, by what their rows are called.
+# What the rows of a table are called, if not by its name.
 KINDS = {
-    "versions": "versions",
-    "rubrics": "rubrics",
     "trainings": "training records",
-    "tags": "tags",
-    "confirmations": "confirmations",
     "human_judgments": "ratings by people",
     "answers": "cached answers",
     "batches": "open batches",

@@ -125,13 +125,14 @@ def rated(score: float) -> dict[str, object]:
 
 def test_a_row_has_every_field_of_the_score_and_leaves_out_what_is_not_known():
     unit = UnitVerdict("It rained.", (0, 2), 1.0, "It did.", ("rain",))
-    known = CriterionRating("a", 1.0, "Yes.", applies=False, weight=0.5, units=(unit,), contribution=-0.25)
+    known = CriterionRating(
+        "a", 1.0, "Yes.", applies=False, weight=0.5, units=(unit,), contribution=-0.25, name="Order"
+    )
     bare = CriterionRating("b", None, "No reply.")
     score = scoring.Score("t", "coherence", 3.5, (known, bare), None, REF, "fake", (3.0, 4.0), "pass", "together")
     row = score.to_row()
     assert [*row, "replies"] == [field.name for field in fields(scoring.Score)], "replies have a file of their own"
     assert row["criteria"][0] == asdict(known)
-    assert list(row["criteria"][0]) == [field.name for field in fields(CriterionRating)]
     assert row["criteria"][1] == {"id": "b", "score": None, "reason": "No reply.", "applies": True}
     assert {**row, "criteria": (), "replies": ()} == {**asdict(score), "criteria": ()}
 
