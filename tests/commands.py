@@ -118,7 +118,7 @@ class Commands:
 
     def __call__(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
         """Return how `rubriclab ARGUMENTS` ended, in this process unless there is something to do `before`."""
-        if self.before or arguments[0] == "experiment":
+        if self.before:
             return self.start(*arguments, stdin=stdin, **environment).wait()
         import pytest
 
@@ -134,7 +134,7 @@ class Commands:
             for name, text in texts.items():
                 patch.setattr(sys, name, text)
             patch.chdir(self.folder)
-            code = run([str(argument) for argument in arguments])
+            code = run(*_program([str(argument) for argument in arguments]))
             stop_logging()
         for text in texts.values():
             text.flush()
@@ -236,8 +236,13 @@ def _run(
         return
     from rubriclab.cli.main import main
 
-    if arguments[:1] == ["experiment"]:
-        from experiments.commands import experiment
+    main(*_program(arguments))
 
-        main(arguments[1:], experiment, "python -m experiments")
-    main(arguments)
+
+def _program(arguments: list[str]) -> tuple[Any, ...]:
+    """Return the arguments of `run` and `main` for a command; `experiment` is `python -m experiments`."""
+    if arguments[0] != "experiment":
+        return (arguments,)
+    from experiments.commands import experiment
+
+    return arguments[1:], experiment, "python -m experiments"

@@ -37,6 +37,7 @@ def test_a_key_of_the_environment_never_passes(variable: str, key: str, before: 
         ("header Authorization: Bearer abc.def-123 refused", "header Authorization: Bearer *** refused"),
         ("GET https://host/v1?key=AIzaSyA1234567890&alt=json", "GET https://host/v1?key=***&alt=json"),
         ("cannot reach http://me:secret@host/v1", "cannot reach http://***@host/v1"),
+        ("no: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P, sorry", "no: ***, sorry"),
     ],
 )
 def test_what_looks_like_a_key_is_masked_whoever_s_it_is(text: str, shown: str) -> None:
@@ -121,11 +122,6 @@ def test_a_key_that_is_not_known_is_masked_by_the_name_that_it_is_given_under(dr
 @given(key=KEYS)
 def test_a_key_that_is_not_known_is_masked_where_it_is_partly_shown(key: str) -> None:
     assert masked(f"Incorrect API key: {key[:4]}****{key[-4:]}.", {}) == "Incorrect API key: ***."
-
-
-def test_a_signed_token_is_masked() -> None:
-    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
-    assert masked(f"no: {token}, sorry", {}) == "no: ***, sorry"
 
 
 @pytest.mark.parametrize(

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
+from commands import Commands, Done
 from study_rows import write_sets
 
-from experiments import commands
 from experiments.runner.sets import Sets, sets_in
-from rubriclab.cli.main import run
-
-
-@dataclass(frozen=True)
-class Said:
-    """How a command ended in this process, and what it wrote."""
-
-    code: int
-    out: str
-    err: str
-
-
-Experiment = Callable[..., Said]
 
 
 @pytest.fixture(scope="session")
@@ -45,17 +32,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def experiment(
-    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Experiment:
-    """`rubriclab experiment` in this process, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RUBRICLAB_STORE", store)
-
-    def ask(*arguments: object) -> Said:
-        capsys.readouterr()
-        code = run(list(map(str, arguments)), commands.experiment, "python -m experiments")
-        found = capsys.readouterr()
-        return Said(code, found.out, found.err)
-
-    return ask
+def experiment(store: str, tmp_path: Path) -> Callable[..., Done]:
+    """`python -m experiments` in this process, in an empty folder."""
+    return partial(Commands(tmp_path, RUBRICLAB_STORE=store), "experiment")
