@@ -35,7 +35,6 @@ class Flag:
 
     Attributes:
         names: its name, where that is not the one of the field: `--map`.
-        metavar: what stands for its value in help.
         place: what a path in its value is, so that relative paths in a configuration file are those of its folder.
         section, from_found: as in `Options`, if it differs from those of the others.
         joined: whether it is repeatable with values that are joined by commas.
@@ -56,9 +55,7 @@ class Flag:
 class Options(BaseModel):
     """Base of the options of an operation: frozen, and strict about names that it does not know.
 
-    Attributes:
-        section: the heading of help for the options that a class itself declares; the command's own if empty.
-        from_found: whether a configuration file that was found may set them.
+    `section` is the heading of help for the options that a class itself declares, the command's own if empty.
     """
 
     section: ClassVar[str] = ""
@@ -67,11 +64,7 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True)
 
     def __init__(self, **values: Any) -> None:
-        """Validate the options.
-
-        Raises:
-            SettingsError: for an unknown option or a value out of bounds, naming the option.
-        """
+        """Validate the options; `SettingsError` names one that is unknown or out of bounds."""
         try:
             super().__init__(**values)
         except ValidationError as error:

@@ -60,11 +60,7 @@ class StandardError(logging.Handler):
 
 
 def start_logging(verbose: int) -> None:
-    """Send warnings to standard error, more with `verbose`.
-
-    Args:
-        verbose: 0 for warnings, 1 for retries, waits and progress too, 2 for every request.
-    """
+    """Send warnings to standard error; with `verbose` 1 retries, waits and progress too, with 2 every request."""
     stop_logging()
     level = LEVELS[min(verbose, len(LEVELS) - 1)]
     _install(StandardError(level), LINE if verbose else "warning: %(message)s")

@@ -30,12 +30,7 @@ MODELS = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.opt
 
 
 class PlaceType(click.ParamType):  # type: ignore[type-arg]
-    """A text that holds a path.
-
-    Attributes:
-        place: what the path is: an input or output, which may be `-`; a store, which may be a URL; or a judge, which
-            may be a recording (`recorded:PATH`).
-    """
+    """A text with a path: of an input or output, which may be `-`, a store (or its URL), or a recorded judge."""
 
     name = "text"
 
@@ -70,11 +65,7 @@ def place_of(param: click.Parameter) -> str:
 
 
 class SectionOption(click.Option):
-    """An option with an environment variable, listed in help under the heading `section`, by default its command's.
-
-    Attributes:
-        from_found: whether a configuration file that was found in the working folder may set it.
-    """
+    """An option with an environment variable, a section of help, by default its command's, and `FromFound`."""
 
     def __init__(
         self, declared: Sequence[str], *, section: str = "", from_found: FromFound = "confirmed", **settings: Any
@@ -107,9 +98,6 @@ class SectionCommand(click.Command):
     The models are imported when the options are first needed, so that the list of all commands comes quickly. The
     command begins once its outputs have been checked and the log file is open. Its function gets a `Call` and the
     values that its signature names.
-
-    Attributes:
-        models: names of models in `ops.options`, `judges.options` and `cli.models`.
     """
 
     _params: list[click.Parameter]

@@ -114,13 +114,10 @@ EXPORTS = ("html", "markdown", "csv")
 
 @contextmanager
 def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
-    """Yield what writes to `output`.
+    """Yield what writes to `output`, behind the `after` bytes at the beginning of the file that are kept.
 
     A file is opened with the first that is written: a run that is refused from the start leaves an earlier one as it
     was. Each content is written at once and as a whole, so that a process that is killed leaves no half of it behind.
-
-    Args:
-        after: bytes at the beginning of the file that are kept; what follows them is replaced.
     """
     opened: list[IO[bytes]] = []
 

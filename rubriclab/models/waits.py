@@ -13,13 +13,7 @@ _last_warnings: dict[str, float] = {}
 
 
 def log_wait(log: logging.Logger, seconds: float, reason: str, detail: str = "") -> None:
-    """Log a wait with its reason: a long one as a warning, unless there was one for the same reason lately.
-
-    Args:
-        seconds: that the wait takes, or has taken so far.
-        reason: the kind of wait, as in `the rate limit of openai/gpt-4o-mini`.
-        detail: what else there is to say about this wait.
-    """
+    """Log a wait with its reason and details: a long one as a warning, unless there was one for this reason lately."""
     now = time.monotonic()
     long = seconds >= LONG_WAIT and now - _last_warnings.get(reason, -REPEAT_AFTER) >= REPEAT_AFTER
     if long:

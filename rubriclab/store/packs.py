@@ -101,8 +101,8 @@ def read_pack(text: str, where: str) -> Pack:
     """Return the pack in `text`; `where` names the file in errors.
 
     Raises:
-        PackError: if it is no pack, has another format, has a missing, unknown or invalid field or one beyond the
-            limits of `rubriclab.models.base`, does not match its digests, or is unusable for scoring.
+        PackError: if it is not as rubriclab writes it, exceeds the limits of `rubriclab.models.base`, does not match
+            its digests, or is unusable for scoring.
     """
     try:
         raw = parse_json(text)
@@ -146,10 +146,8 @@ def read_pack(text: str, where: str) -> Pack:
 def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """Return the version of `store` that holds the pack's rubric under `name` (by default the pack's own).
 
-    Under its own name it keeps its number if no version has it or a higher one; else it gets the next. The newest
-    version is its parent, and it keeps the pack's provenance and date. If the newest version has the same rubric and
-    provenance, that one is returned. A new version counts as imported: the judge and addresses that it names are used
-    only after `Store.confirm`.
+    It is saved as `Store.save` says, with the pack's provenance and date, and counts as imported: the judge and
+    addresses that it names are used only after `Store.confirm`.
     """
     origin = PackOrigin(pack.name, pack.number, pack.created)
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=origin)

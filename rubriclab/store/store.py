@@ -86,10 +86,7 @@ class PackOrigin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A place in a store whose content has changed, and what does not match.
-
-    `answer` is the digest of the request if it is a damaged answer, which can be removed and requested again.
-    """
+    """What does not match somewhere in a store; `answer` is the digest of the request of a damaged answer."""
 
     where: str
     what: str
@@ -110,10 +107,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class KindSize:
-    """The rows of one kind, such as `versions`, and the bytes of their content, without indexes and free space.
-
-    `model` is that of cached answers, as the provider reported it.
-    """
+    """The rows of one kind (of cached answers, by one model), and the bytes of their content without indexes."""
 
     kind: str
     model: str | None
@@ -263,7 +257,7 @@ class Store:
         return self._write(add)
 
     def load(self, ref: str) -> Version:
-        """Return the version of a reference: `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`."""
+        """Return the version of a reference."""
         with self._session() as session:
             return self._versions(session, [_find_row(session, ref)])[0]
 
@@ -432,10 +426,7 @@ class Store:
             return tuple(_problems(session))
 
     def repair(self) -> tuple[str, ...]:
-        """Remove every damaged answer, so that its question is asked again, and return the digests of their requests.
-
-        Nothing else is removed: versions, rubrics, training records and tags cannot be derived again.
-        """
+        """Remove every damaged answer, which can be asked for again, and return the digests of their requests."""
         damaged = [problem.answer for problem in self.verify() if problem.answer]
 
         def remove(session: Session) -> None:

@@ -278,7 +278,7 @@ class RubricRow(StoredTable, table=True):
 
 
 class VersionTable(StoredTable):
-    """Base of the tables with at most one row for each version, under its name and number."""
+    """Base of the tables with at most one row for each version."""
 
     name: str = Field(primary_key=True, max_length=NAME)
     number: int = Field(primary_key=True)
