@@ -95,13 +95,13 @@ def lint(call: Call, files: tuple[str, ...]) -> None:
     if call.as_json:
         rows = [
             {
+                **({"file": file} if len(files) > 1 else {}),
                 "questions": len(result.checklist.questions),
                 "duplicates": [dataclasses.asdict(each) for each in result.duplicates],
             }
-            for result in results.values()
+            for file, result in results.items()
         ]
-        named = [{"file": file, **row} for file, row in zip(files, rows, strict=False)]
-        print_json(named if len(files) > 1 else rows[0])
+        print_json(rows if len(files) > 1 else rows[0])
     else:
         for file, result in results.items():
             if len(files) > 1:
