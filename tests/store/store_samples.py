@@ -14,7 +14,7 @@ from sqlalchemy import Engine, event
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.models.text import Aspect, Scale
-from rubriclab.models.version import Effort, Provenance, TrainingAgreement
+from rubriclab.models.version import Effort, Provenance, TrainingAgreement, Version
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
 
@@ -64,6 +64,12 @@ def provenance(**fields: Any) -> Provenance:
         "version": "0.1.0",
     }
     return Provenance(**(own | fields))
+
+
+def version_of(of: Rubric, by: Provenance, number: int = 2) -> Version:
+    """Return a version of a rubric as a store would give it."""
+    created = datetime(2026, 11, 21, 12, 30, 0, 250_000, UTC)
+    return Version("news", number, of.digest, of, by, by.digest, EFFORT, "news@1", created)
 
 
 def judgment(name: str, **fields: Any) -> HumanJudgment:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import given, settings, strategies as st
-from store_samples import EFFORT, criterion, provenance, rubric
+from store_samples import criterion, provenance, rubric, version_of
 
 from rubriclab.models.rubric import Criterion, Demonstration, FieldChange, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Scale
@@ -20,9 +19,7 @@ BRIEF = "The summary is short and leaves the side issues of the article out."
 
 
 def version(of: Rubric, number: int = 1, **fields: Any) -> Version:
-    by = provenance(**fields)
-    created = datetime(2026, 11, 21, tzinfo=UTC)
-    return Version("news", number, of.digest, of, by, by.digest, EFFORT, None, created)
+    return version_of(of, provenance(**fields), number)
 
 
 def levelled(statement: str, *descriptions: str, **fields: Any) -> Criterion:

@@ -11,14 +11,13 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED
 from hypothesis import HealthCheck, given, settings, strategies as st
-from store_samples import EFFORT, criterion, numbered, provenance, rubric
+from store_samples import EFFORT, criterion, numbered, provenance, rubric, version_of
 
 from rubriclab.cli.main import run
 from rubriclab.data.readers import read
@@ -26,29 +25,14 @@ from rubriclab.errors import NotInStore, PackError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.scoring import Score, score_text
 from rubriclab.models.base import digest
-from rubriclab.models.rubric import CitedReason, DroppedCriterion, Evidence, Part, Rubric
+from rubriclab.models.rubric import CitedReason, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Example
-from rubriclab.models.version import EditOrigin, Effort, Provenance, Version
+from rubriclab.models.version import EditOrigin, Effort, Version
 from rubriclab.report.results import difference_view, log_view, names_view
 from rubriclab.report.rubrics import evidence_view
 from rubriclab.store.diff import compare
 from rubriclab.store.packs import import_pack, persons, read_pack, without_persons, write_pack
 from rubriclab.store.store import Store, open_store
-
-
-def version_of(of: Rubric, by: Provenance) -> Version:
-    return Version(
-        name="news",
-        number=2,
-        digest=of.digest,
-        rubric=of,
-        provenance=by,
-        provenance_digest=by.digest,
-        effort=EFFORT,
-        parent="news@1",
-        created=datetime(2026, 11, 21, 12, 30, 0, 250_000, UTC),
-    )
-
 
 VERSION = version_of(rubric(), provenance())
 TEXT = write_pack(VERSION)
