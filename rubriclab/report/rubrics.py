@@ -310,12 +310,6 @@ def predicted(record: TrainingRecord) -> list[tuple[float, float]]:
     return [(text.label, text.predicted) for text in record.texts if text.predicted is not None]
 
 
-def labels_in_intervals(record: TrainingRecord) -> list[bool]:
-    """Return whether each label lies in the interval of its text's score, where that has one."""
-    intervals = [(text.label, text.low, text.high) for text in record.texts]
-    return [low <= label <= high for label, low, high in intervals if low is not None and high is not None]
-
-
 EXCERPT = 150
 CALIBRATIONS: Mapping[str, str] = {
     "none": "the mean of the judge's scores",

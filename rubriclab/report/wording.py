@@ -13,7 +13,7 @@ from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
 from rubriclab.models.characters import asked_at, count, listed, plain
-from rubriclab.models.rubric import Criterion, Evidence, Part, Rubric
+from rubriclab.models.rubric import Criterion, Evidence, Rubric
 from rubriclab.models.text import Scale, format_score
 from rubriclab.models.version import (
     CALIBRATED,
@@ -325,40 +325,6 @@ def polarity(criterion: Criterion) -> str:
     return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
 
 
-def remark(question: Criterion, *others: str) -> str:
-    """Return `others` that are not empty, what supports an answer, answers for absent content, and the origin."""
-    if question.question is None:
-        return "; ".join(filter(None, others))
-    asked = question.question
-    support = f"a fact of the {asked.support} must be named" if asked.support else ""
-    stated = (("if absent", asked.absent), ("if the text is broken", asked.broken))
-    presupposed = ", ".join(f"{answer} {when}" for when, answer in stated if answer)
-    origin = f"{asked.origin} from {asked.seed}" if asked.seed else asked.origin
-    return "; ".join(filter(None, (*others, support, presupposed, origin)))
-
-
-# What a part's criteria are asked of, by the kind of unit.
-PIECES = {
-    "sentence": "each sentence",
-    "sentence pair": "each pair of neighbouring sentences",
-    "fact": "each single fact that the text states",
-    "response": "the whole text",
-    "triple": "the whole text",
-}
-
-
-def units(part: Part) -> str:
-    """Return the units of a text, what the judge sees beside them, and who sets weights; empty for whole texts."""
-    if part.units is None:
-        return ""
-    beside = f", beside its {listed(part.units.beside)}" if part.units.beside else ""
-    asked = sum(criterion.question is not None for criterion in part.criteria)
-    judge = asked > 1 and "judge" in (part.settings.get("weights"), part.units.weights)
-    weighed_anew = part.settings.get("weights") in ("as packed", "judge")
-    weighed = "; the judge sets the weights of the questions for each text" if judge and weighed_anew else ""
-    return f"Asked of {PIECES[part.units.kind]}{beside}{weighed}."
-
-
 def verdict(unit: UnitVerdict) -> str:
     """Return the verdict on a unit: `holds`, `fails`, a share of the scale, or `none`."""
     if unit.value is None:
@@ -397,29 +363,6 @@ def limits(bounds: Bounds | None) -> str:
 def correlation_name(rubric: Rubric) -> str:
     """Return what the correlation of a single criterion with the labels is called."""
     return "correlation with passing" if rubric.scores_on.names else "Pearson"
-
-
-def evaluator_agreement(criterion: Criterion, correlation: str, term: Term | None = None) -> str:
-    """Return the weight of a criterion, if there are others, and its correlation with the training labels."""
-    evidence = criterion.evidence
-    missing = f", {evidence.missing} missing" if evidence.missing else ""
-    agreement = (
-        f"{correlation} {figure(evidence.pearson)} on {evidence.judged} training texts{missing}{_heldout(evidence)}"
-    )
-    if criterion.kind == "score" and term is None:
-        return agreement if evidence.judged else ""
-    return f"{weighing(criterion, term)}; {agreement if evidence.judged else 'not rated on the training texts'}"
-
-
-def _heldout(evidence: Evidence) -> str:
-    return "" if evidence.heldout is None else f"; held out {figure(evidence.heldout)}"
-
-
-def question_figures(evidence: Evidence, correlation: str) -> str:
-    """Return a question's answers on the training texts and their correlation with the labels; empty if unasked."""
-    alone = f"{correlation} {figure(evidence.pearson)}{_heldout(evidence)}" if evidence.judged else ""
-    given = f"from the reasons for {reasons(evidence)}" if evidence.reasons else ""
-    return "; ".join(filter(None, (answers(evidence), alone, given)))
 
 
 def answers(evidence: Evidence) -> str:

@@ -64,11 +64,6 @@ def test_the_words_of_pages_are_as_pinned(name: str, snapshot: SnapshotAssertion
     assert pinned(name, lambda sample: Page(sample().page()).lines, PAGES) == snapshot
 
 
-def test_the_same_input_gives_the_same_page() -> None:
-    for name in ("evaluation", "training"):
-        assert PAGES[name]().page() == PAGES[name]().page()
-
-
 @pytest.mark.parametrize("name", [*PAGES, *VIEWS])
 def test_hostile_words_are_shown_and_add_no_element_and_no_attribute(name: str) -> None:
     page = Page(hostile((VIEWS | PAGES)[name], HOSTILE).page())

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from joint_samples import joint_trust, joint_version
 from kinds_samples import EXPLANATION, explained
-from report_samples import printed, version, words_of
-from view_samples import NO_GAIN, UNDEFINED, around, gain, interrater, revision
+from report_samples import version, words_of
+from view_samples import around, interrater
 
-from rubriclab.models.version import Effort, GateVerdict, MoreLabels, Outcome, Version
-from rubriclab.ops.evaluate import JudgePair, JudgeScores, ScoreAgreement
-from rubriclab.ops.improve import RevisionSummary, ScoreGain
+from rubriclab.models.version import GateVerdict, MoreLabels, Outcome, Version
+from rubriclab.ops.evaluate import JudgePair, JudgeScores
 from rubriclab.ops.label import PlanResult
 from rubriclab.report.render import view
 from rubriclab.report.results import (
@@ -50,22 +49,6 @@ def test_a_plan_begins_with_the_verdict_and_what_labels_may_help(outcome: Outcom
     assert shown in words
 
 
-def seen(summary: RevisionSummary) -> str:
-    return " ".join(printed(view("revision", summary=summary, effort=Effort(calls=7)), width=140).split())
-
-
-@pytest.mark.parametrize(
-    ("criteria", "shown"),
-    [((gain("h01 order", 2, 4), NO_GAIN), True), ((NO_GAIN, NO_GAIN), False), ((gain("score x", 3, 4),), False)],
-)
-def test_criteria_are_shown_where_they_tell_more_than_the_score(
-    criteria: tuple[ScoreGain, ...], *, shown: bool
-) -> None:
-    words = seen(revision(criteria=criteria))
-    assert ("Criteria by the judge; 1 more without a change" in words) == shown
-    assert "h02 links" not in words
-
-
 def said(**fields: Any) -> str:
     return words_of(view("interrater", version=version(), agreement=interrater(**fields)), 400)
 
@@ -83,15 +66,6 @@ def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None
             f"Krippendorff (2004) considers data reliable from 0.800 and allows tentative conclusions from 0.667; its "
             f"interval {lies}" in said(scores=scores)
         )
-
-
-def test_an_undefined_alpha_is_explained() -> None:
-    words = said(
-        scores=ScoreAgreement(0, 60, UNDEFINED),
-        judges=(JudgeScores("a", 60, 0, 3, 1), JudgeScores("b", 0, 60, None, None)),
-        pairs=(JudgePair("a", "b", 0, UNDEFINED, UNDEFINED),),
-    )
-    assert "alpha of the scores is undefined: fewer than two texts have two scores, or all scores are equal" in words
 
 
 @pytest.mark.parametrize("judges", [2, 26, 28])

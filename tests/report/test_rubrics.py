@@ -185,7 +185,6 @@ def verdicts() -> tuple[UnitVerdict, ...]:
 )
 def test_a_rubric_says_what_its_questions_are_asked_of(units: Units, weights: str, words: str) -> None:
     part = by_units(units, settings={"weights": weights})
-    assert wording.units(part) == words
     assert words in words_of(version_view(rubric(part)), 200)
 
 
