@@ -480,6 +480,8 @@ def score(
             f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}{place}, {counts.unscored:,} unscored"
             f"{f'; {missing}' if counts.answers_missing else ''}"
         )
+        if scoring.version and scoring.version.provenance.validation:
+            note(f"verdict on {scoring.name}: {views.rubrics.verdict(scoring.version)}")
     scoring.check_answered()
     if fail_under is not None:
         code, outcome = OUTCOMES[scoring.summary.meets(fail_under)]

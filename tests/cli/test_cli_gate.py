@@ -54,6 +54,8 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str, code: int) 
     assert f"**{outcome}**" in (gated.folder / "gate.md").read_text("utf-8").lower()
     assert "word count" in (gated.folder / "gate.html").read_text("utf-8")
     assert gated("gate", name, "--json").json["outcome"] == outcome
+    scored = gated("score", "-", "--rubric", name, stdin=b'{"id": "x", "output": "It rained.", "source": "Rain."}')
+    assert scored.err.splitlines()[-1] == f"verdict on {name}@1: {stated(gated, name)}"
 
 
 @pytest.mark.parametrize("name", ["not-better", "inconclusive"])
