@@ -34,7 +34,7 @@ from rubriclab.data.mapping import SourceFormat
 from rubriclab.errors import DataError, SettingsError, UserError
 from rubriclab.models.base import is_database
 
-TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
+TABLE_ENDINGS = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 # Limits of the Excel format.
 MAX_EXCEL_ROWS = 1_048_576
@@ -94,7 +94,7 @@ KINDS: tuple[Kind, ...] = (bool, int, float)
 WriteRow = Callable[[Mapping[str, Any]], object]
 
 
-def table_kind(path: str | Path, kinds: Collection[str] = TABLES) -> str | None:
+def table_kind(path: str | Path, kinds: Collection[str] = TABLE_ENDINGS) -> str | None:
     """Return the table format of a file name, such as `.csv`, without `.gz`; `None` for JSON Lines and other names."""
     name = str(path).lower()
     named = {kind: name if kind in (".xlsx", ".xlsm", ".parquet") else name.removesuffix(".gz") for kind in kinds}
@@ -116,7 +116,7 @@ def check_writable(path: str | Path) -> None:
     is_special = Path(path).exists() and not Path(path).is_file()
     if kind is None and ending and ending not in JSON_LINES and not is_special:
         raise SettingsError(
-            f"{path}: the ending {ending} says no format;", f"name it {', '.join((*JSON_LINES[:1], *TABLES))}."
+            f"{path}: the ending {ending} says no format;", f"name it {', '.join((*JSON_LINES[:1], *TABLE_ENDINGS))}."
         )
     try:
         if kind == ".xlsx":

@@ -439,12 +439,8 @@ class EditableVersion:
 
     def on_label_scale(self, record: TrainingRecord) -> TrainingRecord:
         """Return a record of these texts with labels, scores and intervals on the scale of the labels."""
-        by_id, rubric, aspect = (
-            {text.id: text for text in self.examples},
-            self.version.rubric,
-            self.version.rubric.aspect.name,
-        )
-        texts = []
+        by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
+        aspect, texts = rubric.aspect.name, []
         for text in record.texts:
             example, scores = by_id[text.id], {"predicted": text.predicted, "low": text.low, "high": text.high}
             moved = {

@@ -56,23 +56,18 @@ def labels(training):
     return {example.id: example.scores["coherence"] for example in training.examples}
 
 
-def test_good_rows_come_back_in_order_with_the_scale_and_where_it_is_from():
+def test_good_rows_come_back_in_order_with_the_scale_and_where_it_is_from_unless_it_is_given():
+    note = "scale 1 to 4 taken from the labels; give the scale if the raters used another"
     training = learned(rows())
-    assert isinstance(training, Training)
     assert [example.id for example in training.examples] == [f"t{i}" for i in range(12)]
-    assert training.scale == Scale(low=1, high=4, whole=True)
-    assert training.notes == ("scale 1 to 4 taken from the labels; give the scale if the raters used another",)
+    assert training == Training(training.examples, Scale(low=1, high=4, whole=True), (note,))
+    for scale in ("1:5", Scale(low=1, high=5, whole=True)):
+        assert learned(rows(), scale=scale) == Training(training.examples, Scale(low=1, high=5, whole=True), ())
 
 
 def test_a_score_that_is_far_from_all_others_may_be_a_typing_error():
     mistyped = [*rows(), {"id": "t12", "output": "A text.", "scores": {"coherence": 45}}]
     assert "one score is far from all others: 45; correct it if it is a typing error" in learned(mistyped).notes
-
-
-def test_a_given_scale_is_taken_without_a_note():
-    assert learned(rows(), scale="1:5") == Training(learned(rows()).examples, Scale(low=1, high=5, whole=True), ())
-    half = Scale(low=0, high=10, whole=False)
-    assert learned(rows(), scale=half).scale == half
 
 
 def test_notes_count_what_is_left_out_and_what_labels_are() -> None:

@@ -87,17 +87,7 @@ def restored(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "<r><t>x</t></r></is></c><c r='B1'><f>1+1</f></c><c><is></r>",
-        "<r></r>",
-        "<r>\x01 _x0041_ &amp; </r>",
-        "=1",
-        "<r>",
-        f"<r>{'&' * 32_000}</r>",
-        f"<r>{'😀' * 16_000}</r>",
-    ],
-    ids=len,
+    "text", ["<r>\x01 _x0041_ &amp; </r>", f"<r>{'&' * 32_000}</r>", f"<r>{'😀' * 16_000}</r>"], ids=len
 )
 def test_a_text_is_read_back_from_a_workbook_as_it_was(tmp_path: Path, text: str) -> None:
     write_rows([{"text": text}], tmp_path / "table.xlsx")

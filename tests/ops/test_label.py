@@ -31,7 +31,7 @@ from rubriclab.models.judgment import (
     rater_name,
 )
 from rubriclab.models.text import Example, find_aspect, parse_scale, task_words
-from rubriclab.ops.label import LabelText, labelled_rows, make_plan as plan, prepare_labeling, select_texts
+from rubriclab.ops.label import LabelText, labelled_rows, make_plan as plan, prepare_labeling, question_of, select_texts
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.report.results import why
@@ -313,11 +313,10 @@ def test_the_scale_fits_the_labels_that_are_there_which_stay_as_they_are_written
 
 
 @pytest.mark.parametrize(("words", "scale"), [(("pass", "fail"), "1:5"), ((7, 2), "1:5"), ((7, 2), "fail:pass")])
-def test_labels_outside_the_scale_are_refused(tmp_path: Path, words: tuple[Any, Any], scale: str) -> None:
-    rows = [{"output": f"Text {word}.", "scores": {"x": word}} for word in words]
-    options = LabelOptions(task="summary", aspect="x", definition="d", scale=scale)
-    with Workspace(tmp_path / "store.db") as workspace, pytest.raises(DataError, match="not all on the scale"):
-        prepare_labeling(workspace, rows, options)
+def test_labels_outside_the_scale_are_refused(words: tuple[Any, Any], scale: str) -> None:
+    examples = [text(scores={"x": word}).example for word in words]
+    with pytest.raises(DataError, match="not all on the scale"):
+        question_of(LabelOptions(task="summary", aspect="x", definition="d", scale=scale), examples)
 
 
 def test_comparisons_of_the_file_stay() -> None:
