@@ -148,12 +148,9 @@ class Ledger:
 
     def effort(self, seconds: float) -> Effort:
         """Return the totals, with the wall-clock time of the command in seconds."""
+        names = ("calls", "cached", "failed", "repaired", "by_name_or_order")
         return Effort(
-            calls=self.calls,
-            cached=self.cached,
-            failed=self.failed,
-            repaired=self.repaired,
-            by_name_or_order=self.by_name_or_order,
+            **{name: getattr(self, name) for name in names},
             prompt_tokens=self.usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens,
             cost_usd=self.usage.cost_usd,

@@ -259,7 +259,7 @@ class LanguageModel:
     Attributes:
         model: a litellm model string, such as `gpt-4o-mini` or `ollama_chat/llama3.1`.
         structured: `auto` sends the reply's JSON schema if litellm knows that the model accepts one or the user's own
-            server heeds it (see `SchemaProbed`), until it is refused.
+            server supports it (see `SchemaProbed`), until it is refused.
         api_base: the server's address, without credentials; replaces the provider's environment variable.
         key_from: the environment variable with the server's key; by default the provider's.
         reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
@@ -456,18 +456,17 @@ class LanguageModel:
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; these are part of no request digest."""
+        turns = [replace(turn, parts=tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
         if self._mended.without_system:
-            contents = [responses.clean(turn["content"]) for turn in messages_of(prompt)]
-            return [{"role": "user", "content": "\n\n".join(contents)}]
+            return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
         if self._marks is None or "cache_control" in self._mended.dropped:
-            return [{"role": turn["role"], "content": responses.clean(turn["content"])} for turn in messages_of(prompt)]
-        turns = [replace(turn, parts=tuple(map(responses.clean, turn.parts))) for turn in turns_of(prompt)]
+            return [{**turn.message} for turn in turns]
         return self._marks.marked(turns)
 
     def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
         mended = self._mended
         spare = self.spare_tokens if spare is None or mended.has_no_room else spare
-        # The probe finds out whether it is heeded.
+        # The probe finds out whether the server supports it.
         schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, UntoldReply))
         settings = {
             "temperature": prompt.temperature,
@@ -483,7 +482,7 @@ class LanguageModel:
     def _read(self, response: Any, price: Price | None) -> Reply:
         choice = response.choices[0] if response.choices else None
         reason = getattr(choice, "finish_reason", None)
-        text = providers.without_keys(responses.clean(choice.message.content or "")) if choice else ""
+        text = providers.without_keys(responses.without_surrogates(choice.message.content or "")) if choice else ""
         return Reply(
             text=text,
             model=providers.without_keys(responses.reported_name(response.model) or self.model),
@@ -562,7 +561,7 @@ async def close_connections() -> None:
 
 
 class OddWord(UntoldReply):
-    """A word that is given only by a server that heeds the schema."""
+    """A word that is given only by a server that supports schemas."""
 
     tree: Literal["quilvarroon"]
 
@@ -571,7 +570,7 @@ PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 
 
 class SchemaProbed(JudgeWrapper):
-    """A judge that sends the probe before its first prompt, if it is unknown whether the model's server heeds schemas.
+    """A judge that sends the probe before its first prompt, if it is unknown whether its server supports schemas.
 
     `probed` answers the probe, in fewer attempts, as a failure may be the server's answer to the schema; `send` sends
     it through the cache and the ledger, which stand around this judge.

@@ -71,13 +71,13 @@ class CallOptions(Options):
     """Attempts to answer a prompt before it counts as missing."""
 
     requests_per_minute: float | None = Field(default=None, gt=0)
-    """The provider's limit, if it has one."""
+    """The provider's limit on requests, if it has one."""
 
     tokens_per_minute: float | None = Field(default=None, gt=0)
-    """The provider's limit, if it has one."""
+    """The provider's limit on tokens of prompts and replies, if it has one."""
 
     max_calls: int | None = Field(default=None, ge=1)
-    """Stop cleanly after this many replies."""
+    """Stop cleanly after this many calls."""
 
     max_cost: float | None = Field(default=None, ge=0)
     """Stop cleanly before the cost exceeds this many US dollars."""
@@ -86,7 +86,7 @@ class CallOptions(Options):
     """US dollars per million prompt and completion tokens, for a model of unknown price."""
 
     structured: Annotated[Structured, Flag(section=JUDGING)] = "auto"
-    """Whether the reply's JSON schema is sent to the provider; `auto` sends it if the model heeds it."""
+    """Whether the reply's JSON schema is sent to the provider; `auto` sends it if the model supports it."""
 
     api_base: Address = None
     """The address of your own server, without user name or password."""

@@ -1,8 +1,4 @@
-"""Masking of keys and passwords in texts from outside, before they are shown or stored: servers may echo requests.
-
-A key from the environment is recognized literally, percent-encoded and in base64, and in messages also by its first or
-last characters. Other keys are recognized by their form or by the name of their field.
-"""
+"""What is known of providers: their keys, addresses and prices, and what their errors mean."""
 
 from __future__ import annotations
 
@@ -29,6 +25,7 @@ from rubriclab.judges.options import Price
 from rubriclab.judges.replies import json_objects
 from rubriclab.prompts.render import Message
 
+# Keys and passwords in texts from outside are masked before they are shown or stored, as servers may echo requests.
 MASK = "***"
 
 # A shorter value is a placeholder, such as `none` for a server without keys; masking it would garble messages.
@@ -76,9 +73,9 @@ _USER = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a message with all keys masked: keys from the environment, parts of them, and whatever looks like a key.
+    """Return a message with all keys masked, by their form or the name of their field too.
 
-    `environment` has variables with keys; by default those of this process.
+    A key from `environment`, by default that of this process, is also recognized by its first or last characters.
     """
     text = without_keys(text, environment)
     for key in _keys(environment):
@@ -92,7 +89,10 @@ def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return `text` with keys from the environment masked and nothing else, for replies, which must not change."""
+    """Return `text` with keys from the environment masked and nothing else, for replies, which must not change.
+
+    They are recognized literally, percent-encoded and in base64.
+    """
     for key in _keys(environment):
         text = text.replace(key, MASK)
         if len(key) <= MAX_KEY:

@@ -154,7 +154,7 @@ MIN_SHARE = 0.5
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # Characters that may surround a number within its token.
-_AROUND = " \t\n\r\"':,{}[]`"
+_AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 
 
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
@@ -202,9 +202,9 @@ def _read(token: Token, before: str, after: str) -> dict[str, float]:
     """Return the probability of each number, as written, among the alternatives to `token`."""
     numbers: dict[str, float] = {}
     for text, logprob in token.alternatives:
-        rest = text.removeprefix(before).lstrip(_AROUND)
+        rest = text.removeprefix(before).lstrip(_AROUND_NUMBER)
         number = _NUMBER.match(rest)
-        if number and (rest[number.end() :] == after or not rest[number.end() :].strip(_AROUND)):
+        if number and (rest[number.end() :] == after or not rest[number.end() :].strip(_AROUND_NUMBER)):
             numbers[number[0]] = numbers.get(number[0], 0.0) + math.exp(min(logprob, 0.0))
     return numbers
 
@@ -214,9 +214,9 @@ def _normalised(numbers: Mapping[str, float], legal: Sequence[float]) -> dict[fl
     # Scores that are one of the numbers, or integers with no more digits than one of them, are written in one token.
     digits = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
     written = (repr(score).removesuffix(".0") for score in shares)
-    split = [t for t in written if t not in numbers and ("." in t or len(t.lstrip("-")) > digits)]
+    longer_ones = [t for t in written if t not in numbers and ("." in t or len(t.lstrip("-")) > digits)]
     for text, probability in numbers.items():
-        if float(text) in shares and not any(longer.startswith(text) for longer in split):
+        if float(text) in shares and not any(longer.startswith(text) for longer in longer_ones):
             shares[float(text)] += probability
     total = sum(shares.values())
     return {score: share / total for score, share in shares.items()} if total >= MIN_SHARE else None

@@ -75,7 +75,7 @@ MAX_REFUSAL = 200
 # More tokens than a reply can have.
 MAX_TOKENS = 100_000_000
 
-_COUNTS = ("tokens", "Tokens", "TokenCount")
+_TOKEN_COUNTS = ("tokens", "Tokens", "TokenCount")
 
 
 def stated_status(body: Any) -> int | None:
@@ -86,7 +86,7 @@ def stated_status(body: Any) -> int | None:
     if not error:
         return None
     stated = error if isinstance(error, Mapping) else {}
-    status = _number(stated.get("code"))
+    status = _whole_number(stated.get("code"))
     if status is not None and 400 <= status < 600:
         return status
     return 400 if stated.get("type") == "invalid_request_error" else 502
@@ -100,7 +100,7 @@ def readable(body: Mapping[str, Any]) -> dict[str, Any]:
     """
     changed = dict(body)
     if body.get("usage") is not None:
-        changed["usage"] = _usable(body["usage"])
+        changed["usage"] = _usable_counts(body["usage"])
     if isinstance(choices := body.get("choices"), list):
         changed["choices"] = choices = [dict(each) if isinstance(each, Mapping) else each for each in choices]
         for choice in (each for each in choices if isinstance(each, dict)):
@@ -113,18 +113,18 @@ def readable(body: Mapping[str, Any]) -> dict[str, Any]:
     return changed
 
 
-def _usable(usage: Any) -> dict[str, Any]:
+def _usable_counts(usage: Any) -> dict[str, Any]:
     usable: dict[str, Any] = {}
     for name, value in usage.items() if isinstance(usage, Mapping) else ():
-        if name.endswith(_COUNTS):
-            number = _number(value)
+        if name.endswith(_TOKEN_COUNTS):
+            number = _whole_number(value)
             usable[name] = number if number is not None and 0 <= number <= MAX_TOKENS else 0
         else:
-            usable[name] = _usable(value) if isinstance(value, Mapping) else value
+            usable[name] = _usable_counts(value) if isinstance(value, Mapping) else value
     return usable
 
 
-def _number(value: Any) -> int | None:
+def _whole_number(value: Any) -> int | None:
     """Return a number, or a text that is one, rounded up; `None` for anything else."""
     if not isinstance(value, int | float | str) or isinstance(value, bool):
         return None
@@ -141,7 +141,7 @@ def why_empty(choice: Any) -> str:
     message = choice.message
     more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
     if refusal := more.get("refusal"):
-        return f"the model refused: {clean(str(refusal)[:MAX_REFUSAL].rstrip('.'))!r}."
+        return f"the model refused: {without_surrogates(str(refusal)[:MAX_REFUSAL].rstrip('.'))!r}."
     if choice.finish_reason == "length":
         return "hidden reasoning reached the limit on tokens before the reply began."
     if message.tool_calls or getattr(message, "function_call", None):
@@ -168,7 +168,7 @@ def reported_name(reported: Any) -> str | None:
     return reported if is_name else None
 
 
-def clean(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """Return `text` with lone surrogates replaced, which no provider, file or database accepts."""
     return text.encode("utf-8", "replace").decode("utf-8")
 

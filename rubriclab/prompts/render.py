@@ -40,7 +40,7 @@ _PART = re.compile(r"^=== (system|user|assistant|input|text)\n", re.MULTILINE)
 _ROLES = ("system", "user", "assistant")
 # The parts that can follow the beginning of the user's last turn, in this order.
 _DIVISIONS = ("input", "text")
-_PARTS_APART = "\n\n"
+_BLANK_LINE = "\n\n"
 _CLOSING = "Answer with the JSON object described above and nothing else."
 _KEYED = (
     "Answer with one JSON object and nothing else: no introduction and no code fence. It has this form, with each of "
@@ -55,8 +55,8 @@ _TAG_LENGTH = 16
 # Renders a part of a turn with a prompt's fields.
 _Part = Callable[[Mapping[str, Any]], str]
 
-# The entry-point group of methods of other packages.
-METHODS_GROUP = "rubriclab.methods"
+# The entry-point group of methods of other packages, as in `rubriclab.methods.catalogue`, which prompts cannot import.
+METHOD_ENTRY_POINTS = "rubriclab.methods"
 
 
 class Message(TypedDict):
@@ -111,13 +111,13 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.of_text
     if form := _form(reply):
-        question[-1 if after_text else 0] += _PARTS_APART + form
+        question[-1 if after_text else 0] += _BLANK_LINE + form
     if len(question) > 1 and not after_text:
-        question[-1] += _PARTS_APART + _CLOSING
+        question[-1] += _BLANK_LINE + _CLOSING
     spaced = []
     for role, parts in turns:
         *before, last = [part for part in parts if part] or [""]
-        spaced.append(Turn(role, (*(part + _PARTS_APART for part in before), last)))
+        spaced.append(Turn(role, (*(part + _BLANK_LINE for part in before), last)))
     rendered = _tagged(spaced)
     if prompt.repair:
         # Some providers refuse a turn without words, and would end the command over an empty reply.
@@ -182,7 +182,7 @@ def _untitled(schema: Any) -> Any:
 
 
 def _plug_in(template: str) -> EntryPoint | None:
-    return next(iter(entry_points(group=METHODS_GROUP, name=template.partition("/")[0])), None)
+    return next(iter(entry_points(group=METHOD_ENTRY_POINTS, name=template.partition("/")[0])), None)
 
 
 def _path(name: str) -> Path:

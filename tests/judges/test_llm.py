@@ -102,11 +102,6 @@ async def test_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch, n
     await close_connections()
 
 
-async def test_name_without_provider_is_refused() -> None:
-    with pytest.raises(JudgeRefused, match="PROVIDER/MODEL"):
-        await LanguageModel("no-such-model", timeout=2).reply(rate())
-
-
 def test_identity_holds_the_address_without_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = LanguageModel("openai/fake", api_base="https://host:8000/v1/?version=2")
     assert judge.identity["address"] == "https://host:8000/v1"
