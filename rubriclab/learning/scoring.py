@@ -105,7 +105,9 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
             ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
         else:
             values, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
-    return _score(rubric, example, ratings, name, judge, replies=replies, values=values)
+    score = score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies, values=values)
+    _count(score, judge)
+    return score
 
 
 async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
@@ -117,10 +119,16 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
     """
     with unusable_replies() as replies:
         rated = await judge_group(examples, rubric.parts, assignment_of(rubric), judge)
-    return [
-        replace(_score(rubric, example, ratings, name, judge, replies=replies), rivals="together")
-        for example, ratings in zip(examples, rated, strict=True)
-    ]
+    scores = []
+    for example, ratings in zip(examples, rated, strict=True):
+        score = score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies)
+        _count(score, judge)
+        scores.append(replace(score, rivals="together"))
+    return scores
+
+
+def _count(score: Score, judge: Judge) -> None:
+    count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
 
 
 def why_not_together(rubric: Rubric) -> str | None:
@@ -165,16 +173,20 @@ def fault_id(fault: RowError) -> str:
     return fault.id or f"{fault.where}:{fault.line}"
 
 
-def _score(
+def score_of_ratings(
     rubric: Rubric,
-    example: Example,
+    text: str,
     ratings: Sequence[CriterionRating],
     name: str,
-    judge: Judge,
+    judge: str,
     *,
-    replies: Sequence[UnusableReply],
+    replies: Sequence[UnusableReply] = (),
     values: Sequence[float | None] | None = None,
 ) -> Score:
+    """Return the score that ratings by the criteria give the text with this id; `name` is what it names as its rubric.
+
+    By a rubric without learned weights it is the mean of the `values`, by default of the ratings.
+    """
     aggregation, value, interval = rubric.aggregation, None, None
     contributions: Mapping[str, float] = {}
     if aggregation:
@@ -189,19 +201,18 @@ def _score(
         values = [rated.score for rated in ratings] if values is None else values
         known = [each for each in values if each is not None]
         value = sum(known) / len(known) if len(known) == len(values) else None
-    count_text(judge, RATINGS_MISSING if value is None else SCORED)
     titles = {criterion.id: criterion.title for criterion in rubric.criteria}
     criteria = tuple(
         replace(rated, name=titles.get(rated.id, ""), contribution=contributions.get(rated.id)) for rated in ratings
     )
     return Score(
-        id=example.id,
+        id=text,
         aspect=rubric.aspect.name,
         score=value,
         criteria=criteria,
         unscored=_why_unscored(rubric, criteria) if value is None else None,
         rubric=name,
-        judge=judge.name,
+        judge=judge,
         interval=interval,
         verdict=rubric.verdict(value),
         replies=tuple(replies) if any(criterion.answers_missing for criterion in criteria) else (),

@@ -10,9 +10,9 @@ from typing import Any
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import dry_run
-from rubriclab.learning.scoring import Score
+from rubriclab.learning.scoring import Score, score_of_ratings
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.aggregation import average_score, combine
+from rubriclab.models.aggregation import average_score
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, listed
 from rubriclab.models.text import Example
@@ -133,28 +133,12 @@ def explained(
 
 
 def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText, row: Sequence[Cell]) -> Score:
-    aggregation = version.rubric.aggregation
-    assert aggregation
-    pairs = zip(record.candidates, row, strict=True)
-    cells = [(candidate.criterion, cell) for candidate, cell in pairs if candidate.kept]
-    ratings = {criterion.id: cell.score for criterion, cell in cells if cell.applies}
-    combined = combine(aggregation, ratings, version.rubric.scale)
-    criteria = tuple(
-        CriterionRating(
-            criterion.id,
-            cell.score,
-            cell.reason,
-            cell.applies,
-            contribution=combined.contributions.get(criterion.id),
-            name=criterion.title,
-        )
-        for criterion, cell in cells
-    )
-    interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)
-    unscored = None if combined.score is not None else "too few of its ratings are usable"
-    judge, aspect = version.provenance.judge, version.rubric.aspect.name
-    verdict = version.rubric.verdict(combined.score)
-    return Score(text.id, aspect, combined.score, criteria, unscored, version.ref, judge, interval, verdict)
+    ratings = [
+        CriterionRating(candidate.criterion.id, cell.score, cell.reason, cell.applies)
+        for candidate, cell in zip(record.candidates, row, strict=True)
+        if candidate.kept
+    ]
+    return score_of_ratings(version.rubric, text.id, ratings, version.ref, version.provenance.judge)
 
 
 def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
