@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flow_server import KEY, MODEL
 from hostile_server import (
     GOOD,
     HARMLESS,
@@ -58,7 +57,7 @@ BUFFERED = 12_000_000
 TIMEOUT = 0.4  # of a judge whose server stalls
 PATIENCE = 60.0  # of one whose server does not, on a busy machine
 LONGEST_MESSAGE = 700
-TEMPLATES = Path(__file__).parents[1] / "judges" / "templates"
+KEY, MODEL = "sk-nobody-may-ever-see-this", "openai/fake"
 
 
 @dataclass(frozen=True)
@@ -362,7 +361,7 @@ def hostile() -> Iterator[HostileServer]:
     with HostileServer({name: fault.behaviour for name, fault in FAULTS.items()}) as server:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("OPENAI_API_KEY", KEY)
-            patch.setattr(sys.modules["rubriclab.prompts.render"], "FOLDER", TEMPLATES)
+            patch.setattr(sys.modules["rubriclab.prompts.render"], "FOLDER", Path(__file__).parent / "templates")
             asyncio.run(_warm_up(server))
         yield server
 
@@ -372,12 +371,6 @@ async def _warm_up(server: HostileServer) -> None:
     model = LanguageModel(MODEL, api_base=server.url("reply-prose"))
     await model.reply(question(HARMLESS))
     await close_connections()
-
-
-@pytest.fixture(autouse=True)
-def _short_template(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The package's `render` function hides the module of the same name.
-    monkeypatch.setattr(sys.modules["rubriclab.prompts.render"], "FOLDER", TEMPLATES)
 
 
 def question(text: str) -> Prompt[Rating]:
