@@ -277,6 +277,8 @@ def learn(call: Call, labelled: str, *, gate: bool) -> None:
 
 
 def _print_learned(result: ops.learn.LearnResult) -> None:
+    from rubriclab.judges.connect import makes_requests
+
     version = result.version
     criteria, provenance = version.rubric.criteria, version.provenance
     print_view(views.rubrics.learned_view(version))
@@ -292,7 +294,8 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
     ):
         nothing = "none of the criteria tracks" if len(criteria) > 1 else "it does not track"
         note(f"warning: {nothing} the labels; the scores of this rubric mean nothing")
-    if result.effort.failed:
+    # The offline judge and recordings give the same reply again.
+    if result.effort.failed and any(map(makes_requests, (provenance.judge, provenance.generator))):
         note(
             f"{count(result.effort.failed, 'prompt')} had no usable reply; the same command with --retry-failed asks "
             f"{'it' if result.effort.failed == 1 else 'them'} again"
@@ -632,8 +635,8 @@ def compare(call: Call, outputs: tuple[str, ...], *, rubric: str, details: bool)
     rubriclab compare outputs.jsonl --rubric news@production
 
     The result has the means, their paired difference with its interval, the criteria that changed, and the texts whose
-    scores fell most. The exit code is 0 if the drop is within --max-drop (without it: if there is no significant drop),
-    1 if it is beyond, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
+    scores fell most. The exit code is 0 if the interval excludes a drop beyond --max-drop (without it: any drop), 1 if
+    all of it is such a drop, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
     """
     if len(outputs) > 2:
         raise SettingsError(f"Expected OLD and NEW, or one file, got {len(outputs)} files.", "Compare two at a time.")

@@ -38,7 +38,9 @@ class PlaceType(click.ParamType):  # type: ignore[type-arg]
         self.place = place
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the value as a string, as click's own type for text does."""
+        """Return the value as a string; an option in its place is refused, as the value was forgotten."""
+        if isinstance(value, str) and re.match("--[a-z]", value):
+            self.fail(f"expected a value, got the option {value}; a file of this name is ./{value}.", param, ctx)
         return str(click.STRING.convert(value, param, ctx))
 
     def resolved(self, value: object, folder: Path) -> str:

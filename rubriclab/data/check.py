@@ -23,7 +23,7 @@ from rubriclab.data.mapping import (
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.characters import describe, is_blank
+from rubriclab.models.characters import describe, did_you_mean, is_blank
 from rubriclab.models.text import (
     Example,
     Scale,
@@ -236,12 +236,12 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
     proposed = propose_mapping([row], aspect) if isinstance(row, Mapping) else {}
     scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
     proposal = mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
-    skipped = rows.first_skipped
+    skipped, scored = rows.first_skipped, sorted({name for each in examples for name in each.scores})
     raise DataError(
         f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
         f"{f'; the first fault that is left out: {skipped}' if skipped else ''}.",
-        f"{'Correct it, name' if skipped else 'Name'} another aspect, or map the column of the scores: "
-        f"`mapping={proposal}`.",
+        f"{did_you_mean(aspect, scored)}{'Correct it, name' if skipped else 'Name'} another aspect, or map the "
+        f"column of the scores: `mapping={proposal}`.",
     )
 
 

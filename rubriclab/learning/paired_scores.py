@@ -346,7 +346,7 @@ class FlipSummary(FrozenModel):
 class LimitCheck(FrozenModel):
     """A limit compared with the figure it applies to, which is `None` if undefined; the outcome is then `inconclusive`.
 
-    `allowed` is `None` for a drop of the mean that is only tested against chance.
+    `allowed` is `None` for the mean that may not drop at all, as no limit was given.
     """
 
     limit: LimitName
@@ -483,18 +483,18 @@ class DriftLimits(NamedTuple):
 
 
 def drop_check(comparison: Comparison) -> LimitCheck:
-    """Return whether the drop of the mean is within `max_drop` (without one: whether there is none beyond chance).
+    """Return whether the drop of the mean is within `max_drop`; without one, whether there is no drop at all.
 
     The human difference decides if there is one, else the judge's. `beyond` if the whole interval lies below the limit,
-    `within` if none of it does, else `inconclusive`. Without a limit an interval that includes 0 is `within`. If more
-    than a tenth of a set has no score, the others may not represent it, and nothing is `within`.
+    `within` if none of it does, else `inconclusive`. If more than a tenth of a set has no score, the others may not
+    represent it, and nothing is `within`.
     """
     difference, allowed = (comparison.human or comparison).difference, comparison.max_drop
     outcome: LimitOutcome = "inconclusive"
     if difference.low is not None and difference.high is not None:
         if difference.high < -(allowed or 0.0):
             outcome = "beyond"
-        elif comparison.enough_scored and (allowed is None or difference.low >= -allowed):
+        elif comparison.enough_scored and difference.low >= -(allowed or 0.0):
             outcome = "within"
     drop = None if difference.value is None else 0.0 - difference.value
     return LimitCheck(limit="max_drop", allowed=allowed, value=drop, outcome=outcome)

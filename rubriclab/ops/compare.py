@@ -75,9 +75,8 @@ from rubriclab.stats.prediction_powered import (
 
 # A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
 VISIBLE = 0.05
-# Texts that are listed, and criteria listed for each.
-LISTED, REASONS = 10, 3
-# Characters of an output that is listed.
+# Texts that are listed; criteria listed for each, and characters of each output.
+MAX_LISTED, MAX_REASONS = 10, 3
 MAX_OUTPUT = 600
 
 
@@ -128,7 +127,7 @@ def compare_outputs(
     rubrics = RubricPair(rubric, rubric, tuple(CriterionPair(each, each, "kept") for each in rubric.criteria))
     pairs = [rubrics.pair(old.group, first, second) for old, first, _, second in both]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
-    lowest = [place for place in np.argsort(differences, kind="stable")[:LISTED].tolist() if differences[place] < 0]
+    lowest = [place for place in np.argsort(differences, kind="stable")[:MAX_LISTED].tolist() if differences[place] < 0]
     comparison = Comparison(
         rubric=name,
         judge=_judges(before, after),
@@ -182,7 +181,7 @@ def compare_columns(
         ranks.append(RankAgreement(level=level, texts=found.n, groups=found.groups, **correlations))
     moved = scores[:, 1] - scores[:, 0]
     flipped = np.logical_xor(*(scores >= threshold).T)
-    largest = [place for place in np.argsort(-np.abs(moved), kind="stable").tolist() if flipped[place]][:LISTED]
+    largest = [place for place in np.argsort(-np.abs(moved), kind="stable").tolist() if flipped[place]][:MAX_LISTED]
     comparison = Comparison(
         rubric=rubric,
         judge=judge,
@@ -318,7 +317,7 @@ def _text_change(pair: PairedScore, before: Example, first: Score, after: Exampl
         after=second.score or 0.0,
         text_before=before.output[:MAX_OUTPUT],
         text_after=after.output[:MAX_OUTPUT],
-        reasons=tuple((part.id, part.reason, others[part.id].reason) for fall, part in falls[:REASONS] if fall < 0),
+        reasons=tuple((part.id, part.reason, others[part.id].reason) for fall, part in falls[:MAX_REASONS] if fall < 0),
     )
 
 
@@ -420,7 +419,9 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> Syste
         by_group = defaultdict[str, list[float]](list)
         for example, value in system.scored:
             by_group[example.group].append(value)
-        sides.append((summary(system, rubric.scores_on), {name: np.mean(values) for name, values in by_group.items()}))
+        sides.append(
+            (summary(system, rubric.scores_on), {group: np.mean(values) for group, values in by_group.items()})
+        )
     # Systems without a score come last.
     sides.sort(key=lambda side: math.inf if side[0].mean.value is None else -side[0].mean.value)
     compared = []
@@ -496,11 +497,13 @@ def compare(
     given = [f"`{name}`" for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
     if after is None and given:
         raise SettingsError(
-            f"{', '.join(given)}: of two sets of outputs, and one was given.", "Give a second set, or leave it out."
+            f"{', '.join(given)}: this compares two sets of outputs, and one was given.",
+            f"Give a second set, or leave {'it' if len(given) == 1 else 'them'} out.",
         )
     if rubric is None:
         raise SettingsError("Outputs are compared by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
+    check_limit("max_drop", options.max_drop, version)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
     scoring = ColumnScoring(workspace, [(version, choice)], before, options)
 
@@ -526,6 +529,16 @@ def compare(
         return CompareResult(comparison, workspace.effort(), version)
 
     return Job(estimate, run)
+
+
+def check_limit(name: str, points: float | None, version: Version) -> None:
+    """Raise SettingsError for a limit on means that no scores of a version could exceed."""
+    scale = version.rubric.scores_on
+    if points is not None and points >= scale.width:
+        raise SettingsError(
+            f"`{name}={format_score(points)}` cannot be exceeded on the scale of {version.ref}, {scale.describe()};",
+            f"give a number of points below {format_score(scale.width)}.",
+        )
 
 
 def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str, list[OutputRow]]:
@@ -643,7 +656,7 @@ def _look_job(
     limits = [name for name in ("flip_at", "max_shift", "max_flips", "min_rank") if getattr(options, name) is not None]
     if after is not None or len(options.judges) > 1 or limits or not isinstance(data, str | Path):
         raise SettingsError(
-            "`anchor`: a file of texts is scored again by one version and judge, without limits.",
+            "`anchor` scores a file of labelled texts again, by one version and one judge, and takes no limits.",
             "Name one file, one version and at most one judge.",
         )
     version = version_of(workspace, rubric)
@@ -671,6 +684,7 @@ def _sides_of_drift(
     if after is None and judges[0] == judges[1]:
         raise SettingsError(f"The judge {judges[0]} is named twice;", "one judge cannot be compared with itself.")
     first = version_of(workspace, before)
+    check_limit("max_shift", options.max_shift, first)
     second = first if after is None else version_of(workspace, after)
     named = (options.judges[0], options.judges[-1]) if options.judges else (None, None)
     scorers = [
@@ -701,8 +715,8 @@ def _sides_of_drift(
     return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
 
 
-# The probability of any false alarm, over all looks and both sequences; higher with fewer groups than these.
-ERROR_RATE, MIN_ANCHORS = 0.05, 10
+# The probability of any false alarm, over all looks and both sequences. It would be higher with fewer groups.
+ERROR_RATE, MIN_ANCHOR_GROUPS = 0.05, 10
 # The look after which the intervals are narrowest for the number of observations.
 NARROWEST_LOOK = 10
 
@@ -726,8 +740,8 @@ class _Looks(FrozenModel):
             if (found.rubric, found.judge) == (self.rubric, self.judge):
                 return found
         raise DataError(
-            f"{self.file(place)} holds looks by another rubric or judge than {self.judge}, or cannot be read.",
-            "Use another copy of the texts for them, or delete this file to begin again.",
+            f"{self.file(place)} cannot be read, or its looks are by another rubric or judge than {self.judge}.",
+            "Give a copy of the texts under another name, or delete this file to begin again.",
         )
 
 
@@ -744,9 +758,10 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
     unit = renumber(np.array([text.group for text in texts.values()]))
-    if (groups := int(unit.max(initial=-1)) + 1) < MIN_ANCHORS:
+    if (groups := int(unit.max(initial=-1)) + 1) < MIN_ANCHOR_GROUPS:
         raise DataError(
-            f"{place}: got texts with labels of {aspect} in {groups} groups, expected at least {MIN_ANCHORS} groups.",
+            f"{place}: got texts with labels of {aspect} in {groups} groups, expected at least "
+            f"{MIN_ANCHOR_GROUPS} groups.",
             "Label more texts.",
         )
     scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
@@ -781,7 +796,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
 
 
 def _changes(values: FloatArray, unit: IntArray) -> list[FloatArray]:
-    """Return for each look but the first the mean change of each group from its texts' means over the looks before.
+    """Return for each look but the first the mean change of each group's texts, each from its mean at earlier looks.
 
     `values` has shape (looks, texts), NaN where a text has no score.
     """

@@ -121,7 +121,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             reason = f"{action} cannot be saved: {fitted.transfer.actions[ACTIONS.index(action)].skipped}."
             return TransferResult(fitted.transfer, None, workspace.effort(), reason)
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
-        # The imported versions that named the judge and the generator.
+        # What is not learned again keeps its generator, and the imported version that named it, if any.
         generator_from = proposer.named_by
         if action != "relearn":
             recorded = version.provenance.generator_from
@@ -194,9 +194,10 @@ def _scale(rated: Sequence[Example], aspect: str, version: Version, options: Tra
 
 
 def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingRun | None:
-    """Return the training on the target by the methods, settings and left-out findings of the version.
+    """Return the training on the target's labels as the version was trained: by its methods, settings and findings.
 
-    It starts from the checklists that ship; `None`, with a notice, if none of the methods has one for the aspect.
+    Its methods start from the included checklists. One that needs a checklist takes no part if none is included for
+    the aspect; `None`, with a notice, if that leaves no method.
     """
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
     methods = [METHODS[name] for name in recorded if name != JOINT]
@@ -294,7 +295,7 @@ def recommend(
 
     Args:
         scores: by way, shape (texts,), NaN for unscored; `reuse` is among them.
-        point: a point of `labels` in points of the user's scale.
+        point: one point of the rubric's scale, which scores and labels are on, in points of the labels' own scale.
     """
     actions = [action for action in ACTIONS if action in scores]
     errors = {action: point * np.abs(scores[action] - labels) for action in actions}
@@ -366,16 +367,16 @@ async def measure_transfer(
     if not target.labelled:
         return FittedTransfer(unlabelled)
     settings = JointSettings.model_validate(dict(source.provenance.settings.get(JOINT, {})))
-    labelled = LabelledTarget(rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed)
+    fitted_to = LabelledTarget(rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed)
     adapted: dict[Action, AdaptedRubric] = {
-        "reuse": adaptation.reuse_rubric(labelled),
-        "recalibrate": adaptation.recalibrate_rubric(labelled),
+        "reuse": adaptation.reuse_rubric(fitted_to),
+        "recalibrate": adaptation.recalibrate_rubric(fitted_to),
     }
     trained, skipped = None, "not requested"
     if training:
         try:
-            ids = [candidate.criterion.id for candidate in labelled.rated.candidates]
-            rows = zip(labelled.rated.examples, labelled.rated.cells, strict=True)
+            ids = [candidate.criterion.id for candidate in fitted_to.rated.candidates]
+            rows = zip(fitted_to.rated.examples, fitted_to.rated.cells, strict=True)
             earlier = {example.id: dict(zip(ids, row, strict=True)) for example, row in rows}
             with workspace.progress(workspace.ledger) as on_progress:
                 on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
@@ -386,16 +387,16 @@ async def measure_transfer(
                     earlier=EarlierRubric(rubric.parts, earlier),
                     model_versions=workspace.model_versions,
                 )
-            adapted["relearn"] = adaptation.adapt_relearned(labelled, trained)
+            adapted["relearn"] = adaptation.adapt_relearned(fitted_to, trained)
         except (BudgetReached, JudgeRefused, ProviderDown):
             raise
         except (DataError, JudgeError, ReplayMiss, SettingsError) as error:
             skipped = str(error)
     # Another judge uses the scale differently, even if the labels are too few to show it.
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
-    labels, groups, scale = labelled.table.labels, labelled.table.groups, labelled.label_scale
+    labels, groups, scale = fitted_to.table.labels, fitted_to.table.groups, fitted_to.label_scale
     # A point of the rubric's scale in points of the labels' own.
-    level, point = gate_level(labels, groups), scale.width / labelled.rubric.scale.width
+    level, point = gate_level(labels, groups), scale.width / fitted_to.rubric.scale.width
     scores = {action: each.scores for action, each in adapted.items()}
     recommended, gains, too_few = recommend(scores, labels, groups, default, point)
     evaluations = []
@@ -427,7 +428,7 @@ async def measure_transfer(
         "recommended": recommended,
         "too_few_groups": too_few,
     }
-    return FittedTransfer(unlabelled.model_copy(update=update), adapted, labelled, trained)
+    return FittedTransfer(unlabelled.model_copy(update=update), adapted, fitted_to, trained)
 
 
 def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated: RatedTexts) -> Interval | None:
@@ -497,6 +498,7 @@ def _provenance(
         "generator": before.generator,
         "generator_address": before.generator_address,
     }
+    # Scores by the rubric as it is saved; those of a fitted one in `adapted` are held out.
     reused = adapted.action == "reuse"
     scores = adapted.scores if reused else adaptation.aggregate_scores(adapted.rubric, labelled.rated)
     # In one call with criteria, the judge is not asked directly.

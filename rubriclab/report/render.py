@@ -200,7 +200,22 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"q": q, "prose": prose, "number": number}
-    functions = (asked_at, badge, count, facts, format_score, head, line, listed, number, one_line, p_value, row, shown)
+    functions = (
+        asked_at,
+        badge,
+        count,
+        facts,
+        format_score,
+        head,
+        line,
+        listed,
+        number,
+        one_line,
+        p_value,
+        remark,
+        row,
+        shown,
+    )
     environment.globals |= {each.__name__: each for each in (*functions, signed)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING}
     environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
@@ -300,6 +315,15 @@ def row(*cells: object, kind: str = "", **basis: object) -> Markup:
     kept = json.dumps([basis.get(name) for name in BASIS_COLUMNS]) if basis else ""
     start = Markup('<tr class="{}" data-basis="{}"><th>{}</th>').format(kind, kept, first)
     return start + Markup().join(Markup("<td>{}</td>").format(cell) for cell in others) + Markup("</tr>")
+
+
+def remark(words: str, name: str = "", *, figures: Mapping[str, Interval | str], **basis: object) -> Markup:
+    """Return a paragraph; files contain its figures instead, by column, in a row of this name."""
+    cells = []
+    for column, each in figures.items():
+        values = ("", "", "", each) if isinstance(each, str) else (each.value, each.low, each.high, "")
+        cells.append((name, *_basis([basis.get(part) for part in BASIS_COLUMNS]), column, *values))
+    return Markup('<p class="quiet" data-figures="{}">{}</p>').format(json.dumps(cells), shown(words))
 
 
 # Tables, as every form reads them.
@@ -556,6 +580,8 @@ def _cells(element: Element, title: str) -> Iterator[tuple[object, ...]]:
                 yield from _cells(child, (heading is not None and words_of(heading)) or title)
             case "div":
                 yield from _cells(child, title)
+            case "p":
+                yield from ((title, *cells) for cells in json.loads(child.get("data-figures") or "[]"))
 
 
 def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
@@ -563,8 +589,7 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
     for each in table.iterfind("tr"):
         if each.get("class") == "title":
             continue
-        basis = json.loads(each.get("data-basis") or "[]") or [""] * 3 + [None] * 2
-        basis = [part or "" for part in basis[:3]] + basis[3:]
+        basis = _basis(json.loads(each.get("data-basis") or "[]") or [None] * len(BASIS_COLUMNS))
         for column, cell in zip(columns[1:], each[1:], strict=True):
             name = words_of(column.title)
             if name == COMPARED_WITH and basis[0]:
@@ -577,6 +602,11 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
             else:
                 continue
             yield (title, words_of(each[0]), *basis, name, *values)
+
+
+def _basis(parts: list[Any]) -> list[Any]:
+    """Return what figures rest on, in `BASIS_COLUMNS`; names that are unknown are empty."""
+    return [part or "" for part in parts[:3]] + parts[3:]
 
 
 def _number(words: str) -> float | None:

@@ -87,7 +87,7 @@ def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
     """Return the outcome of a limit, with the figure, of `human` scores or the judge's, and the limit if any."""
     words, tone = BADGES[check.outcome]
     if check.allowed is None:
-        return {"within": "no significant drop", "beyond": "worse"}.get(check.outcome, words), tone, ""
+        return {"within": "not worse", "beyond": "worse"}.get(check.outcome, words), tone, ""
     found = "an undefined figure" if check.value is None else format_score(round(check.value, 4))
     figures = LIMITS["max_human_drop" if human else check.limit].format(found)
     return words, tone, f"{figures}, limit {format_score(check.allowed)}"

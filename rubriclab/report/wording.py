@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.judges.connect import EMBEDDED
@@ -518,6 +518,13 @@ def errors_words(errors: ScoreErrors) -> str:
 def within(errors: ScoreErrors) -> str:
     """Return how far from its label a score is still near."""
     return "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
+
+
+def above_ceiling(correlations: Iterable[float | None], ceiling: float) -> str:
+    """Return how a correlation can be above the one that a perfect judge would reach; empty if none is."""
+    if not any(each is not None and each > ceiling for each in correlations):
+        return ""
+    return " Both are estimates: a correlation above this one is chance, not a judge better than perfect."
 
 
 def calls(number: float) -> str:

@@ -107,6 +107,9 @@ def test_looks_of_another_judge_or_damaged_ones_are_refused(asking: Commands, mo
     succeeded(asking(*look))
     other = asking(*look[:4], "--judge", "openai/mild")
     assert other.code == 2
-    assert "anchor.jsonl.looks.json holds looks by another rubric or judge than openai/mild" in other.error
+    assert (
+        "anchor.jsonl.looks.json cannot be read, or its looks are by another rubric or judge than openai/mild"
+        in other.error
+    )
     (asking.folder / "anchor.jsonl.looks.json").write_text("{")
     assert asking(*look).code == 2

@@ -38,6 +38,9 @@ def test_csv_has_the_permutation_test_and_the_accuracies_of_pairs_with_every_dig
     pairs = [row["pairwise_accuracy"] for row in done.json["results"] if row["level"] == "group"]
     assert figures("optimistic", "Pairwise accuracy") == [each["optimistic"] for each in pairs]
     assert figures("tie up to", "Pairwise accuracy") == [each["threshold"] for each in pairs]
+    assert figures("mean absolute error", "Errors") == [each["absolute"]["value"] for each in done.json["errors"]]
+    ceilings = {row["level"]: row["ceiling"]["value"] for row in done.json["results"] if "ceiling" in row}
+    assert [float(row["value"]) for row in rows if row["row"] == "perfect judge"] == list(ceilings.values())
 
 
 def test_rubrics_of_different_aspects_are_each_held_against_their_own_labels(learned: Commands) -> None:
@@ -65,7 +68,9 @@ def test_groups_with_constant_human_scores_count_as_the_rule_says(own: Commands)
     (own.folder / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
     asked = ("evaluate", "texts.jsonl", "--rubric", "news@1", "--level", "group", "--json")
     skipped = of(own(*asked).json["results"], "news@1", "group")
-    counted = of(own(*asked, "--constant-groups", "papers").json["results"], "news@1", "group")
+    done = own(*asked, "--constant-groups", "papers", "--csv", "counted.csv")
+    counted = of(done.json["results"], "news@1", "group")
+    assert "1 group with constant labels counted as 1" in (own.folder / "counted.csv").read_text("utf-8")
     assert skipped["constant_groups"] == counted["constant_groups"] == 1
     eleven = skipped["spearman"]["value"] * 11
     assert counted["spearman"]["value"] == pytest.approx((eleven + 1) / 12)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from commands import LABELLED, Commands
+
+from rubriclab import Lab
+from rubriclab.cli.commands import _print_learned
+from rubriclab.models.version import Effort
+from rubriclab.ops.learn import LearnResult
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--method", "hypoeval")
 LEARN = ("learn", LABELLED, *TASK)
@@ -71,6 +77,19 @@ def test_labels_that_nothing_tracks_are_warned_of(rubriclab: Commands) -> None:
     assert done.code == 0
     assert "Spearman undefined on the 36 training texts" in done.out
     assert "warning: none of the criteria tracks the labels; the scores of this rubric mean nothing" in done.err
+
+
+@pytest.mark.parametrize(
+    ("judge", "advised"), [("openai/mine", True), ("embedded", False), ("recorded:a.jsonl", False)]
+)
+def test_asking_again_is_advised_only_where_a_language_model_was_asked(
+    judge: str, advised: bool, learned: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    version = Lab(learned.folder / "store.db", progress=None).load("news@1")
+    made = version.provenance.model_copy(update={"judge": judge})
+    result = LearnResult(replace(version, provenance=made), Effort(failed=2), "store.db")
+    _print_learned(result)
+    assert ("the same command with --retry-failed asks them again" in capsys.readouterr().err) == advised
 
 
 def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:

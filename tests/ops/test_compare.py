@@ -87,7 +87,8 @@ def test_p_values_are_adjusted_as_scipy_does_and_missing_ones_stay_missing() -> 
 @pytest.mark.parametrize(
     ("drop", "limit", "outcome"),
     [
-        (0.0, None, "within"),
+        (0.0, None, "inconclusive"),
+        (-1.0, None, "within"),
         (1.0, None, "beyond"),
         (1.0, 0.2, "beyond"),
         (0.1, 0.5, "within"),

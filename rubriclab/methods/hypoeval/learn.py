@@ -672,7 +672,7 @@ class _HypoEvalRun:
             if not selected:
                 raise JudgeError(
                     f"No hypothesis was rated on at least half of the {len(ids)} texts.",
-                    "Run it again, with `retry_failed`.",
+                    "If its replies failed, run it again with `retry_failed`; else try another `judge`.",
                 )
         self._keep_only(selected, f"not among the {best}")
         every = self._scores(self.criteria)
