@@ -603,10 +603,7 @@ class Lab:
     ) -> None:
         """Serve the store as pages in a browser, on this computer only, until interrupted; print the address.
 
-        Args:
-            rubric: the rubric whose page is opened; without one, the list of rubrics.
-            port: by default 8521, or any free port if that is in use.
-            browser: whether the page is opened in the browser.
+        Without a `rubric` the list of all is opened; without a `port` it is 8521, or any free one if that is in use.
         """
         from rubriclab.web.studio.pages import serve_studio
 

@@ -100,7 +100,7 @@ def close_match(name: object, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return a question that names the known name closest to `name`, with a space after it; empty if none is close."""
+    """Return a question that names the closest known name, with a space after it; empty if none is close."""
     close = close_match(name, known)
     return f"Did you mean {close!r}? " if close else ""
 
