@@ -30,7 +30,7 @@ def test_results_go_to_stdout_and_everything_else_to_stderr(rubriclab: Commands)
     assert done.code == 0
     title, *_ = done.out.splitlines()
     assert title == "summarization-coherence-hypoeval@1: 5 criteria"
-    assert "NOT VALIDATED" in done.out
+    assert "NO COMPARISON MADE" in done.out
     assert "Spearman 0." in done.out
     assert "optimistic" in done.out
     scale, judge, effort, saved = done.err.splitlines()
