@@ -24,7 +24,7 @@ ALLOWED, ALLOWED_ATTRIBUTES = set(TAGS.split()), set(ATTRIBUTES.split())
 
 HOSTILE = (
     "<script>document.title='pwned'</script></style></title><img src=http://tracker.example/x onerror=alert(1)> "
-    "\"'><svg onload=alert(2)> {{ 7*7 }} &lt;b&gt; \u202eturned\u2066 \x1b[31m \x00 <!-- ]]> </article></main>"
+    "\"'><svg onload=alert(2)> {{ 7*7 }} &lt;b&gt; \u202eturned\u2066 \ud83d \x1b[31m \x00 <!-- ]]> </article></main>"
 )
 
 

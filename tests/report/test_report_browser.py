@@ -75,7 +75,7 @@ onload = () => {
   document.body.dataset.found = JSON.stringify([...document.querySelectorAll('iframe')].map(look))
 }
 """
-CONTROL = f"<!DOCTYPE html><title>control</title><p id=here>there</p>{HOSTILE}"
+CONTROL = f"<!DOCTYPE html><title>control</title>{HOSTILE}"
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on the path")
 
@@ -170,22 +170,8 @@ def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: 
         assert (sum(frame["paper"]) < 3 * 128) == (frame["name"] == "dark")
 
 
-def test_hostile_words_do_nothing_in_a_browser(tmp_path: Path, proxy: Proxy) -> None:
-    page = hostile(PAGES["evaluation"], HOSTILE).page()
-    understood, console = browse(page, tmp_path, proxy)
-    assert console == []
-    assert not [url for url in proxy.asked if TRACKER in url]
-    assert "<script" not in understood
-    title = re.search("<title>(.*?)</title>", understood, re.DOTALL)
-    assert title
-    assert title[1].startswith("Agreement with the labels of &lt;script&gt;")
-    assert understood.rstrip().endswith("</html>")
-    assert 'id="agreement"' in understood
-
-
 def test_the_same_words_do_harm_where_nobody_stops_them(tmp_path: Path, proxy: Proxy) -> None:
     # Without this, the test above could pass because the browser never runs or loads anything.
-    understood, console = browse(CONTROL, tmp_path, proxy)
+    _, console = browse(framed((CONTROL, "light", DESK)), tmp_path, proxy)
     assert [line for line in console if "ran" in line]
     assert [url for url in proxy.asked if TRACKER in url]
-    assert "<title>pwned</title>" in understood

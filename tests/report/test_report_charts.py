@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from xml.etree import ElementTree as ET
+
 import pytest
 from hypothesis import given, settings, strategies as st
-from report_samples import interval, shapes
 from syrupy.assertion import SnapshotAssertion
 
 from rubriclab.models.text import Scale
@@ -10,27 +11,34 @@ from rubriclab.report import charts
 from rubriclab.report.charts import Axis
 from rubriclab.stats.intervals import Interval
 
+
+def shapes(drawing: str, tag: str, style: str) -> list[dict[str, str]]:
+    """Return the attributes of a drawing's shapes of one class; the drawing must be well-formed."""
+    found = ET.fromstring(drawing).iter(tag)
+    return [dict(shape.attrib) for shape in found if shape.get("class") == style]
+
+
 UNIT = charts.agreement_axis([])
 FIVE = Scale(low=1, high=5, whole=True)
 
 
 def test_correlations_are_drawn_from_0_to_1_or_from_further_left() -> None:
     assert UNIT.ticks == (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-    left = charts.agreement_axis([interval(0.4, -0.31, 0.7), interval(None)])
+    left = charts.agreement_axis([Interval(0.4, -0.31, 0.7), Interval(None)])
     assert left.ticks == (-0.5, 0.0, 0.5, 1.0)
 
 
 BOTH_WAYS = Axis(-1.0, 1.0, (-1.0, 0.0, 1.0))
 DRAWINGS = {
-    "a dot inside its interval": charts.whisker(UNIT, interval(0.5, 0.25, 0.75), baseline=False),
-    "a baseline inside its interval": charts.whisker(UNIT, interval(0.5, 0.25, 0.75), baseline=True),
-    "an undefined value": charts.whisker(UNIT, interval(None), baseline=False),
-    "an undefined baseline": charts.whisker(UNIT, interval(None), baseline=True),
-    "an undefined bar": charts.bar(UNIT, interval(None)),
-    "a bar without interval": charts.bar(UNIT, interval(0.5), "total"),
-    "a bar to the right of 0": charts.bar(BOTH_WAYS, interval(0.5)),
-    "a bar to the left of 0": charts.bar(BOTH_WAYS, interval(-0.5)),
-    "label, raters and score": charts.rated(charts.axis_of((), 1, 5), 2.0, [1.0, 3.0], interval(3.0, 2.0, 5.0)),
+    "a dot inside its interval": charts.whisker(UNIT, Interval(0.5, 0.25, 0.75), baseline=False),
+    "a baseline inside its interval": charts.whisker(UNIT, Interval(0.5, 0.25, 0.75), baseline=True),
+    "an undefined value": charts.whisker(UNIT, Interval(None), baseline=False),
+    "an undefined baseline": charts.whisker(UNIT, Interval(None), baseline=True),
+    "an undefined bar": charts.bar(UNIT, Interval(None)),
+    "a bar without interval": charts.bar(UNIT, Interval(0.5), "total"),
+    "a bar to the right of 0": charts.bar(BOTH_WAYS, Interval(0.5)),
+    "a bar to the left of 0": charts.bar(BOTH_WAYS, Interval(-0.5)),
+    "label, raters and score": charts.rated(charts.axis_of((), 1, 5), 2.0, [1.0, 3.0], Interval(3.0, 2.0, 5.0)),
     "a label alone": charts.rated(UNIT, 0.5, [], Interval(None)),
 }
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kinds_samples import shown, unlabelled
-from report_samples import examples, interval, results_of, scores_of, version, words_of
+from report_samples import examples, results_of, scores_of, shown, unlabelled, version, words_of
 
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating
@@ -28,6 +27,7 @@ from rubriclab.report.evaluation import (
 )
 from rubriclab.report.render import View, macro
 from rubriclab.stats import agreement
+from rubriclab.stats.intervals import Interval
 
 
 def test_missing_scores_are_refused_by_name() -> None:
@@ -200,7 +200,7 @@ def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
 
 
 def test_missing_ratings_are_counted_and_scores_by_all_criteria_at_once_keep_their_id() -> None:
-    values = {"h01": [None, None, *[1.0] * 22], "overall": [*map(float, range(24))]}
+    values: dict[str, list[float | None]] = {"h01": [None, None, *[1.0] * 22], "overall": [*map(float, range(24))]}
     found = criterion_agreements(version().rubric, rated(examples(), values), "dataset", "skip")
     assert [(one.id, one.unscored) for one in found] == [("h01", 2), ("overall", 0)]
     assert found[0].agreement.value is None
@@ -236,10 +236,10 @@ def test_a_card_names_the_levels_of_labels_and_raters_not_their_numbers(
 
 
 def test_an_estimate_stands_before_its_interval() -> None:
-    assert wording.estimate(interval(0.47, 0.41, 0.53)) == "0.47 [0.41, 0.53]"
-    assert wording.estimate(interval(0.47)) == "0.47"
-    assert wording.estimate(interval(None)) == "undefined"
-    assert wording.estimate(interval(-0.001, -0.004, 0.5)) == "0.00 [-0.004, 0.50]"
+    assert wording.estimate(Interval(0.47, 0.41, 0.53)) == "0.47 [0.41, 0.53]"
+    assert wording.estimate(Interval(0.47)) == "0.47"
+    assert wording.estimate(Interval(None)) == "undefined"
+    assert wording.estimate(Interval(-0.001, -0.004, 0.5)) == "0.00 [-0.004, 0.50]"
 
 
 def test_a_basis_counts_what_is_left_out() -> None:

@@ -8,10 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from joint_samples import joint_trust, joint_version
-from kinds_samples import EXPLANATION, explained
-from report_samples import version, words_of
-from view_samples import around, interrater
+from report_samples import EXPLANATION, around, explained, joint_trust, joint_version, version, words_of
+from view_samples import interrater
 
 from rubriclab.models.version import GateVerdict, MoreLabels, Outcome, Version
 from rubriclab.ops.evaluate import JudgePair, JudgeScores

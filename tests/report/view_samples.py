@@ -10,20 +10,27 @@ from functools import partial
 from typing import Any
 
 from drift_samples import Values, compared, version as drift_version
-from joint_samples import joint_record, joint_trust, joint_version
-from kinds_samples import (
+from pydantic import BaseModel
+from report_samples import (
     EXPLANATION,
     answers_of,
+    around,
     checklist,
     checklist_part,
+    criterion,
     demonstration,
+    examples,
     explained,
+    joint_record,
+    joint_trust,
+    joint_version,
     question,
+    results_of,
+    scores_of,
     shown,
     unlabelled,
+    version,
 )
-from pydantic import BaseModel
-from report_samples import criterion, examples, results_of, scores_of, version
 
 from rubriclab.learning.paired_scores import DriftLimits
 from rubriclab.learning.rewriting import SentenceEdit, TextFault
@@ -60,12 +67,6 @@ from rubriclab.store.store import Problem
 
 Rate = Callable[[int, Example], float | None]
 Sample = partial[View]
-UNDEFINED = Interval(None)
-
-
-def around(value: float | None) -> Interval:
-    """Return a figure with an interval of 0.1 to either side."""
-    return UNDEFINED if value is None else Interval(value, value - 0.1, value + 0.1)
 
 
 def agreed(name: str, kind: Kind, value: float | None, **fields: Any) -> CriterionAgreement:
