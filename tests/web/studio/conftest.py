@@ -1,4 +1,4 @@
-"""A learned store, once for all tests of the studio's working pages; each test works on a copy."""
+"""A learned store, once for all tests of the studio; a test that changes it works on a copy."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from working_studio import JUDGE, Client, PaidJudge, make_store, served
+from studio_samples import JUDGE, Client, PaidJudge, make_store, served
 
 from rubriclab import Lab
 from rubriclab.judges import plug_ins
 
 
 @pytest.fixture(scope="session")
-def _learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that no test changes."""
     return make_store(tmp_path_factory.mktemp("studio") / "store.db")
 
 
 @pytest.fixture
-def store(_learned: Path, tmp_path: Path) -> Path:
-    """A store with two rubrics, that of the test alone."""
-    return Path(shutil.copy(_learned, tmp_path / "store.db"))
+def store(learned: Path, tmp_path: Path) -> Path:
+    """A copy of it, that of the test alone."""
+    return Path(shutil.copy(learned, tmp_path / "store.db"))
 
 
 @pytest.fixture
-def twin(_learned: Path, tmp_path: Path) -> Lab:
+def twin(learned: Path, tmp_path: Path) -> Lab:
     """The same store in another file, for what Python makes of the same operation."""
-    return Lab(shutil.copy(_learned, tmp_path / "twin.db"), progress=None, notify=lambda _text: None)
+    return Lab(shutil.copy(learned, tmp_path / "twin.db"), progress=None, notify=lambda _text: None)
 
 
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[PaidJudge]]:
     """The judge of `PAID`, installed; it has not been asked yet."""
-    point = EntryPoint(JUDGE, "working_studio:PaidJudge", "rubriclab.judges")
+    point = EntryPoint(JUDGE, "studio_samples:PaidJudge", "rubriclab.judges")
     found = point._for(SimpleNamespace(name="counting-judge", version="1.0"))  # type: ignore[attr-defined]
     monkeypatch.setattr(plug_ins, "entry_points", lambda **_group: [found])
     plug_ins.judge_points.cache_clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import unescape
 from pathlib import Path
 
-from working_studio import HOSTILE, REF, SCRIPT, Client
+from studio_samples import HOSTILE, REF, SCRIPT, Client
 
 from rubriclab import Lab
 
@@ -49,7 +49,7 @@ def test_only_the_own_page_may_edit_and_explain(studio: Client) -> None:
 
 
 def test_a_version_without_labelled_texts_says_why_there_are_none(studio: Client, store: Path) -> None:
-    from working_studio import rows
+    from studio_samples import rows
 
     lab = Lab(store, progress=None)
     lab.learn(rows(), name="alone", methods="direct", task="summarization", aspect="coherence", judge="embedded")

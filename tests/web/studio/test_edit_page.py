@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from working_studio import HOSTILE, JUDGE, PAID, REF, TEXTS, Client, PaidJudge, served
+from studio_samples import HOSTILE, JUDGE, PAID, REF, TEXTS, Client, PaidJudge, served
 
 from rubriclab import Lab, Version
 from rubriclab.report.render import typeset

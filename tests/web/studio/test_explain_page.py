@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from working_studio import HOSTILE, PAID, REF, SCRIPT, Client, PaidJudge, rows, served
+from studio_samples import HOSTILE, PAID, REF, SCRIPT, Client, PaidJudge, rows, served
 
 from rubriclab import Lab
 from rubriclab.models.text import Example

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -11,33 +10,28 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from reading_studio import COPIES, TEXTS, WORDS, make_store, reading
 from sqlalchemy import create_engine, text
+from studio_samples import COPIES, TEXTS, WORDS, Client, served
 
 from rubriclab import Lab
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
-ALL = ("/", "/hostile", "/hostile/versions", "/hostile/texts?every=true", "/hostile/compare?with=news@1")
-
-
-@pytest.fixture(scope="session")
-def reading_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_store(tmp_path_factory.mktemp("reading") / "store.db")
+ALL = ("/", "/hostile", "/hostile/versions", "/hostile/texts?every=true", "/hostile/compare?with=grown@1")
 
 
 @pytest.fixture(scope="module")
-def client(reading_store: Path) -> Iterator[httpx.Client]:
+def client(learned: Path) -> Iterator[Client]:
     """The studio over a store that no test changes."""
-    with reading(reading_store) as client:
+    with served(learned) as client:
         yield client
 
 
 @pytest.fixture
-def lab(reading_store: Path) -> Lab:
+def lab(learned: Path) -> Lab:
     """The same store from Python."""
-    return Lab(reading_store, progress=None, notify=lambda _text: None)
+    return Lab(learned, progress=None, notify=lambda _text: None)
 
 
 def words_of(page: httpx.Response) -> str:
@@ -52,40 +46,46 @@ def ids_of(page: httpx.Response) -> list[str]:
     return [unescape(each) for each in re.findall(r'<th scope="row"><a [^>]*>(.*?)</a>', page.text)]
 
 
-def test_the_list_shows_the_newest_version_of_each_rubric_with_verdict_price_and_judge(client: httpx.Client) -> None:
+def test_the_list_shows_the_newest_version_of_each_rubric_with_verdict_price_and_judge(client: Client) -> None:
     page = client.get("/")
-    assert ids_of(page) == ["bare@1", "hostile@1", "many@1", "news@4"]
-    assert words_of(page).count("call per text embedded") == 4
-    assert "4 of 4 rubrics" in words_of(page)
-    assert ids_of(client.get("/", params={"search": "ANNA 4."})) == ["news@4"]
-    assert "No rubric matches" in words_of(client.get("/", params={"search": "nothing"}))
+    assert ids_of(page) == ["bare@1", "grown@4", "hostile@1", "many@1", "news@1", "paid@1"]
+    assert words_of(page).count("per text embedded") == 5
+    assert "6 of 6 rubrics" in words_of(page)
+    assert ids_of(client.get("/", search="ANNA 4.")) == ["grown@4"]
+    assert "No rubric matches" in words_of(client.get("/", search="nothing"))
 
 
-def test_a_rubric_that_is_tagged_while_the_studio_runs_is_shown_so(reading_store: Path, tmp_path: Path) -> None:
-    copy = shutil.copy(reading_store, tmp_path / "store.db")
-    with reading(copy) as client:
+def test_a_rubric_that_is_tagged_while_the_studio_runs_is_shown_so(store: Path) -> None:
+    with served(store) as client:
         assert "trial" not in client.get("/").text
-        Lab(copy, progress=None).tag("news@4", "trial")
+        Lab(store, progress=None).tag("grown@4", "trial")
         assert '<span class="tag">trial</span>' in client.get("/").text
-        assert "news , version 4" in words_of(client.get("/news@trial"))
+        assert "grown , version 4" in words_of(client.get("/grown@trial"))
 
 
-def test_a_version_is_found_by_name_number_or_tag_and_anything_else_is_not(client: httpx.Client) -> None:
-    for ref, number in (("news", 4), ("news@2", 2), ("news@production", 2)):
+def test_a_version_is_found_by_name_number_or_tag_and_anything_else_is_not(client: Client) -> None:
+    for ref, number in (("grown", 4), ("grown@2", 2), ("grown@production", 2)):
         assert f"version {number}" in words_of(client.get(f"/{ref}"))
-    for path in ("/news@9", "/other", "/news@nothing/texts", "/news@1/nothing", "/News!", "/news/compare?with=other"):
+    for path in (
+        "/grown@9",
+        "/other",
+        "/grown@nothing/texts",
+        "/grown@1/nothing",
+        "/News!",
+        "/grown/compare?with=other",
+    ):
         page = client.get(path)
         assert page.status_code == 404, path
         assert 'role="alert"' in page.text
-    assert client.get("/news/texts?page=x").status_code == 422
+    assert client.get("/grown/texts?page=x").status_code == 422
     # For a script as JSON.
-    answer = client.get("/other", headers={"Accept": "application/json"})
+    answer = client.http.get("/other", headers={"Accept": "application/json"})
     assert (answer.status_code, "no rubric 'other'" in answer.json()["error"]) == (404, True)
 
 
-def test_the_overview_shows_the_parts_of_the_report(client: httpx.Client, lab: Lab) -> None:
-    page = client.get("/news@1").text
-    report = lab.report("news@1")
+def test_the_overview_shows_the_parts_of_the_report(client: Client, lab: Lab) -> None:
+    page = client.get("/grown@1").text
+    report = lab.report("grown@1")
     for name in ("weights", "agreement", "criteria", "provenance"):
         section = re.compile(rf'<section[^>]*aria-labelledby="{name}-title">')
         assert section.search(page), name
@@ -93,76 +93,73 @@ def test_the_overview_shows_the_parts_of_the_report(client: httpx.Client, lab: L
     assert "<style" not in page
 
 
-def test_the_lineage_names_each_parent_and_what_a_person_changed(client: httpx.Client) -> None:
-    page = client.get("/news@2/versions")
-    assert ids_of(page) == ["news@4", "news@3", "news@2", "news@1"]
-    assert "made from news@2" in words_of(page)
+def test_the_lineage_names_each_parent_and_what_a_person_changed(client: Client) -> None:
+    page = client.get("/grown@2/versions")
+    assert ids_of(page) == ["grown@4", "grown@3", "grown@2", "grown@1"]
+    assert "made from grown@2" in words_of(page)
     assert "edited by anna" in words_of(page)
     assert "Because 3." in words_of(page)
     assert "production" in words_of(page)
 
 
-def test_a_comparison_is_with_the_parent_unless_another_version_is_named(client: httpx.Client) -> None:
-    assert "news@2 to news@4" in words_of(client.get("/news@4/compare"))
-    other = words_of(client.get("/news@4/compare", params={"with": "news@3"}))
-    assert "news@3 to news@4" in other
+def test_a_comparison_is_with_the_parent_unless_another_version_is_named(client: Client) -> None:
+    assert "grown@2 to grown@4" in words_of(client.get("/grown@4/compare"))
+    other = words_of(client.get("/grown@4/compare", **{"with": "grown@3"}))
+    assert "grown@3 to grown@4" in other
     assert "A definition. Because 3." in other
     assert "A definition. Because 4." in other
     # It goes from the older version to the newer, and begins with the child of a first version.
-    assert "news@3 to news@4" in words_of(client.get("/news@3/compare", params={"with": "news@4"}))
-    page = client.get("/news@1/compare")
-    assert "news@1 to news@3" in words_of(page)
-    assert re.findall(r'<option value="(news@\d)"', page.text) == ["news@3", "news@2", "news@4"]
-    assert "news@3, made from news@1" in words_of(page)
+    assert "grown@3 to grown@4" in words_of(client.get("/grown@3/compare", **{"with": "grown@4"}))
+    page = client.get("/grown@1/compare")
+    assert "grown@1 to grown@3" in words_of(page)
+    assert re.findall(r'<option value="(grown@\d)"', page.text) == ["grown@3", "grown@2", "grown@4"]
+    assert "grown@3, made from grown@1" in words_of(page)
 
 
-def test_texts_are_sorted_by_any_column_with_missing_values_last(client: httpx.Client, lab: Lab) -> None:
-    record = lab.training_record("news@1")
+def test_texts_are_sorted_by_any_column_with_missing_values_last(client: Client, lab: Lab) -> None:
+    record = lab.training_record("grown@1")
     labels = {text.id: text.label for text in record.texts}
     place = next(place for place, candidate in enumerate(record.candidates) if candidate.kept)
     scores = {text.id: row[place].score for text, row in zip(record.texts, record.cells, strict=True)}
     for column, values in (("label", labels), (f"c{place}", scores)):
         for order, sign in (("ascending", 1), ("descending", -1)):
-            page = client.get("/news@1/texts", params={"sort": column, "order": order})
+            page = client.get("/grown@1/texts", sort=column, order=order)
             expected = sorted(values, key=lambda name: (values[name] is None, sign * (values[name] or 0)))
             assert ids_of(page) == expected
             assert f'aria-sort="{order}"' in page.text
 
 
-def test_texts_are_searched_and_filtered_by_their_difference(client: httpx.Client, lab: Lab) -> None:
-    texts = lab.training_record("news@1").texts
+def test_texts_are_searched_and_filtered_by_their_difference(client: Client, lab: Lab) -> None:
+    texts = lab.training_record("grown@1").texts
     word = texts[3].output.split()[0]
     found = [each.id for each in texts if word.lower() in f"{each.id} {each.output} {each.source}".lower()]
-    assert ids_of(client.get("/news@1/texts", params={"search": word.upper()})) == found
+    assert ids_of(client.get("/grown@1/texts", search=word.upper())) == found
     higher = [each.id for each in texts if each.predicted is not None and each.predicted > each.label]
-    assert ids_of(client.get("/news@1/texts", params={"side": "higher"})) == higher
-    assert "None of 18 texts matches." in words_of(client.get("/news@1/texts", params={"search": "no such word"}))
+    assert ids_of(client.get("/grown@1/texts", side="higher")) == higher
+    assert "None of 18 texts matches." in words_of(client.get("/grown@1/texts", search="no such word"))
 
 
-def test_pages_of_texts_hold_each_text_once(client: httpx.Client) -> None:
-    pages = [ids_of(client.get("/many/texts", params={"page": page, "sort": "rubric"})) for page in (1, 2, 3)]
+def test_pages_of_texts_hold_each_text_once(client: Client) -> None:
+    pages = [ids_of(client.get("/many/texts", page=page, sort="rubric")) for page in (1, 2, 3)]
     assert [len(page) for page in pages] == [50, 50, TEXTS * COPIES - 100]
     assert len({name for page in pages for name in page}) == TEXTS * COPIES
-    assert ids_of(client.get("/many/texts", params={"page": 99, "sort": "rubric"})) == pages[-1]
+    assert ids_of(client.get("/many/texts", page=99, sort="rubric")) == pages[-1]
 
 
-def test_a_version_without_a_record_says_so_and_a_deleted_record_is_shown_no_more(
-    reading_store: Path, tmp_path: Path
-) -> None:
-    copy = shutil.copy(reading_store, tmp_path / "store.db")
-    with reading(copy) as client:
+def test_a_version_without_a_record_says_so_and_a_deleted_record_is_shown_no_more(store: Path) -> None:
+    with served(store) as client:
         assert client.get("/bare/texts").status_code == 404
         assert client.get("/bare").status_code == 200
-        assert client.get("/news@1/texts").status_code == 200
-        engine = create_engine(f"sqlite:///{copy}")
+        assert client.get("/grown@1/texts").status_code == 200
+        engine = create_engine(f"sqlite:///{store}")
         with engine.begin() as connection:
-            connection.execute(text("DELETE FROM trainings WHERE name = 'news'"))
+            connection.execute(text("DELETE FROM trainings WHERE name = 'grown'"))
         engine.dispose()
-        gone = client.get("/news@1/texts")
+        gone = client.get("/grown@1/texts")
         assert (gone.status_code, 'role="alert"' in gone.text) == (404, True)
 
 
-def test_words_of_a_rubric_text_or_editor_are_shown_as_text(client: httpx.Client) -> None:
+def test_words_of_a_rubric_text_or_editor_are_shown_as_text(client: Client) -> None:
     for path in ALL:
         page = client.get(path).text
         assert "<img" not in page
@@ -174,16 +171,16 @@ def test_words_of_a_rubric_text_or_editor_are_shown_as_text(client: httpx.Client
     assert httpx.URL(unescape(link[1])).params["id"] == WORDS
 
 
-def test_search_and_sorting_change_the_page_in_place(client: httpx.Client, browser: Chrome, lab: Lab) -> None:
+def test_search_and_sorting_change_the_page_in_place(client: Client, browser: Chrome, lab: Lab) -> None:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
-    browser.get(f"{client.base_url}/news@1/texts")
+    browser.get(f"{client.url}/grown@1/texts")
     browser.execute_script("window.stays = true")
     wait = WebDriverWait(browser, 10)
     browser.find_element(By.ID, "sort-label").click()
     wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, '[aria-sort="ascending"] #sort-label:focus'))
-    word = lab.training_record("news@1").texts[0].id
+    word = lab.training_record("grown@1").texts[0].id
     browser.find_element(By.NAME, "search").send_keys(word)
     wait.until(lambda page: "found among 18" in page.find_element(By.CSS_SELECTOR, '[role="status"]').text)
     assert "sort=label" in browser.current_url
@@ -191,13 +188,13 @@ def test_search_and_sorting_change_the_page_in_place(client: httpx.Client, brows
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_no_page_is_wider_than_the_window(client: httpx.Client, browser: Chrome, width: int) -> None:
+def test_no_page_is_wider_than_the_window(client: Client, browser: Chrome, width: int) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
 
     metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    for path in (*ALL, "/news", "/news/texts", "/other"):
-        browser.get(f"{client.base_url}{path}")
+    for path in (*ALL, "/grown", "/grown/texts", "/other"):
+        browser.get(f"{client.url}{path}")
         # The browser takes a moment to apply the width to a new page.
         sizes = "return [window.innerWidth, document.documentElement.scrollWidth]"
         WebDriverWait(browser, 5).until(lambda page: page.execute_script(sizes)[0] == width, path)  # noqa: B023

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
-from working_studio import HOSTILE, REF, SCRIPT, Client, rows
+from studio_samples import HOSTILE, REF, SCRIPT, Client, rows
 
 from rubriclab import Lab
 

@@ -1,4 +1,4 @@
-"""The studio on a real server in a thread, over a store of hostile texts with raters."""
+"""The studio on a real server in a thread, over a store that the offline judge has learned, with hostile words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ import httpx
 from commands import LABELLED
 from web_samples import running
 
-from rubriclab import Lab
+from rubriclab import Lab, Version
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.version import EditChange, EditOrigin, TrainingRecord
 from rubriclab.ops.workspace import Workspace, judge_options
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import Store
@@ -28,7 +30,10 @@ from rubriclab.web.studio.studio import Studio
 
 HOSTILE = """<img src=x onerror="document.title='run'">"'&?#/%41"""
 SCRIPT = "</textarea><script>document.title='run'</script> ends."
+WORDS = HOSTILE + SCRIPT
 TEXTS = 18
+# Many times these texts, more than one page shows.
+COPIES = 7
 # The rubric of the offline judge, and the same as if a judge that costs money had given its ratings.
 REF, PAID = "news@1", "paid@1"
 JUDGE = "counting"
@@ -49,14 +54,56 @@ def rows() -> list[dict[str, Any]]:
 
 
 def make_store(path: Path) -> Path:
-    """Return the store at `path` with `REF` and `PAID`."""
+    """Make `REF` and `PAID`, the lineage `grown`, `hostile`, `many` and the imported `bare`."""
     lab = Lab(path, progress=None, notify=lambda _text: None)
     lab.learn(rows(), name="news", task="summarization", aspect="coherence", scale=(1, 5), judge="embedded")
+    first, record = lab.load(REF), lab.training_record(REF)
+    paid = first.provenance.model_copy(update={"judge": JUDGE, "generator": JUDGE})
     with Store(path) as store:
-        version = store.load(REF)
-        paid = version.provenance.model_copy(update={"judge": JUDGE, "generator": JUDGE})
-        store.save("paid", version.rubric, paid, version.effort, training=store.training(REF))
+        store.save("paid", first.rubric, paid, first.effort, training=record)
+        store.save("grown", first.rubric, first.provenance, first.effort, training=record)
+        for number, parent in ((2, "grown@1"), (3, "grown@1"), (4, "grown@2")):
+            _save(store, "grown", first, record, parent=parent, because=f"Because {number}.")
+        _save(store, "hostile", *_hostile(first, record), because=WORDS)
+        _save(store, "many", first, _copies(record), because="More texts.")
+        store.tag("grown@2", "production")
+    lab.export(REF, path.with_suffix(".pack"))
+    lab.import_(path.with_suffix(".pack"), "bare")
     return path
+
+
+def _save(store: Store, name: str, version: Version, record: TrainingRecord, *, because: str, **options: Any) -> None:
+    change = EditChange(action="reword", criteria=("h01",), before="before", after=because)
+    made = version.provenance.model_copy(update={"edit": EditOrigin(author="anna", because=because, changes=(change,))})
+    definition = version.rubric.aspect.model_copy(update={"definition": f"A definition. {because}"})
+    rubric = version.rubric.model_copy(update={"aspect": definition})
+    store.save(name, rubric, made, version.effort, training=record, **options)
+
+
+def _hostile(version: Version, record: TrainingRecord) -> tuple[Version, TrainingRecord]:
+    def said(criterion: Criterion) -> Criterion:
+        return criterion.model_copy(update={"trait": WORDS, "statement": WORDS})
+
+    parts = tuple(
+        part.model_copy(update={"criteria": tuple(map(said, part.criteria))}) for part in version.rubric.parts
+    )
+    update = {"id": WORDS, "output": WORDS, "source": WORDS, "group": WORDS, "raters": {WORDS: 3.0}}
+    texts = (record.texts[0].model_copy(update=update), *record.texts[1:])
+    candidates = tuple(each.model_copy(update={"criterion": said(each.criterion)}) for each in record.candidates)
+    cells = tuple(tuple(replace(cell, reason=WORDS) for cell in row) for row in record.cells)
+    changed = {"texts": texts, "candidates": candidates, "cells": cells}
+    return replace(version, rubric=version.rubric.model_copy(update={"parts": parts})), record.model_copy(
+        update=changed
+    )
+
+
+def _copies(record: TrainingRecord) -> TrainingRecord:
+    texts = tuple(
+        text.model_copy(update={"id": f"{text.id}-{copy}", "group": f"{text.group}-{copy}"})
+        for copy in range(COPIES)
+        for text in record.texts
+    )
+    return record.model_copy(update={"texts": texts, "cells": record.cells * COPIES})
 
 
 class PaidJudge:
