@@ -40,28 +40,28 @@ class GivenText(BaseModel):
     output: str
     """The text."""
     source: str | None = None
-    """What it was made from, such as the article of a summary or the question of an answer."""
+    """What the text was made from, such as the article of a summary or the question of an answer."""
     context: str | None = None
-    """What else the judge is shown, such as the dialogue before a response."""
+    """What came before the text, such as a dialogue; the judge sees it."""
     reference: str | None = None
-    """A text by a person for the same source, for criteria that compare with one."""
+    """A text that a person wrote for the same source, for criteria that compare with one."""
     id: str | None = None
-    """By default derived from the text."""
+    """Name of the text in the response; by default derived from the text."""
     group: str | None = None
-    """What texts share that have the same source; by default derived from it."""
+    """Name that texts of the same source share; by default derived from the source."""
 
 
 class DescriptionModel(BaseModel):
-    """Base of what is told to programs."""
+    """Base of responses."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True, use_attribute_docstrings=True)
 
 
 class LevelDescription(DescriptionModel):
-    """What a text is like that deserves a score."""
+    """A score, and what a text of this score is like."""
 
     score: float
-    """On the scale of the criterion."""
+    """A score on the scale of the criterion."""
     description: str
     """What such a text is like."""
 
@@ -70,24 +70,24 @@ class CriterionDescription(DescriptionModel):
     """A criterion of the rubric."""
 
     id: str
-    """Names it in scores."""
+    """Name of the criterion in scores."""
     kind: CriterionKind
     """What the judge is asked for."""
     trait: str
-    """What it is about, in a few words."""
+    """Its subject in a few words."""
     statement: str
     """What the judge is asked."""
     levels: tuple[LevelDescription, ...] = ()
-    """What texts of each score are like, if the criterion says it."""
+    """Descriptions of scores; empty if the criterion has none."""
     weight: float | None = None
-    """Its share of the score; the sizes of all weights sum to 1. Null without learned weights."""
+    """Its share of the score; absolute values sum to 1. Null if the weights were not learned."""
 
 
 class AspectDescription(DescriptionModel):
     """What is judged."""
 
     name: str
-    """Such as coherence."""
+    """A word for it, such as `coherence`."""
     definition: str
     """What it means."""
 
@@ -115,11 +115,11 @@ class RubricDescription(DescriptionModel):
     scale: ScaleDescription
     """The scale of the scores."""
     judge: str
-    """Who rates the texts; `recorded` for a recording."""
+    """The judge that rates texts; `recorded` if its answers come from a recording."""
     needs: tuple[str, ...]
-    """Fields that every text should have, since all texts had them that the rubric was learned from."""
+    """Fields that every text should have, as all texts had that the rubric was learned from."""
     verdict: Literal["better", "not better", "inconclusive"] | None
-    """Whether it agrees better with people than the same judge asked directly; null if that was not measured."""
+    """Whether the rubric agrees better with people than the same judge asked directly; null if not measured."""
     criteria: tuple[CriterionDescription, ...]
     """What the judge rates, in the order of the rubric."""
 
@@ -161,7 +161,7 @@ class InputText(_Taken, GivenText):
 
 
 class InputTexts(_Taken):
-    """Several texts to score; they are scored at the same time."""
+    """Several texts to score."""
 
     texts: Annotated[tuple[InputText, ...], Field(min_length=1, strict=False)]
     """The texts."""
@@ -173,22 +173,22 @@ class UnitResult(DescriptionModel):
     unit: str
     """The piece, as the judge was asked about it."""
     sentences: tuple[int, ...]
-    """The sentences that it is in, from 0."""
+    """Numbers of the sentences that hold it, counted from 0."""
     value: float | None
-    """1 in favour of the text, 0 against it, null without a usable answer."""
+    """From 1, in favour of the text, to 0, against it; null without a usable answer."""
     reason: str
     """The judge's reason, or why there is no value."""
     support: tuple[str, ...]
-    """The facts that support it."""
+    """The facts that support the piece."""
 
 
 class CriterionResult(DescriptionModel):
     """A text's score by one criterion."""
 
     id: str
-    """The criterion, as in the rubric."""
+    """The `id` of the criterion in the rubric."""
     name: str | None = None
-    """Its title."""
+    """Title of the criterion; left out if it has none."""
     score: float | None
     """Null if the judge gave no usable rating, or the criterion does not apply."""
     reason: str
@@ -196,18 +196,18 @@ class CriterionResult(DescriptionModel):
     applies: bool
     """Whether the criterion can be asked of this text."""
     weight: float | None = None
-    """Of a criterion that is weighted within its method."""
+    """Weight of the criterion within its method; left out if it has none."""
     units: tuple[UnitResult, ...] = ()
-    """The pieces of a text that is judged piece by piece."""
+    """Answers for pieces of the text; left out if it is judged as a whole."""
     contribution: float | None = None
-    """What it adds to the score of an average text, in points; with learned weights only."""
+    """Points that the criterion adds to the score of an average text; left out without learned weights."""
 
 
 class ScoreResult(DescriptionModel):
     """A text's score; either `score` or `unscored` is null."""
 
     id: str
-    """That of the text."""
+    """The `id` of the text."""
     aspect: str
     """What is judged."""
     score: float | None
@@ -219,13 +219,13 @@ class ScoreResult(DescriptionModel):
     rubric: str
     """The rubric with its version."""
     judge: str
-    """Who rated the text; `recorded` for a recording."""
+    """The judge that rated the text; `recorded` if its answers came from a recording."""
     interval: tuple[float, float] | None = None
-    """What holds the score that people would give; left out if the rubric has no intervals."""
+    """Prediction interval of the score by people; left out if the rubric has none."""
     verdict: str | None = None
-    """Of a rubric for verdicts, the level of the text; its score is the probability of the better level."""
+    """Level of the text, such as `pass`, by a rubric for verdicts; `score` is the probability of the better level."""
     rivals: Literal["together"] | None = None
-    """Present if texts of one group were rated in one call: such scores are not comparable with others."""
+    """Present if texts of one group were rated in one call: compare their scores within the group only."""
 
 
 class ScoreResults(DescriptionModel):
@@ -234,30 +234,29 @@ class ScoreResults(DescriptionModel):
     scores: tuple[ScoreResult, ...]
     """In the order of the texts."""
     warnings: tuple[str, ...]
-    """What makes scores less reliable, such as texts without a source where the rubric was learned from texts with one;
-    mostly empty."""
+    """Reasons why scores may be less reliable, such as texts without the source that the rubric needs."""
 
 
 class Health(DescriptionModel):
-    """That the service works."""
+    """The service works."""
 
     status: Literal["ok"]
-    """Present if the thread that scores responds."""
+    """Always `ok`; a service that cannot score responds with a problem."""
 
 
 class ProblemDetails(DescriptionModel):
-    """Why a request failed (RFC 9457)."""
+    """Why a request failed (problem details of RFC 9457)."""
 
     title: str
-    """The words of the status."""
+    """The standard phrase of the status."""
     status: int
     """The HTTP status of the response."""
     code: str
-    """The kind of problem, for programs."""
+    """The kind of problem, as a constant for programs."""
     detail: str
     """What is wrong with this request."""
     request: str
-    """The id of the request, by which the service's log names it."""
+    """The id of the request in the log of the service."""
 
 
 def score_row(score: Score) -> Mapping[str, Any]:
@@ -269,41 +268,40 @@ def score_row(score: Score) -> Mapping[str, Any]:
 KINDS: Mapping[str, tuple[int, str]] = {
     "not_json": (400, "The body is not JSON."),
     "incomplete_body": (400, "The connection was closed before the body was complete."),
-    "two_lengths": (400, "The request has both Content-Length and Transfer-Encoding; send one of them."),
+    "two_lengths": (400, "The request has both Content-Length and Transfer-Encoding; send one."),
     "unknown_parameter": (400, "The address has a query (`?name=value`); this request takes none."),
     "no_token": (401, "The request has no bearer token."),
     "wrong_token": (401, "The bearer token is not one of this service."),
     "budget_reached": (
         402,
-        "The cap on calls or cost of this service is reached: only requests whose answers are all in the store are "
-        "answered.",
+        "The cap on calls or cost of this service is reached; it scores only texts whose answers are stored.",
     ),
-    "other_origin": (403, "Without a token, the service refuses requests of other sites' pages (`Origin`)."),
-    "no_such_path": (404, "The service has no such path; `GET /openapi.json` describes all requests."),
-    "other_method": (405, "The path does not take this method; `Allow` names those that it takes."),
+    "other_origin": (403, "A service without tokens refuses requests from pages of other sites (`Origin`)."),
+    "no_such_path": (404, "The path does not exist; `GET /openapi.json` describes all paths."),
+    "other_method": (405, "The path does not take this method; the header `Allow` lists those it takes."),
     "late_body": (408, "The body was not complete in time."),
     "too_large": (413, "The body is too large."),
     "too_many_texts": (413, "The body has too many texts."),
-    "other_media_type": (415, "The body is not sent as application/json."),
+    "other_media_type": (415, "The Content-Type is not application/json."),
     "compressed_body": (415, "The body is compressed; send it without compression."),
-    "other_host": (421, "Without a token, the service answers under its own address only."),
-    "invalid_body": (422, "The body is JSON of another form: a field is unknown, missing or of another type."),
-    "repeated_key": (422, "An object of the body has a key twice."),
+    "other_host": (421, "A service without tokens responds at its own address only."),
+    "invalid_body": (422, "A field of the body is unknown, missing or of the wrong type."),
+    "repeated_key": (422, "An object in the body has a key twice."),
     "repeated_id": (422, "Two texts of a list have the same `id`."),
     "unusable_texts": (
         422,
-        "No text has a field, such as `source`, that every text had that the rubric was learned from.",
+        "No text has a field that the rubric needs, such as `source`.",
     ),
-    "too_many_at_once": (429, "Too many requests at a time; `Retry-After` says when to send it again."),
+    "too_many_at_once": (429, "Too many requests at a time; send it again after `Retry-After`."),
     "large_head": (431, "The head of the request is too large."),
-    "internal_error": (500, "An unexpected error, which the log of the service has."),
+    "internal_error": (500, "An unexpected error; the log of the service has the details."),
     "judge_failed": (502, "The judge refused the request; the log of the service says why."),
-    "not_recorded": (502, "The judge is a recording, which has no answer about this text."),
-    "judge_unavailable": (503, "The judge does not answer; `Retry-After` says when to send it again."),
-    "store_unavailable": (503, "The store cannot be used; `Retry-After` says when to send it again."),
-    "not_responding": (503, "The service does not score at present; `Retry-After` says when to ask again."),
-    "stopping": (503, "The service is shutting down; `Retry-After` says when to send it again."),
-    "timeout": (504, "No score in time. Answers that arrive later are kept: send the same request again."),
+    "not_recorded": (502, "The judge is a recording without an answer for this text."),
+    "judge_unavailable": (503, "The judge does not respond; send the request again after `Retry-After`."),
+    "store_unavailable": (503, "The store cannot be used; send the request again after `Retry-After`."),
+    "not_responding": (503, "The service cannot score at present; ask again after `Retry-After`."),
+    "stopping": (503, "The service is shutting down; send the request again after `Retry-After`."),
+    "timeout": (504, "No score in time. Answers that arrive later are stored: send the same request again."),
 }
 
 
