@@ -56,9 +56,10 @@ from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 GateLevel = Literal["group", "dataset"]
 
-# Correlations are within groups if at least this many groups have at least this many texts.
-RIVAL_GROUPS = 10
-RIVALS = 3
+# Correlations are within groups if at least so many groups can be compared: groups with enough texts and labels that
+# differ.
+MIN_COMPARABLE_GROUPS = 10
+MIN_GROUP_TEXTS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,8 @@ def validation(
     best = max(baselines, key=lambda baseline: (correlation(baseline.name), baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     free = [comparison.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
-    undecided = {"outcome": None, "error_outcome": None, "more_labels": None}
+    # Other methods' scores are compared, but the gate does not depend on them.
+    without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
     return version.Validation(
         level=comparison.level,
         n=int((~np.isnan(held_out)).sum()),
@@ -129,18 +131,18 @@ def validation(
         verdicts=(
             min(free, key=lambda verdict: version.WORST_FIRST.index(verdict.outcome or "inconclusive")),
             *(comparison.verdict(rubric, each) for each in asked),
-            *(comparison.verdict(rubric, each).model_copy(update=undecided) for each in methods),
+            *(comparison.verdict(rubric, each).model_copy(update=without_outcome) for each in methods),
         ),
     )
 
 
 def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
-    """Return `group` if at least `RIVAL_GROUPS` groups have `RIVALS` texts or more and labels that differ."""
+    """Return `group` if at least `MIN_COMPARABLE_GROUPS` groups can be compared."""
     labels_of: dict[str, list[float]] = {}
     for group, label in zip(groups, labels.tolist(), strict=True):
         labels_of.setdefault(group, []).append(label)
-    telling = sum(len(values) >= RIVALS and min(values) < max(values) for values in labels_of.values())
-    return "group" if telling >= RIVAL_GROUPS else "dataset"
+    comparable = sum(len(values) >= MIN_GROUP_TEXTS and min(values) < max(values) for values in labels_of.values())
+    return "group" if comparable >= MIN_COMPARABLE_GROUPS else "dataset"
 
 
 def _direct_evaluators(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> list[Evaluator]:
@@ -212,14 +214,16 @@ class EvaluatorComparison:
         difference, texts = self.difference(*both), self._texts(both)
         outcome = outcome_of(difference, version.MIN_EFFECT)
         matters = version.MIN_BRIER_EFFECT if self.of_verdicts else version.MIN_ERROR_EFFECT * table.scale.width
-        undecided = outcome == "inconclusive"
+        missing = None
+        if outcome == "inconclusive":
+            missing = more_labels(difference, len(table.labels), texts.clusters)
         return version.GateVerdict(
             against=other.name,
             outcome=outcome,
             difference=difference,
             error_outcome=outcome_of(gain, matters) if gain else None,
             less_error=gain,
-            more_labels=more_labels(difference, len(table.labels), texts.clusters) if undecided else None,
+            more_labels=missing,
             # If every text is its own group, or all are in one group, texts count instead of groups.
             few_groups=texts.clusters if texts.too_few_groups else None,
         )
@@ -244,6 +248,8 @@ class EvaluatorComparison:
             texts.clusters,
             elements=len(texts.human),
             correlation=len(scores) == 1,
+            # Constant scores have correlation 0, and equal ones do not differ: both are certain.
+            mean=True,
         )
         return interval.rounded()
 
@@ -262,22 +268,23 @@ def outcome_of(difference: Interval, matters: float) -> version.Outcome:
 
 # The standard deviation of true differences between a rubric and a baseline.
 PRIOR = 0.2
-EVEN, LIKELY = 0.5, 0.8
-STEP = 10
-# The true standard error has this many equally likely values.
+# The chances of a decision for which numbers of further labels are named, in steps of `LABELS_STEP`.
+EVEN_CHANCE, LIKELY_CHANCE = 0.5, 0.8
+LABELS_STEP = 10
+# How many equally likely values of the true standard error are averaged over.
 ERRORS = 9
 
 
 def more_labels(difference: Interval, labels: int, clusters: int) -> version.MoreLabels | None:
-    """Return how many more labels would decide with chances `EVEN` and `LIKELY`; `None` without an interval.
+    """Return how many more labels would decide with an even chance and likely; `None` without an interval.
 
     `difference` is in correlation, from `labels` labelled texts in `clusters` clusters.
     """
     if difference.value is None or difference.low is None or difference.high is None or clusters < MIN_GROUPS:
         return None
-    more = np.arange(STEP, version.MAX_LABELS + 1, STEP, dtype=np.float64)
+    more = np.arange(LABELS_STEP, version.MAX_LABELS + 1, LABELS_STEP, dtype=np.float64)
     chances = decision_chances(difference.value, (difference.high - difference.low) / 2, labels, clusters, more)
-    even, likely = ([int(number) for number in more[chances >= least]] for least in (EVEN, LIKELY))
+    even, likely = ([int(number) for number in more[chances >= least]] for least in (EVEN_CHANCE, LIKELY_CHANCE))
     return version.MoreLabels(even=even[0] if even else None, likely=likely[0] if likely else None)
 
 

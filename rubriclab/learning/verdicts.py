@@ -234,5 +234,6 @@ def _known_units(groups: Sequence[str], known: BoolArray) -> IntArray:
 
 def _over_groups(statistic: WeightedStatistic, unit: IntArray, least: float) -> Interval:
     """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `unit`."""
-    found = estimate(lambda counts: statistic(counts[:, unit]), int(unit.max(initial=-1)) + 1, elements=len(unit))
+    clusters = int(unit.max(initial=-1)) + 1
+    found = estimate(lambda counts: statistic(counts[:, unit]), clusters, elements=len(unit), mean=True)
     return found.within(least, 1).rounded()

@@ -33,7 +33,7 @@ from rubriclab.models.text import Assignment, Example, find_aspect, named_reason
 from rubriclab.models.version import Effort, Version, check_name
 from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe, rows_of
-from rubriclab.ops.literature import chosen_findings, left_out
+from rubriclab.ops.literature import benchmark_notes, chosen_findings, left_out
 from rubriclab.ops.options import LearnOptions, SettingsTables, check_tables
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_named
 
@@ -299,7 +299,10 @@ def _training_input(
     for line in training.notes:
         notify(line)
     assignment = Assignment(task_words(task), aspect, training.scale)
-    return TrainingInput(training.examples, assignment, chosen_findings(aspect.name, options, notify), checklist)
+    findings = chosen_findings(aspect.name, options, notify)
+    for line in benchmark_notes(describe(data), training.examples, findings):
+        notify(line)
+    return TrainingInput(training.examples, assignment, findings, checklist)
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:

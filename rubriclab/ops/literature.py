@@ -7,6 +7,7 @@ import io
 import logging
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -25,7 +26,7 @@ from rubriclab.methods.prompting import NewName, Whole, Wording, at_most, for_ea
 from rubriclab.methods.sources import Finding, benchmark_name, load_findings, read_findings, write_findings
 from rubriclab.models.base import MAX_WORDING_LENGTH, Unreadable, content_path, decode_text, read_file
 from rubriclab.models.characters import close_match, did_you_mean, is_blank
-from rubriclab.models.text import Words, find_aspect, shipped_aspects, task_words
+from rubriclab.models.text import Example, Words, find_aspect, shipped_aspects, task_words
 from rubriclab.models.version import Effort
 from rubriclab.ops.options import LiteratureAddOptions, LiteratureOptions, LiteratureShowOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace
@@ -423,6 +424,20 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
                 raise SettingsError(f"{message}.", f"Did you mean {meant!r}? If not, leave out the name {name!r}.")
             notify(message)
     return tuple(each for each in findings if each.bears_on(aspect) and not {*without} & {*each.benchmarks})
+
+
+def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
+    """Return a warning for each data set that `source` or a row names, and whose raters some findings are about."""
+    named = "\n".join([source, *(f"{each.id}\n{each.group}\n{each.system or ''}" for each in examples)]).casefold()
+    notes = []
+    for name, number in Counter(name for finding in findings for name in finding.benchmarks).items():
+        spelled = name.replace("_", r"[\W_]*")
+        if re.search(rf"(?<![^\W\d_]){spelled}(?![^\W\d_])", named):
+            notes.append(
+                f"the labels seem to be from {name}, and findings about its raters are used ({number}); if the rubric "
+                f"is tested on {name}, leave them out: `literature_without={name}`"
+            )
+    return notes
 
 
 def left_out(options: LearnOptions) -> tuple[str, ...]:

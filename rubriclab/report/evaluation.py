@@ -33,14 +33,14 @@ from rubriclab.stats.agreement import (
     ConstantRule,
     Level,
     ScoreErrors,
+    coefficient_interval,
     difference,
-    level_statistic,
     score_errors,
     scored_texts,
     used_texts,
 )
 from rubriclab.stats.correlation import FloatArray, floats, spearman_rows
-from rubriclab.stats.intervals import Interval, estimate
+from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Version
@@ -161,12 +161,7 @@ def _spearman(scores: FloatArray, texts: Sequence[JudgedText], level: Level, con
     groups = [text.example.group for text in texts]
     systems = [text.example.system or "" for text in texts]
     used = used_texts(scored_texts([scores], human_scores(texts), groups, systems), level, constant)
-    return estimate(
-        level_statistic(used, 0, spearman_rows, level, constant),
-        used.clusters,
-        elements=len(used.human),
-        correlation=True,
-    )
+    return coefficient_interval(used, spearman_rows, level, constant)
 
 
 # Which rubric agrees best, and whether it is above the baselines on the same texts.
@@ -207,12 +202,12 @@ class EvaluatorComparison:
 
     @property
     def verdict(self) -> Verdict:
-        """What the interval of the difference shows; `overlaps` if it includes 0."""
+        """What the interval of the difference shows; `overlaps` if it includes 0 or a difference has none."""
         if self.too_few_groups:
             return "too few groups"
         low, high = self.difference.low, self.difference.high
         if low is None or high is None:
-            return "not comparable with"
+            return "not comparable with" if self.difference.value is None else "overlaps"
         if low > 0:
             return "above"
         return "below" if high < 0 else "overlaps"

@@ -206,15 +206,20 @@ def basis(result: Result) -> str:
     agreement = result.agreement
     parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
     if agreement.systems is not None:
-        parts.append(f"{count(agreement.systems, 'system')}; intervals are over {agreement.unit}, not systems")
+        parts.append(f"{count(agreement.systems, 'system')}; intervals are as wide as so many systems need, or wider")
     if agreement.level == "group":
         counted = "counted as 1" if agreement.constant == "papers" else "left out"
         constant = f"{count(agreement.constant_groups, 'group')} with constant labels {counted}"
         parts.append(constant if agreement.constant_groups else "no group with constant labels")
         if agreement.single_groups:
             parts.append(f"{count(agreement.single_groups, 'group')} of one text left out")
+    figures = (agreement.spearman, agreement.pearson, agreement.kendall)
     if agreement.too_few_groups:
         parts.append(too_few_groups(agreement.groups))
+    elif any(figure.value is not None and figure.low is None for figure in figures):
+        of_systems = "a correlation of 1 or of very few systems"
+        unchanged = f"figures that stay the same, or are undefined, without one of the {agreement.unit}"
+        parts.append(f"no interval for {unchanged if agreement.systems is None else of_systems}")
     parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
     if result.answers_missing:
         remark = "; scores rest on the others" if result.answers_missing < result.answers else ""

@@ -19,8 +19,14 @@ Papers differ in how they treat inputs with constant human scores at group level
 
 The published rules are for Spearman and Pearson; Kendall's tau-b is treated in the same way here.
 
-Intervals are by the jackknife over groups; see `rubriclab.stats.intervals`. `score_errors` says how far scores are
-from labels, in points of the scale.
+Intervals are by the jackknife over groups; see `rubriclab.stats.intervals`. At system level it only says what other
+inputs would change, and with few systems a rank correlation often stays the same without each group. There an interval
+is at least as wide as Fisher's for so many systems, with the standard errors of Bonett & Wright 2000, "Sample size
+requirements for estimating Pearson, Kendall and Spearman correlations", Psychometrika 65, so that it holds for systems
+like these; Deutsch, Dror & Roth 2021, "A statistical analysis of summarization evaluation metrics using resampling
+methods", TACL 9, resample systems and inputs for this. A difference at system level is that of the systems at hand.
+
+`score_errors` says how far scores are from labels, in points of the scale.
 """
 
 from __future__ import annotations
@@ -28,21 +34,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from rubriclab.stats.correlation import (
+    MAX_CORRELATION,
     BoolArray,
     FloatArray,
     IntArray,
+    fisher_z,
     is_constant,
     kendall_rows,
     pearson_rows,
     spearman_rows,
 )
-from rubriclab.stats.intervals import DIGITS, MIN_GROUPS, Interval, Statistic, estimate, sign_flip_p
+from rubriclab.stats.intervals import CONFIDENCE, DIGITS, MIN_GROUPS, Interval, Statistic, estimate, sign_flip_p
 
 Level = Literal["group", "dataset", "system"]
 ConstantRule = Literal["skip", "papers"]
@@ -120,10 +129,6 @@ def agreement(
     """
     texts, used = _texts_at_level([predicted], human, groups, systems, level=level, constant=constant)
 
-    def estimated(coefficient: Coefficient) -> Interval:
-        statistic = level_statistic(used, 0, coefficient, level, constant)
-        return estimate(statistic, used.clusters, elements=len(used.human), correlation=True)
-
     return Agreement(
         level=level,
         n=len(used.human),
@@ -134,9 +139,9 @@ def agreement(
         constant=constant,
         unit=used.unit,
         too_few_groups=used.too_few_groups,
-        spearman=estimated(spearman_rows),
-        pearson=estimated(pearson_rows),
-        kendall=estimated(kendall_rows),
+        spearman=coefficient_interval(used, spearman_rows, level, constant),
+        pearson=coefficient_interval(used, pearson_rows, level, constant),
+        kendall=coefficient_interval(used, kendall_rows, level, constant),
     )
 
 
@@ -184,7 +189,7 @@ def difference(
         constant=constant,
         unit=used.unit,
         too_few_groups=used.too_few_groups,
-        spearman=estimate(statistic, used.clusters, elements=len(used.human)),
+        spearman=estimate(statistic, used.clusters, elements=len(used.human), mean=_is_mean(used, level)),
         p=p,
     )
 
@@ -311,6 +316,37 @@ def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTe
     return texts.take(np.flatnonzero(~np.repeat(left_out, texts.sizes)))
 
 
+def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Level, rule: ConstantRule) -> Interval:
+    """Return the agreement of the first evaluator with its interval; arguments as for `level_statistic`.
+
+    At system level, correlations of 1 and -1 have no interval, nor have those of too few systems for a standard error.
+    """
+    statistic = level_statistic(texts, 0, coefficient, level, rule)
+    found = estimate(
+        statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=_is_mean(texts, level)
+    )
+    if level != "system" or found.value is None or texts.too_few_groups:
+        return found
+    numerator, lost = 1.0, 3
+    if coefficient is spearman_rows:
+        numerator = 1 + found.value**2 / 2
+    elif coefficient is kendall_rows:
+        numerator, lost = 0.437, 4
+    if abs(found.value) > MAX_CORRELATION or texts.systems <= lost:
+        return Interval(found.value)
+    error = math.sqrt(numerator / (texts.systems - lost))
+    center, margin = float(fisher_z(found.value)), NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * error
+    low, high = math.tanh(center - margin), math.tanh(center + margin)
+    if found.low is None or found.high is None:
+        return Interval(found.value, low, high)
+    return Interval(found.value, min(low, found.low), max(high, found.high))
+
+
+def _is_mean(texts: ScoredTexts, level: Level) -> bool:
+    """Return whether the agreement is a mean over groups."""
+    return level == "group" and texts.unit == "groups"
+
+
 def level_statistic(
     texts: ScoredTexts, evaluator: int, coefficient: Coefficient, level: Level, rule: ConstantRule
 ) -> Statistic:
@@ -434,4 +470,6 @@ def less_error(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequenc
 def _mean(values: FloatArray, texts: ScoredTexts) -> Interval:
     """Return the mean over texts with its interval over their groups."""
     sums, sizes = np.bincount(texts.cluster, values), np.bincount(texts.cluster)
-    return estimate(lambda counts: counts @ sums / (counts @ sizes), texts.clusters, elements=len(sums)).rounded()
+    return estimate(
+        lambda counts: counts @ sums / (counts @ sizes), texts.clusters, elements=len(sums), mean=True
+    ).rounded()

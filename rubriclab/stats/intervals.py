@@ -253,14 +253,17 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
     return [None if p is None else float(next(values)) for p in p_values]
 
 
-def estimate(statistic: Statistic, clusters: int, *, elements: int, correlation: bool = False) -> Interval:
+def estimate(
+    statistic: Statistic, clusters: int, *, elements: int, correlation: bool = False, mean: bool = False
+) -> Interval:
     """Return the statistic of the data with its interval.
 
-    There is no interval for fewer than `MIN_GROUPS` clusters, or if the statistic is undefined without one of them.
+    There is no interval for fewer than `MIN_GROUPS` clusters, or as `student_interval` says.
 
     Args:
         elements: how many elements the arrays of a single sample have.
         correlation: whether the statistic is a correlation or the like, at most 1 in absolute value.
+        mean: whether it is a mean over clusters or texts, so that clusters without spread are evidence.
     """
     value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
     if math.isnan(value):
@@ -271,14 +274,17 @@ def estimate(statistic: Statistic, clusters: int, *, elements: int, correlation:
     samples, batch = int(part.max()) + 1, max(1, BATCH_ELEMENTS // max(1, elements))
     batches = (np.arange(start, min(start + batch, samples)) for start in range(0, samples, batch))
     without = [statistic((part != left_out[:, np.newaxis]).astype(np.float64)) for left_out in batches]
-    return student_interval(value, np.concatenate(without), correlation=correlation)
+    return student_interval(value, np.concatenate(without), correlation=correlation, mean=mean)
 
 
-def student_interval(value: float | None, without: FloatArray, *, correlation: bool = False) -> Interval:
+def student_interval(
+    value: float | None, without: FloatArray, *, correlation: bool = False, mean: bool = False
+) -> Interval:
     """Return a statistic with its interval from its values with each part of the data left out, shape (parts,).
 
-    There is no interval if one of the values is NaN or there are fewer than two. If they do not differ, it is that of
-    `mean_without_spread`. Other arguments as for `estimate`.
+    There is no interval if one of the values is NaN or there are fewer than two. If they do not differ, the interval of
+    a mean is that of `mean_without_spread`; any other statistic has none, as a rank correlation may stay the same
+    without each part and yet be far from the true one. Other arguments as for `estimate`.
     """
     count = len(without)
     if value is None or count < 2 or np.isnan(without).any():
@@ -286,7 +292,7 @@ def student_interval(value: float | None, without: FloatArray, *, correlation: b
     center, values = (float(fisher_z(value)), fisher_z(without)) if correlation else (value, without)
     error = float(jackknife_error(values))
     if error <= NO_SPREAD * max(1.0, abs(center)):
-        return mean_without_spread(value, 0.5 ** (count - 1)).interval
+        return mean_without_spread(value, 0.5 ** (count - 1)).interval if mean else Interval(value)
     margin = student_margin(error, count - 1)
     low, high = center - margin, center + margin
     return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)

@@ -200,7 +200,7 @@ def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Se
     if count > 1:
         found = (_accuracies(pair, thresholds) for pair in pairs)
         accuracies = np.array([own[np.round(total - own, MEAN_DIGITS).argmax()] for own in found])
-        held_out = estimate(lambda counts: counts @ accuracies / counts.sum(axis=1), count, elements=count)
+        held_out = estimate(lambda counts: counts @ accuracies / counts.sum(axis=1), count, elements=count, mean=True)
     return PairwiseAccuracy(
         held_out.within(0, 1),
         float(total[best] / count),

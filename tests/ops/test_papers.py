@@ -12,7 +12,9 @@ from paper_samples import write_paper
 from pdf_files import RIGHT, column, pdf
 
 from rubriclab.errors import LiteratureError
-from rubriclab.ops.literature import Paper, PaperPage, cleaned, find_quotation, parts, read_paper
+from rubriclab.methods.sources import load_findings
+from rubriclab.models.text import Example
+from rubriclab.ops.literature import Paper, PaperPage, benchmark_notes, cleaned, find_quotation, parts, read_paper
 
 LEFT_LINES = ("The raters of this study penalised inconsis-", "tent summaries in 45.2% of the cases and they")
 RIGHT_LINES = ("rewarded texts that kept to one thread through-", "out, while length alone had no effect at all.")
@@ -217,3 +219,20 @@ def test_the_page_is_that_where_the_quotation_stands_and_a_few_words_prove_nothi
     pages = [find_quotation("The value was -0.31 for all", twice, named) for named in (None, 1, 5, 7, 9)]
     assert [each.number for each in pages if each] == [5, 5, 5, 7, 5]
     assert [find_quotation(words, PAGES) for words in ("did not reward length", "… — …")] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("source", "names", "said"),
+    [
+        ("data/SummEval_dev.jsonl", ("t1",), ["summeval"]),
+        ("labelled.jsonl", ("qags-xsum-12", "hannah-3"), ["qags_xsum"]),
+        ("labelled.jsonl", ("t1", "t2"), []),
+    ],
+)
+def test_learning_says_whose_raters_findings_are_about_where_the_file_or_a_row_names_the_set(
+    source: str, names: tuple[str, ...], said: list[str]
+) -> None:
+    texts = [Example(id=name, output="Words.", group=name) for name in names]
+    findings = [*load_findings("summarization"), *load_findings("story")]
+    notes = benchmark_notes(source, texts, findings)
+    assert [note.split("literature_without=")[1].rstrip("`") for note in notes] == said

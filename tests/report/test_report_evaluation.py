@@ -247,8 +247,9 @@ def test_a_basis_counts_what_is_left_out() -> None:
     scored = {news.ref: scores_of(news, texts, lambda number, text: None if number < 3 else text.scores["coherence"])}
     results = results_of([news], scored, texts, levels=["group"])
     assert wording.basis(results[0]) == (
-        "20 texts in 5 groups; no group with constant labels; 1 group of one text left out; 3 texts unscored; "
-        "6 of 48 answers missing; scores rest on the others"
+        "20 texts in 5 groups; no group with constant labels; 1 group of one text left out; no interval for figures "
+        "that stay the same, or are undefined, without one of the groups; 3 texts unscored; 6 of 48 answers missing; "
+        "scores rest on the others"
     )
     # 24 texts of 6 groups, of which the rubric scored a single one in the first.
     assert wording.bases(results) == [

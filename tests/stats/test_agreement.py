@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
+from collections import Counter
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.stats import kendalltau, pearsonr, spearmanr
+from scipy.stats import kendalltau, norm, pearsonr, spearmanr
 
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import agreement_value, difference
@@ -85,9 +86,54 @@ def test_values_and_intervals_equal_those_written_out_in_full(level, seed):
     for name, correlate in SCIPYS.items():
         value, *without = written_out(level, correlate, texts, [names, *draws])
         expected = dataclasses.astuple(student_interval(value, np.array(without), correlation=True))
+        if level == "system":
+            lost, numerator = {"spearman": (3, 1 + value**2 / 2), "pearson": (3, 1), "kendall": (4, 0.437)}[name]
+            reach = norm.ppf(0.975) * np.sqrt(numerator / (7 - lost))
+            low, high = np.tanh([np.arctanh(value) - reach, np.arctanh(value) + reach])
+            expected = (value, min(low, expected[1]), max(high, expected[2]))
         np.testing.assert_allclose(dataclasses.astuple(getattr(result, name)), expected, atol=1e-9)
     assert result.unit == "groups"
     assert result.groups == len(names)
+
+
+def systems_of(rng, systems, inputs=20):
+    """Return scores of systems whose qualities by judge and people correlate with 0.9, with noise in every text."""
+    quality = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], size=systems)
+    scores = quality + rng.normal(scale=0.5, size=(inputs, 1, 1)) + rng.normal(size=(inputs, systems, 2))
+    predicted, human = scores.reshape(-1, 2).T
+    names = [(f"g{place:02}", f"s{number:03}") for place in range(inputs) for number in range(systems)]
+    groups, of = zip(*names, strict=True)
+    return predicted, human, groups, of
+
+
+@pytest.mark.parametrize("systems", [5, 7, 12])
+def test_intervals_between_few_systems_hold_the_correlation_of_all_systems_like_them(systems):
+    rng, runs = np.random.default_rng(systems), 150
+    means = np.array(systems_of(rng, 5000)[:2]).reshape(2, -1, 5000).mean(axis=1)
+    true = {name: scipys(correlate, *means) for name, correlate in SCIPYS.items()}
+    missed, without = Counter(), 0
+    for _ in range(runs):
+        found = agreement(*systems_of(rng, systems), level="system")
+        for name, interval in estimates(found).items():
+            if interval.low is None:
+                without += abs(interval.value) < 1 - 1e-9
+                continue
+            missed[name] += not interval.low <= true[name] <= interval.high
+    assert without == 0
+    # Of 150 draws at 95 %, more than 14 miss in less than one of a hundred.
+    assert all(number <= 14 for number in missed.values())
+
+
+def test_perfect_correlations_and_those_of_very_few_systems_have_no_interval():
+    predicted, human, groups, systems = systems_of(np.random.default_rng(1), 4)
+    order = np.array([int(name[1:]) for name in systems], dtype=float)
+    perfect = agreement(order, order, groups, systems, level="system").spearman
+    assert perfect.value == pytest.approx(1)
+    assert perfect.low is perfect.high is None
+    few = agreement(predicted, human, groups, systems, level="system")
+    assert few.spearman.low is not None
+    assert few.kendall.low is None
+    assert difference(order, order + 0.1 * predicted, order, groups, systems, level="system").spearman.low is None
 
 
 def test_worked_example():
