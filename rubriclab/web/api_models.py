@@ -364,7 +364,6 @@ OPEN = frozenset({HEALTH, OPENAPI})
 PATHS = frozenset({SCORE, RUBRIC, HEALTH, METRICS, OPENAPI})
 
 _REF = "#/components/schemas/{model}"
-RESULTS = ("ScoreResult", "ScoreResults")
 _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council met on Monday and closed the bridge."}
 
 
@@ -402,7 +401,7 @@ def description(*, tokens: bool) -> dict[str, Any]:
 
 
 def _paths(*, tokens: bool) -> dict[str, Any]:
-    scores = _json("The score of the text, or those of all texts.", *RESULTS)
+    scores = _json("The score of the text, or those of all texts.", "ScoreResult", "ScoreResults")
     metrics = _content("The metrics.", "text/plain", {"type": "string"})
     described = _content("The description.", "application/json", {"type": "object"})
     requests: Sequence[tuple[str, str, str, dict[str, Any]]] = (

@@ -11,13 +11,6 @@ from rubriclab.report import charts
 from rubriclab.report.charts import Axis
 from rubriclab.stats.intervals import Interval
 
-
-def shapes(drawing: str, tag: str, style: str) -> list[dict[str, str]]:
-    """Return the attributes of a drawing's shapes of one class; the drawing must be well-formed."""
-    found = ET.fromstring(drawing).iter(tag)
-    return [dict(shape.attrib) for shape in found if shape.get("class") == style]
-
-
 UNIT = charts.agreement_axis([])
 FIVE = Scale(low=1, high=5, whole=True)
 
@@ -71,7 +64,8 @@ def test_an_axis_has_few_ticks_and_holds_every_mark(marks: list[float]) -> None:
 
 
 def test_human_scores_run_across_and_the_rubrics_up() -> None:
-    dots = shapes(charts.scatter([(1, 1), (5, 1), (5, 5)], FIVE, "score"), "circle", "dot")
+    drawing = ET.fromstring(charts.scatter([(1, 1), (5, 1), (5, 5)], FIVE, "score"))
+    dots = [shape.attrib for shape in drawing.iter("circle") if shape.get("class") == "dot"]
     first, up, across = sorted((int(dot["cx"]), -int(dot["cy"])) for dot in dots)
     assert first == (charts.LEFT, -(charts.HEIGHT - charts.BOTTOM))
     assert sorted((up, across)) == [

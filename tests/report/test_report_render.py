@@ -13,14 +13,16 @@ import pytest
 from commands import Commands
 from markupsafe import Markup
 from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
-from report_samples import joint_record, joint_version, version
+from report_samples import joint_record, joint_version, version, words_of
 from syrupy.assertion import SnapshotAssertion
 from view_samples import PAGES, VIEWS, hostile, pinned
 
 from rubriclab.report.render import View, badge, head, q, row, typeset
-from rubriclab.report.rubrics import matrix_rows
+from rubriclab.report.rubrics import learned_view, matrix_rows, overview
+from rubriclab.report.wording import estimate
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
+from rubriclab.web.studio.pages import summary
 
 # What a page shows in place of the hostile words.
 SHOWN = re.sub("[\u202e\u2066\x1b\x00\ud83d]", lambda found: ascii(found[0])[1:-1], HOSTILE)
@@ -192,21 +194,6 @@ def test_a_report_is_one_page_with_texts_and_verdict(kept: Commands) -> None:
     assert kept("report", "joint").out == page.text
 
 
-@pytest.mark.parametrize(
-    ("place", "complaint"),
-    [
-        ("nowhere/report.html", "nowhere/report.html cannot be written: No such file or directory."),
-        ("store.db", "--output would overwrite store.db, which this command uses. Give another PATH."),
-        (".", ". cannot be written: Is a directory."),
-    ],
-)
-def test_a_report_goes_where_it_can_be_written(kept: Commands, place: str, complaint: str) -> None:
-    before = (kept.folder / "store.db").read_bytes()
-    done = kept("report", "joint", "-o", place)
-    assert (done.code, done.error) == (2, complaint)
-    assert (kept.folder / "store.db").read_bytes() == before
-
-
 def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
     printed = kept("show", "joint", "--matrix")
     assert (printed.code, printed.err) == (0, "")
@@ -228,20 +215,45 @@ def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
     ("arguments", "complaint"),
     [
         (
-            ("bare", "--matrix"),
+            ("show", "bare", "--matrix"),
             "The ratings of the labelled texts by bare@1 are not stored. The store has no training record of bare@1",
         ),
         (
-            ("news", "--matrix"),
+            ("show", "news", "--matrix"),
             "The ratings of the labelled texts by news@1 are not stored. news@1 was learned by one method",
         ),
-        (("joint", "-o", "matrix.csv"), "--output goes with --matrix."),
-        (("joint", "--matrix", "-o", "no/matrix.csv"), "no/matrix.csv cannot be written: No such file or directory."),
+        (("show", "joint", "-o", "matrix.csv"), "--output goes with --matrix."),
+        (("show", "joint", "--matrix", "-o", "no/m.csv"), "no/m.csv cannot be written: No such file or directory."),
+        (("report", "joint", "-o", "no/report.html"), "no/report.html cannot be written: No such file or directory."),
     ],
 )
 def test_what_cannot_be_shown_is_refused_with_the_reason(
     kept: Commands, arguments: tuple[str, ...], complaint: str
 ) -> None:
-    done = kept("show", *arguments)
+    done = kept(*arguments)
     assert (done.code, done.out) == (2, "")
     assert done.error.startswith(complaint)
+
+
+VERDICT = "better than the same judge asked directly"
+AGREEMENT, ERROR = "0.66 [0.56, 0.76]", "0.35 [0.25, 0.45]"
+
+
+def test_every_page_and_command_has_one_verdict_one_agreement_and_one_error(kept: Commands) -> None:
+    one = joint_version()
+    studio = summary(one)
+    assert studio["agreement"]
+    asked = (("list",), ("log", "joint"), ("show", "joint"), ("show", "joint", "--evidence"), ("gate", "joint"))
+    shown_views = {" ".join(arguments): " ".join(kept(*arguments).out.split()) for arguments in asked}
+    row = (studio["verdict"], studio["remark"], estimate(studio["agreement"]), studio["errors"])
+    shown_views |= {
+        "learn": words_of(learned_view(one), 200),
+        "report": Page(kept("report", "joint").out).reading,
+        "page of the studio": words_of(overview(one), 200),
+        "list of the studio": " ".join(row),
+    }
+    for name, words in shown_views.items():
+        assert VERDICT in words.lower(), name
+        plain = re.sub(r" +(?=\[)", " ", words)
+        assert AGREEMENT in plain or re.search(r"0\.35 +0\.66|0\.66 +0\.35", plain), name
+        assert ERROR in plain or re.search(r"0\.35 +0\.66|0\.66 +0\.35", plain) or name == "list", name

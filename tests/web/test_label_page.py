@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from label_pages import ROWS, label_page, output_of
+from label_pages import ROWS, LabelPage, label_page, output_of
 
 from rubriclab.models.judgment import MAX_JUDGMENT_REASON_LENGTH
 from rubriclab.web.label import page_settings
@@ -24,14 +25,20 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
 
 
-def test_ratings_are_written_as_rows_by_rater_with_reasons(tmp_path: Path) -> None:
+@pytest.fixture
+def page(tmp_path: Path, _own_home: None) -> Iterator[LabelPage]:
+    """The page for all rows."""
     with label_page(tmp_path) as page:
-        first = page.get("/item").json()
-        page.answer(first, value=5, reason=" It holds together. ")
-        assert page.answer_all("anna", lambda _text: 4) == 12  # 12 texts and one repeat, less the first
-        assert page.answer_all("ben", lambda _text: 2) == 13
-        assert page.post("/finish", {"rater": "ben"}).json() == {"words": "12 written."}
-        rows = {row["id"]: row for row in map(json.loads, page.output.read_text().splitlines())}
+        yield page
+
+
+def test_ratings_are_written_as_rows_by_rater_with_reasons(page: LabelPage) -> None:
+    first = page.get("/item").json()
+    page.answer(first, value=5, reason=" It holds together. ")
+    assert page.answer_all("anna", lambda _text: 4) == 12  # 12 texts and one repeat, less the first
+    assert page.answer_all("ben", lambda _text: 2) == 13
+    assert page.post("/finish", {"rater": "ben"}).json() == {"words": "12 written."}
+    rows = {row["id"]: row for row in map(json.loads, page.output.read_text().splitlines())}
     assert list(rows) == [row["id"] for row in ROWS]
     (best,) = [row for row in rows.values() if row["output"] == output_of(first)]
     assert best["annotations"] == {"coherence": {"anna": 5, "ben": 2}}
@@ -68,42 +75,39 @@ def test_nothing_reveals_systems_ids_or_labels(tmp_path: Path) -> None:
             assert secret not in text
 
 
-def test_two_raters_at_once_lose_nothing_and_do_not_mix(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        with ThreadPoolExecutor(2) as pool:
-            both = pool.map(page.answer_all, ("anna", "ben"), (lambda _: 1, lambda _: 5))
-            assert list(both) == [13, 13]
-        rows = page.labeling.result().rows
+def test_two_raters_at_once_lose_nothing_and_do_not_mix(page: LabelPage) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        both = pool.map(page.answer_all, ("anna", "ben"), (lambda _: 1, lambda _: 5))
+        assert list(both) == [13, 13]
+    rows = page.labeling.result().rows
     assert [row["annotations"]["coherence"] for row in rows] == [{"anna": 1, "ben": 5}] * 12
 
 
-def test_a_submission_sent_twice_counts_once(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        item = page.get("/item").json()
-        name = uuid.uuid4().hex
-        with ThreadPoolExecutor(4) as pool:
-            sent = list(pool.map(lambda _: page.answer(item, id=name, value=4), range(8)))
-        assert {response.status_code for response in sent} == {200}
-        assert [response.json()["progress"]["done"] for response in sent] == [1] * 8
-        assert page.answer(item, id=name, value=5).status_code == 400
-        (row,) = page.labeling.result().rows
-        assert row["annotations"]["coherence"] == {"anna": 4}
-        assert len(page.labeling._store.judgments(page.labeling.question.digest)) == 1
+def test_a_submission_sent_twice_counts_once(page: LabelPage) -> None:
+    item = page.get("/item").json()
+    name = uuid.uuid4().hex
+    with ThreadPoolExecutor(4) as pool:
+        sent = list(pool.map(lambda _: page.answer(item, id=name, value=4), range(8)))
+    assert {response.status_code for response in sent} == {200}
+    assert [response.json()["progress"]["done"] for response in sent] == [1] * 8
+    assert page.answer(item, id=name, value=5).status_code == 400
+    (row,) = page.labeling.result().rows
+    assert row["annotations"]["coherence"] == {"anna": 4}
+    assert len(page.labeling._store.judgments(page.labeling.question.digest)) == 1
 
 
-def test_undo_takes_back_one_answer_at_a_time_however_often_it_is_sent(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        first = page.get("/item").json()
-        second = page.answer(first, value=2).json()
-        page.answer(second, value=5)
-        undo = {"rater": "anna", "id": uuid.uuid4().hex}
-        for _ in range(2):
-            undone = page.post("/undo", undo).json()
-            assert undone["shown"]["item"] == second["shown"]["item"]
-            assert undone["progress"]["done"] == 1
-        page.post("/undo", {**undo, "id": uuid.uuid4().hex})
-        assert page.post("/undo", {**undo, "id": uuid.uuid4().hex}).json() == {"undone": False}
-        assert page.labeling.result().rows == ()
+def test_undo_takes_back_one_answer_at_a_time_however_often_it_is_sent(page: LabelPage) -> None:
+    first = page.get("/item").json()
+    second = page.answer(first, value=2).json()
+    page.answer(second, value=5)
+    undo = {"rater": "anna", "id": uuid.uuid4().hex}
+    for _ in range(2):
+        undone = page.post("/undo", undo).json()
+        assert undone["shown"]["item"] == second["shown"]["item"]
+        assert undone["progress"]["done"] == 1
+    page.post("/undo", {**undo, "id": uuid.uuid4().hex})
+    assert page.post("/undo", {**undo, "id": uuid.uuid4().hex}).json() == {"undone": False}
+    assert page.labeling.result().rows == ()
 
 
 def test_undo_leaves_answers_about_texts_of_another_file(tmp_path: Path) -> None:
@@ -137,62 +141,58 @@ def test_two_servers_of_one_store_agree_on_the_answer_that_applies(tmp_path: Pat
         assert [page.labeling.result().rows[0]["scores"] for page in (one, other)] == [{"coherence": 4}] * 2
 
 
-def test_skipped_texts_come_back_at_the_end(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        first = page.get("/item").json()
-        page.answer(first, kind="skipped")
-        assert page.answer_all("anna", lambda _text: 3) == 12
-        end = page.get("/item").json()
-        assert (end["shown"], end["progress"]) == (None, {"done": 12, "skipped": 1, "total": 13})
-        again = page.get("/item", skipped="true").json()
-        assert again["shown"]["item"] == first["shown"]["item"]
-        assert page.answer(again, value=1, among_skipped=True).json()["shown"] is None
+def test_skipped_texts_come_back_at_the_end(page: LabelPage) -> None:
+    first = page.get("/item").json()
+    page.answer(first, kind="skipped")
+    assert page.answer_all("anna", lambda _text: 3) == 12
+    end = page.get("/item").json()
+    assert (end["shown"], end["progress"]) == (None, {"done": 12, "skipped": 1, "total": 13})
+    again = page.get("/item", skipped="true").json()
+    assert again["shown"]["item"] == first["shown"]["item"]
+    assert page.answer(again, value=1, among_skipped=True).json()["shown"] is None
 
 
-def test_going_back_shows_the_own_answer_only(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        first = page.get("/item").json()
-        page.answer(first, value=2, reason="why")
-        back = page.get("/item", position=first["shown"]["position"]).json()["shown"]
-        assert back["former"] == {"kind": "rating", "value": 2, "reason": "why"}
-        assert page.get("/item", "ben", position=0).json()["shown"]["former"] is None
+def test_going_back_shows_the_own_answer_only(page: LabelPage) -> None:
+    first = page.get("/item").json()
+    page.answer(first, value=2, reason="why")
+    back = page.get("/item", position=first["shown"]["position"]).json()["shown"]
+    assert back["former"] == {"kind": "rating", "value": 2, "reason": "why"}
+    assert page.get("/item", "ben", position=0).json()["shown"]["former"] is None
 
 
-def test_answers_that_cannot_be_right_are_refused(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        item = page.get("/item").json()
-        for wrong in (
-            {"value": 0},
-            {"value": 6},
-            {"value": 2.5},
-            {"value": None},
-            {"kind": "ranking"},
-            {"kind": "withdrawal"},
-            {"id": "short"},
-            {"reason": "x" * (MAX_JUDGMENT_REASON_LENGTH + 1)},
-        ):
-            response = page.answer(item, **wrong)
-            assert response.status_code == 400, wrong
-            assert response.json()["error"]
-        unknown = {"shown": {"item": "another"}}
-        assert page.answer(unknown).status_code == 400
-        for body in (b"", b"{", b"[]", b"\xff", json.dumps({"rater": "anna"}).encode()):
-            assert page.post("/judgments", body).status_code == 400
-        assert page.post("/judgments", b"x" * 70_000).status_code == 413
-        for rater in ("", " ", "a\nb", "x" * 61):
-            assert page.answer(item, rater, value=3).status_code == 400
-        for position in ("-1", "13", "x", "9" * 30):
-            assert page.get("/item", position=position).status_code == 400
-        assert page.labeling.result().rows == ()
+def test_answers_that_cannot_be_right_are_refused(page: LabelPage) -> None:
+    item = page.get("/item").json()
+    for wrong in (
+        {"value": 0},
+        {"value": 6},
+        {"value": 2.5},
+        {"value": None},
+        {"kind": "ranking"},
+        {"kind": "withdrawal"},
+        {"id": "short"},
+        {"reason": "x" * (MAX_JUDGMENT_REASON_LENGTH + 1)},
+    ):
+        response = page.answer(item, **wrong)
+        assert response.status_code == 400, wrong
+        assert response.json()["error"]
+    unknown = {"shown": {"item": "another"}}
+    assert page.answer(unknown).status_code == 400
+    for body in (b"", b"{", b"[]", b"\xff", json.dumps({"rater": "anna"}).encode()):
+        assert page.post("/judgments", body).status_code == 400
+    assert page.post("/judgments", b"x" * 70_000).status_code == 413
+    for rater in ("", " ", "a\nb", "x" * 61):
+        assert page.answer(item, rater, value=3).status_code == 400
+    for position in ("-1", "13", "x", "9" * 30):
+        assert page.get("/item", position=position).status_code == 400
+    assert page.labeling.result().rows == ()
 
 
-def test_pages_of_other_sites_can_neither_rate_nor_read(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        for headers in ({"Origin": "http://evil.example"}, {"X-Rubriclab-Token": "guessed"}):
-            for path in ("/judgments", "/undo", "/finish", "/stop"):
-                assert page.post(path, {"rater": "anna"}, **headers).status_code == 403
-        for headers in ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}, {"Host": "evil.example"}):
-            assert page.client.get("/item?rater=anna", headers=headers).status_code in (403, 421)
+def test_pages_of_other_sites_can_neither_rate_nor_read(page: LabelPage) -> None:
+    for headers in ({"Origin": "http://evil.example"}, {"X-Rubriclab-Token": "guessed"}):
+        for path in ("/judgments", "/undo", "/finish", "/stop"):
+            assert page.post(path, {"rater": "anna"}, **headers).status_code == 403
+    for headers in ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}, {"Host": "evil.example"}):
+        assert page.client.get("/item?rater=anna", headers=headers).status_code in (403, 421)
 
 
 def test_hostile_texts_names_and_definitions_stay_text(tmp_path: Path) -> None:
@@ -241,11 +241,10 @@ def test_only_who_started_a_shared_page_is_told_of_files_and_may_end_it(tmp_path
         assert page.post("/stop", {"rater": "zoe"}).status_code == 200
 
 
-def test_the_panel_says_how_well_raters_agree(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        page.answer_all("anna", lambda text: 1 + sum(map(ord, text)) % 5)
-        assert "once two of them" in page.get("/panel").json()["agreement"]
-        page.answer_all("ben", lambda text: 1 + sum(map(ord, text)) % 5)
-        panel = page.get("/panel").json()
+def test_the_panel_says_how_well_raters_agree(page: LabelPage) -> None:
+    page.answer_all("anna", lambda text: 1 + sum(map(ord, text)) % 5)
+    assert "once two of them" in page.get("/panel").json()["agreement"]
+    page.answer_all("ben", lambda text: 1 + sum(map(ord, text)) % 5)
+    panel = page.get("/panel").json()
     assert panel["agreement"].startswith("Agreement among raters: Krippendorff's alpha 1.00 (")
     assert panel["consistency"] == "100% equal of 1 repeat, 0.00 points apart on average"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rubriclab.errors import SettingsError
-from rubriclab.web.api import ANYBODY, OF_ENVIRONMENT, VARIABLE, Tokens, read_tokens
+from rubriclab.web.api import OF_ENVIRONMENT, VARIABLE, read_tokens
 
 FIRST, SECOND = "first-token-0123456789", "second/token+0123456789=="
 
@@ -31,11 +31,6 @@ def test_callers_are_known_by_the_names_of_their_tokens(tmp_path: Path) -> None:
     ):
         assert tokens.caller(other) is None
     assert FIRST not in repr(tokens)
-
-
-def test_without_tokens_everybody_may_use_it() -> None:
-    assert not read_tokens(None, {})
-    assert Tokens().caller("") == ANYBODY
 
 
 @pytest.mark.parametrize(
