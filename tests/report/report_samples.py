@@ -38,9 +38,6 @@ from rubriclab.ops.evaluate import Evaluator, Result, baseline_evaluators, measu
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import Interval
 
-GROUPS = 6
-RIVALS = 4
-
 
 def around(value: float | None) -> Interval:
     """Return a figure with an interval of 0.1 to either side."""
@@ -129,7 +126,7 @@ def version(number: int = 1, **fields: Any) -> Version:
     )
 
 
-def examples(aspect: str = "coherence") -> list[Example]:
+def examples() -> list[Example]:
     """Return texts of several groups whose labels rise with their number inside the group."""
     return [
         Example(
@@ -138,10 +135,10 @@ def examples(aspect: str = "coherence") -> list[Example]:
             output=f"Text {rival} about {group}." + " It goes on." * ((rival * 7 + group) % 5),
             source=f"The source of {group}.",
             system=f"s{rival}",
-            scores={aspect: 1.0 + rival},
+            scores={"coherence": 1.0 + rival},
         )
-        for group in range(GROUPS)
-        for rival in range(RIVALS)
+        for group in range(6)
+        for rival in range(4)
     ]
 
 
@@ -253,10 +250,21 @@ def overall(statement: str, **fields: Any) -> Criterion:
     return Criterion(kind="score", trait="coherence", statement=statement, **(own | fields))
 
 
+# Agreement with labels that had no part in the rubric.
+UNTOUCHED = TrainingAgreement(
+    n=30,
+    optimistic=False,
+    spearman=Interval(0.42, 0.21, 0.67),
+    pearson=Interval(0.4),
+    kendall=Interval(0.3),
+    reselected=Interval(0.42, 0.21, 0.67),
+)
+
+
 def explained(number: int = 1, statement: str = EXPLANATION, **fields: Any) -> Version:
     """Return a version that goes by an explanation."""
     part = Part(method="seeval", settings={"explanations": 1}, criteria=(overall(statement),))
-    own: dict[str, Any] = {"name": "told", "parts": (part,), "agreement": untouched()}
+    own: dict[str, Any] = {"name": "told", "parts": (part,), "agreement": UNTOUCHED}
     return version(number, **(own | fields))
 
 
@@ -269,7 +277,7 @@ def shown(*demonstrations: Demonstration, **fields: Any) -> Version:
         demonstrations=texts,
     )
     part = Part(method="few_shot", settings={"k": 2}, criteria=(criterion,))
-    own: dict[str, Any] = {"name": "shown", "parts": (part,), "agreement": untouched()}
+    own: dict[str, Any] = {"name": "shown", "parts": (part,), "agreement": UNTOUCHED}
     return version(**(own | fields))
 
 
@@ -285,14 +293,6 @@ def unlabelled(**fields: Any) -> Version:
     part = Part(method="direct", settings={}, criteria=(criterion,))
     own: dict[str, Any] = {"name": "plain", "parts": (part,), "agreement": None, "baseline": None, "parent": None}
     return version(**(own | {"examples": (), "groups": ()} | fields))
-
-
-def untouched() -> TrainingAgreement:
-    """Return an agreement with labels that had no part in the rubric."""
-    found = Interval(0.42, 0.21, 0.67)
-    return TrainingAgreement(
-        n=30, optimistic=False, spearman=found, pearson=Interval(0.4), kendall=Interval(0.3), reselected=found
-    )
 
 
 def answers_of(rubric: Version, texts: Sequence[Example]) -> list[Score]:

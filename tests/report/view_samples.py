@@ -104,70 +104,66 @@ def gain(name: str, before: float, after: float) -> ScoreGain:
     return ScoreGain(name, 3, before, after, around(after - before))
 
 
-NO_GAIN = ScoreGain("h02 links", 3, 4.0, 4.0, Interval(0.0, 0.0, 0.0))
+REVISION = RevisionSummary(
+    rubric="news@1",
+    texts=4,
+    outcomes={
+        "improved": 1,
+        "without fault": 1,
+        "rejected by the judge": 1,
+        "no usable rewriting": 0,
+        "no sentence at fault": 2,
+        "unscored": 1,
+    },
+    sentences=12,
+    changed=2,
+    judge=gain("embedded", 3, 4),
+    criteria=(gain("h01 order", 2, 4), ScoreGain("h02 links", 3, 4.0, 4.0, Interval(0.0, 0.0, 0.0))),
+)
 
 
-def revision(**fields: Any) -> RevisionSummary:
-    """Return what became of four texts; `fields` replace others."""
-    outcomes = {"improved": 1, "without fault": 1, "rejected by the judge": 1}
-    rare = {"no usable rewriting": 0, "no sentence at fault": 2, "unscored": 1}
-    own: dict[str, Any] = {
-        "rubric": "news@1",
-        "texts": 4,
-        "outcomes": outcomes | rare,
-        "sentences": 12,
-        "changed": 2,
-        "judge": gain("embedded", 3, 4),
-        "criteria": (gain("h01 order", 2, 4), NO_GAIN),
-    }
-    return RevisionSummary(**(own | fields))
-
-
-def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
+def _improvement() -> Improvement:
     """Return a text with a round that was rejected and one that was accepted."""
-    scores = [Score(name, "coherence", value, (), None, "news@1", "embedded") for value in (2.0, 4.5)]
-    change = SentenceEdit(2, words, "It is right.", words)
-    faults = (TextFault(words, "asks", "aim", (2,), words), TextFault("order", "asks", "aim", (), words))
+    wrong, right = "It is wrong.", "It is right."
+    before, after = (Score("t1", "coherence", value, (), None, "news@1", "embedded") for value in (2.0, 4.5))
+    change = SentenceEdit(2, wrong, right, wrong)
+    faults = (TextFault(wrong, "asks", "aim", (2,), wrong), TextFault("order", "asks", "aim", (), wrong))
     rounds = (
         RevisionRound(1, faults, (change,), 2.0, "rejected by the judge", "the judge: 2 to 2"),
         RevisionRound(2, faults, (change,), 4.5, None, "the judge: 2 to 4.5"),
     )
-    example = Example(id=name, output=words, group="g")
-    return Improvement(
-        name, example, "It is right.", "news@1", "embedded", "embedded", scores[0], scores[1], rounds=rounds
-    )
+    text = Example(id="t1", output=wrong, group="g")
+    return Improvement("t1", text, right, "news@1", "embedded", "embedded", before, after, rounds=rounds)
 
 
-def transfer(words: str = "blog.jsonl") -> Transfer:
-    """Return a rubric on other texts, with one way that was measured and one that was not."""
-    statistic = Interval(0.4, 0.1, 0.6)
-    scale = Scale(low=1, high=5, whole=True)
-    return Transfer(
-        rubric="news@1",
-        judge=words,
-        calibrated_for="embedded",
-        target=words,
-        aspect=words,
-        source_aspect="coherence",
-        scale=scale,
-        source_scale=scale,
-        texts=21,
-        unscored=1,
-        unscored_reason=words,
-        labels=20,
-        groups=6,
-        actions=(
-            ActionEvaluation(action="reuse", level="group", n=20, groups=6, spearman=statistic, error=statistic),
-            ActionEvaluation(action="relearn", skipped=words),
-        ),
-        recommended="reuse",
-    )
+ONE_TO_FIVE, FIGURE = Scale(low=1, high=5, whole=True), Interval(0.4, 0.1, 0.6)
+# One way to use a rubric on other texts was measured, the other one not.
+TRANSFER = Transfer(
+    rubric="news@1",
+    judge="blog.jsonl",
+    calibrated_for="embedded",
+    target="blog.jsonl",
+    aspect="blog.jsonl",
+    source_aspect="coherence",
+    scale=ONE_TO_FIVE,
+    source_scale=ONE_TO_FIVE,
+    texts=21,
+    unscored=1,
+    unscored_reason="blog.jsonl",
+    labels=20,
+    groups=6,
+    actions=(
+        ActionEvaluation(action="reuse", level="group", n=20, groups=6, spearman=FIGURE, error=FIGURE),
+        ActionEvaluation(action="relearn", skipped="blog.jsonl"),
+    ),
+    recommended="reuse",
+)
 
 
 def _scores() -> Scores:
     scores = scores_of(version(), examples(), every_score_but_one)
     rows = tuple(ScoredRow(score, None) for score in scores)
-    return Scores(rows, version().ref, Effort(), summarize_scores(scores, Scale(low=1, high=5, whole=True)))
+    return Scores(rows, version().ref, Effort(), summarize_scores(scores, ONE_TO_FIVE))
 
 
 def every_score_but_one(number: int, _: Example) -> float | None:
@@ -287,7 +283,7 @@ VIEWS: dict[str, Sample] = {
     "rubric": partial(view, "rubric", found=version().rubric),
     "results": evaluation(version(), brief=True),
     "scores": partial(view, "scores", found=_scores()),
-    "transfer": partial(view, "transfer", transfer=transfer()),
+    "transfer": partial(view, "transfer", transfer=TRANSFER),
     "difference": _difference(version(), checklist(2)),
     "matrix": partial(
         matrix_view,
@@ -295,8 +291,8 @@ VIEWS: dict[str, Sample] = {
         joint_record().model_copy(update={"texts": joint_record().texts[:6], "cells": joint_record().cells[:6]}),
     ),
     "interrater": partial(view, "interrater", version=version(2), agreement=interrater()),
-    "revision": partial(view, "revision", summary=revision(), effort=Effort(calls=7)),
-    "rewriting": partial(view, "rewrite", found=improvement()),
+    "revision": partial(view, "revision", summary=REVISION, effort=Effort(calls=7)),
+    "rewriting": partial(view, "rewrite", found=_improvement()),
     "names": partial(names_view, [version(), version(2, agreement=None, tags=()), explained(), joint_version()]),
     "log": partial(log_view, [version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
     "problems": partial(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from web_samples import running
 
 from rubriclab.ops.label import Labeling, prepare_labeling
@@ -83,7 +84,10 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
     """Yield the page for the texts in `rows`, with a store in `folder`."""
     chosen = LabelOptions(**{**ASKED, **options})
     output, bound = folder / "labelled.jsonl", listen()
-    with Workspace(folder / "store.db") as workspace:
+    # The key of links and tokens is kept in the home of the user.
+    with pytest.MonkeyPatch.context() as patch, Workspace(folder / "store.db") as workspace:
+        patch.setenv("HOME", str(folder))
+        patch.delenv("XDG_DATA_HOME", raising=False)
         labeling = prepare_labeling(workspace, list(rows), chosen)
         access = access_of(labeling.question, chosen, port_of(bound))
 

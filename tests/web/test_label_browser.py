@@ -8,7 +8,6 @@ import uuid
 from contextlib import closing
 from pathlib import Path
 
-import pytest
 from label_pages import ROWS, label_page
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
@@ -35,10 +34,7 @@ def wait_for_status(browser: Chrome, words: str) -> None:
     WebDriverWait(browser, 20).until(lambda _page: status.get_attribute("textContent") == words)
 
 
-def test_three_texts_are_rated_by_keyboard_and_a_hostile_text_runs_no_script(
-    browser: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
+def test_three_texts_are_rated_by_keyboard_and_a_hostile_text_runs_no_script(browser: Chrome, tmp_path: Path) -> None:
     rows = [{**row, "output": HOSTILE, "source": HOSTILE} for row in ROWS[:3]]
     with label_page(tmp_path, rows) as page:
         browser.get(page.address)
@@ -68,10 +64,7 @@ def test_three_texts_are_rated_by_keyboard_and_a_hostile_text_runs_no_script(
         assert sorted(row["annotations"]["coherence"]["anna"] for row in page.labeling.result().rows) == [1, 4]
 
 
-def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(
-    browser: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
+def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(browser: Chrome, tmp_path: Path) -> None:
     with label_page(tmp_path, ROWS[:3]) as page:
         browser.get(f"{page.address}/?rater=anna")
         wait_for(browser, "0 %")
@@ -98,10 +91,7 @@ def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(
         assert sorted(row["annotations"]["coherence"]["anna"] for row in page.labeling.result().rows) == [3, 4]
 
 
-def test_skip_and_forward_keep_answers_and_the_end_says_what_was_skipped(
-    browser: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
+def test_skip_and_forward_keep_answers_and_the_end_says_what_was_skipped(browser: Chrome, tmp_path: Path) -> None:
     with label_page(tmp_path, ROWS[:3]) as page:
         browser.get(f"{page.address}/?rater=anna")
         wait_for(browser, "0 %")

@@ -19,14 +19,8 @@ from rubriclab.web.label import page_settings
 HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=alert(1)>\'"&{{ 7*7 }}\u202e'
 
 
-@pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-
-
 @pytest.fixture
-def page(tmp_path: Path, _own_home: None) -> Iterator[LabelPage]:
+def page(tmp_path: Path) -> Iterator[LabelPage]:
     """The page for all rows."""
     with label_page(tmp_path) as page:
         yield page
