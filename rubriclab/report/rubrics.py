@@ -20,6 +20,7 @@ from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MAX_LABELS,
+    WHOLE,
     EvaluatorAgreement,
     Outcome,
     RecordedText,
@@ -30,7 +31,7 @@ from rubriclab.models.version import (
 )
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, macro, q, view
+from rubriclab.report.render import View, line, macro, q, quiet, view
 from rubriclab.report.wording import estimate, figure
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
@@ -94,17 +95,32 @@ def badge_of(version: Version) -> Badge:
     return Badge(outcome, TONES[outcome], f"{link} {other}", ", ".join(figures))
 
 
-def verdict_rows(validation: Validation) -> Iterator[tuple[object, ...]]:
-    """Yield what the verdict rests on: a name, its error, how the rubric compares, the same of its order."""
+def verdict_rows(validation: Validation, *, with_gains: bool) -> Iterator[tuple[object, ...]]:
+    """Yield what the verdict rests on: a name, its error, how the rubric compares, the same of its order.
+
+    Args:
+        with_gains: whether to give the intervals of the rubric's gains, which decide, instead of those of the others.
+    """
+
+    def compared(
+        own: Interval | None, outcome: Outcome | None, difference: Interval | None
+    ) -> tuple[Interval | str, str | Markup]:
+        words = comparison(outcome, difference)
+        if not with_gains or own is None or difference is None:
+            return own or "not measured", words
+        return Interval(own.value), line(words, quiet(estimate(difference)))
+
     rubric, by_name = wording.rubric_agreement(validation), _by_name(validation)
     yield "this rubric", rubric.error or "not measured", "", rubric.order, ""
-    for name in (DIRECT, CALIBRATED, validation.free.against):
+    for name in (DIRECT, CALIBRATED, *([WHOLE] if with_gains else []), validation.free.against):
         found, other = validation.against(name), by_name.get(name)
         if found and other:
-            error = other.error or "not measured", comparison(found.error_outcome, found.less_error)
-            yield wording.evaluator_name(name), *error, other.order, comparison(found.outcome, found.difference)
+            error = compared(other.error, found.error_outcome, found.less_error)
+            yield wording.evaluator_name(name), *error, *compared(other.order, found.outcome, found.difference)
     if validation.raters and validation.raters.errors:
-        yield "single raters, each against the mean of the others", validation.raters.errors.absolute, "", "", ""
+        compared_with = "not comparable: other labels" if with_gains else ""
+        raters = validation.raters.errors.absolute
+        yield "single raters, each against the mean of the others", raters, compared_with, "", ""
 
 
 def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:

@@ -18,6 +18,10 @@ from rubriclab.models.text import Scale, format_score
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
+    MIN_BRIER_EFFECT,
+    MIN_EFFECT,
+    MIN_ERROR_EFFECT,
+    VERDICTS,
     WHOLE,
     Baseline,
     Effort,
@@ -451,7 +455,7 @@ EVALUATORS: Mapping[str, str] = {
     JOINT: "this rubric",
     DIRECT: "the same judge asked directly",
     CALIBRATED: "the same judge asked directly, calibrated on these labels",
-    WHOLE: "its scores of the whole alone",
+    WHOLE: "its scores of the whole text alone, without criteria",
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
 }
@@ -468,6 +472,13 @@ def procedure(validation: Validation) -> str:
         f"{LEVELS[validation.level]}, cross-validated on its {count(validation.n, 'training text')} of "
         f"{count(validation.groups, 'group')}"
     )
+
+
+def least_gain(validation: Validation) -> str:
+    """Return the least gain in order or error that counts, by which `not better` is told from `inconclusive`."""
+    if validation.measures == VERDICTS:
+        return f"a gain of {MIN_EFFECT} in {VERDICTS.order} or {MIN_BRIER_EFFECT} in error"
+    return f"a gain of {MIN_EFFECT} in correlation or {percent(MIN_ERROR_EFFECT)} of the scale in error"
 
 
 def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
