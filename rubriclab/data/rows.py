@@ -317,8 +317,10 @@ def example_of(
     example = _example(fields, field_errors)
     if example is not None and not field_errors:
         return example
-    faults = [make_fault(fault, where, line, fields) for fault in field_errors]
-    return replace(faults[0], more=tuple(faults[1:]), usable=example)
+    made = (make_fault(fault, where, line, fields) for fault in field_errors)
+    # What several fields need is missing once.
+    first, *more = {fault.message: fault for fault in made}.values()
+    return replace(first, more=tuple(more), usable=example)
 
 
 def make_fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:

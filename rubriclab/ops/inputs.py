@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
-from rubriclab.data.check import unassessed_notes
+from rubriclab.data.check import fault_lines, first_faults, unassessed_notes
 from rubriclab.data.mapping import (
     ABSENT,
     FIELDS,
@@ -91,10 +91,12 @@ def usable_texts(
     rows, scales = rows_of(data, options, notify), tuple(aspects)
     parsed = list(rows)
     notify_skipped(rows, notify)
-    for row in parsed:
-        if not isinstance(row, Example):
-            notify(f"left out: {row}")
     examples = tuple(row for row in parsed if isinstance(row, Example))
+    faults = [fault for row in parsed if isinstance(row, RowError) for fault in row.all]
+    for fault_line in first_faults(fault_lines(faults)):
+        notify(f"left out: {fault_line}")
+    if faults and not examples:
+        raise DataError(f"None of the {len(parsed)} rows of {rows.where} can be used.", "Mend what is named above.")
     for aspect in dict.fromkeys(name for name, _ in scales):
         for note in unassessed_notes(rows, aspect):
             notify(note)

@@ -256,8 +256,19 @@ class Scoring:
         return unanswered(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
 
     def check_answered(self) -> None:
-        """Raise JudgeError if no text was scored after replies failed, BelowThreshold if `max_unscored` is exceeded."""
+        """Check that the rows could be scored.
+
+        Raises:
+            DataError: if no row holds a text.
+            JudgeError: if no text was scored after replies failed.
+            BelowThreshold: if `max_unscored` is exceeded.
+        """
         counts, most = self.counts, self.options.max_unscored
+        if counts.rows and counts.faulty == counts.rows:
+            raise DataError(
+                f"None of the {count(counts.rows, 'row')} can be scored; the first: {counts.fault}.",
+                "If a column has another name, give it: `mapping=output=COLUMN`.",
+            )
         if self.unanswered:
             raise JudgeError(self.unanswered)
         if most is not None and counts.unscored > most * counts.rows:

@@ -81,16 +81,18 @@ def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
 class ScoreCounts:
     """Counts of rows; `without` of texts by field that they lack and all training texts had.
 
-    `reason` is the latest one why a text that was judged has no score.
+    `reason` is the latest one why a text that was judged has no score, `fault` the first one why a row holds no text.
     """
 
     rows: int = 0
+    faulty: int = 0
     unscored: int = 0
     addresses_judge: int = 0
     answers: int = 0
     answers_missing: int = 0
     without: Counter[str] = field(default_factory=Counter)
     reason: str | None = None
+    fault: str | None = None
     rivals: RivalCounts = field(default_factory=RivalCounts)
 
     def add(self, scored: ScoredRow) -> None:
@@ -102,6 +104,9 @@ class ScoreCounts:
         self.answers += score.answers
         self.answers_missing += score.answers_missing
         self.reason = score.unscored if score.criteria else self.reason
+        if scored.example is None and score.score is None:
+            self.faulty += 1
+            self.fault = self.fault or score.unscored
 
 
 @dataclass(frozen=True, repr=False)

@@ -81,3 +81,8 @@ def test_faulty_rows_are_left_out_and_named(learned: Commands) -> None:
     done = learned("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=b"\n".join(lines))
     assert "left out: stdin:73: field 'output': got an empty text, expected a non-empty text" in done.err
     assert of(done.json["results"], "news@2", "dataset")["n"] == 72
+    for field in ("output", "scores.coherence"):
+        none = learned("evaluate", HELDOUT, "--rubric", "news", "--map", f"{field}=absent")
+        assert none.code == 2
+        assert f"72 rows, the first in line 1: field '{field}': got nothing, expected a column 'absent'" in none.err
+        assert none.error.startswith(f"None of the 72 rows of {HELDOUT} can be used.")

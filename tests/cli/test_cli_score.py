@@ -35,6 +35,11 @@ def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands) -> N
         assert (row["score"], row["criteria"], row["rubric"], row["judge"]) == (None, [], "news@1", "embedded")
     assert done.code == 0
     assert done.err.splitlines()[-1] == "3 texts scored by news@1, 3 unscored"
+    without_texts = learned("score", "-", "--rubric", "news@1", stdin=b"".join(lines[3:5]))
+    assert (without_texts.code, len(without_texts.rows)) == (2, 2)
+    assert without_texts.error.startswith(
+        "None of the 2 rows can be scored; the first: stdin:1: field 'output': got only"
+    )
 
 
 @pytest.fixture
