@@ -40,7 +40,7 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
     Attributes:
         rubric: `NAME@NUMBER`.
         judge: the name of the judge.
-        at_least: the lowest score that passes; `None` if none was given.
+        at_least: the lowest score that passes; `None` if none was given and the rubric has none.
 
     Raises:
         SettingsError: also for a threshold that is not on the scale.

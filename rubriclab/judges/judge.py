@@ -448,7 +448,7 @@ _COLLECTED: ContextVar[list[UnusableReply] | None] = ContextVar("collected", def
 
 @dataclass(frozen=True, slots=True)
 class UnusableReply:
-    """A raw reply that could not be used, also one whose repair could; `prompt` is the name of the prompt."""
+    """A raw reply that could not be used, even if its repair could be used; `prompt` is the name of the prompt."""
 
     prompt: str
     text: str

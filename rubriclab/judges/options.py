@@ -105,7 +105,7 @@ class BatchOptions(Options):
     """Send prompts by the provider's Batch API, at about half the price; answers come within a day."""
 
     batch_size: Annotated[int, Flag(section=LIMITS)] = Field(default=10_000, ge=1, le=50_000)
-    """The largest number of prompts in a batch, and of texts at a time."""
+    """The largest number of prompts in a batch, and of texts scored at a time."""
 
 
 class GeneratorOptions(Options):

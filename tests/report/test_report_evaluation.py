@@ -11,6 +11,7 @@ import pytest
 from report_samples import examples, results_of, scores_of, shown, unlabelled, version, words_of
 
 from rubriclab.learning.scoring import Score
+from rubriclab.methods.catalogue import BASELINE_NAMES
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, RecordedText, Version
@@ -234,6 +235,10 @@ def test_a_card_names_the_levels_of_labels_and_raters_not_their_numbers(
     card = words_of(View(macro("text_card", charts.axis_of([], 0, 1), scale, text, [])))
     assert f"people {shown}, rubric 0.32" in card
     assert f"anna {shown}, ben 0.5" in card
+
+
+def test_pages_say_what_each_baseline_asks() -> None:
+    assert set(BASELINE_NAMES) <= wording.METHOD_NOTES.keys()
 
 
 def test_an_estimate_stands_before_its_interval() -> None:
