@@ -13,6 +13,7 @@ from rubriclab.cli.commands import NAME, STORE
 from rubriclab.ops.check import HELDOUT, RECORDING
 
 TRANSFER = "transfer.html"
+PICTURES = sorted(Path(__file__).parents[1].glob("report*.png"))
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ def make(folder: Path) -> None:
     reports.mkdir()
     for report in REPORTS:
         shutil.copy(demo / report.file, reports)
+    # README.md has them in HTML, one for light and one for dark; Sphinx copies only pictures of Markdown.
+    (folder / "docs").mkdir()
+    for picture in PICTURES:
+        shutil.copy(picture, folder / "docs")
     (folder / "index.html").write_text(
         '<!doctype html><meta charset="utf-8"><title>rubriclab</title>'
         '<meta http-equiv="refresh" content="0; url=README.html"><a href="README.html">rubriclab</a>\n',
