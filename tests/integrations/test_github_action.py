@@ -79,7 +79,7 @@ def test_results_become_an_outcome_and_a_summary(folder: Path) -> None:
         folder,
         store="store.db",
         judge="embedded",
-        drift="planted@1 alone@1 'old texts.jsonl' --max-shift 4\n planted@1 alone@1 'old texts.jsonl' --max-shift 0\n",
+        drift="planted@1 alone@1 'old texts.jsonl' --max-shift 3\n planted@1 alone@1 'old texts.jsonl' --max-shift 0\n",
         compare="'old texts.jsonl' 'old texts.jsonl' --rubric planted@1\n",
     )
     assert (done.code, done.output) == (1, "outcome=failed\n"), done.log
@@ -87,7 +87,7 @@ def test_results_become_an_outcome_and_a_summary(folder: Path) -> None:
     assert lines[:3] == [
         "| check | outcome |",
         "| --- | --- |",
-        "| `rubriclab drift planted@1 alone@1 'old texts.jsonl' --max-shift 4` | passed |",
+        "| `rubriclab drift planted@1 alone@1 'old texts.jsonl' --max-shift 3` | passed |",
     ]
     assert lines[3].endswith("--max-shift 0` | **failed** |")
     assert lines[4].endswith("--rubric planted@1` | passed |")
