@@ -1,4 +1,4 @@
-"""The text of a reply: the JSON objects and the hidden reasoning in it, and the probabilities of a score."""
+"""The text of a reply: the JSON objects and the hidden reasoning in it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rubriclab.judges.judge import Reply, Token
+from typing import Any
 
 # Objects nested deeper are refused, with all that follows. So is what follows so many damaged ones, each of which takes
 # time in proportion to the text.
@@ -149,74 +146,11 @@ def without_reasoning(text: str) -> str:
     return kept if is_reasoning else kept + text[since:]
 
 
-# With a smaller share on legal scores the judge was about to write something else, or the probabilities are cut off.
-MIN_SHARE = 0.5
-
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-# Characters that may surround a number within its token.
-_AROUND_NUMBER = " \t\n\r\"':,{}[]`"
-
-
-def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
-    """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
-
-    They come from the alternatives to the one token that holds the number (the last value of `field` at the top level
-    of the reply's JSON object). Those of tokens that read as the same score are added, and normalized over the legal
-    scores. Other tokens are ignored, as are those that could begin a longer legal score (a "1" if 10 is legal), unless
-    the alternatives show that such scores are written in one token.
-
-    The result is `None` without tokens that join to the reply's text, without one token that holds the number, or if
-    less than `MIN_SHARE` of the probability is on legal scores.
-    """
-    if "".join(token.text for token in reply.tokens) != reply.text:
-        return None
-    span = _place_of_number(reply.text, field)
-    at = 0
-    for token in reply.tokens if span else ():
-        if span and at <= span[0] and span[1] <= at + len(token.text):
-            return _normalised(_read(token, token.text[: span[0] - at], token.text[span[1] - at :]), legal)
-        at += len(token.text)
-    return None
-
-
-def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
-    """Return where the number of `field` begins and ends; `None` unless exactly one object in `text` has it.
-
-    Of several values of the field in that object, the last one counts.
-    """
-    plain, places = _UNUSUAL_SPACE.sub(" ", text), list[tuple[int, int]]()
-    for found in json_objects(text):
-        place, at = None, found.begin + 1
-        while member := _MEMBER.match(plain, at):
-            _, at = _SCANNER.raw_decode(plain, member.end())
-            if json.loads(member["key"], strict=False) == field:
-                place = member.end(), at
-        places += [place] if place else []
-    if len(places) != 1 or not (number := _NUMBER.fullmatch(text[slice(*places[0])].strip(' \t\n\r"'))):
-        return None
-    begin = text.index(number[0], places[0][0])
-    return begin, begin + len(number[0])
-
-
-def _read(token: Token, before: str, after: str) -> dict[str, float]:
-    """Return the probability of each number, as written, among the alternatives to `token`."""
-    numbers: dict[str, float] = {}
-    for text, logprob in token.alternatives:
-        rest = text.removeprefix(before).lstrip(_AROUND_NUMBER)
-        number = _NUMBER.match(rest)
-        if number and (rest[number.end() :] == after or not rest[number.end() :].strip(_AROUND_NUMBER)):
-            numbers[number[0]] = numbers.get(number[0], 0.0) + math.exp(min(logprob, 0.0))
-    return numbers
-
-
-def _normalised(numbers: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
-    shares = dict.fromkeys((float(score) for score in legal), 0.0)
-    # Scores that are one of the numbers, or integers with no more digits than one of them, are written in one token.
-    digits = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
-    written = (repr(score).removesuffix(".0") for score in shares)
-    longer_ones = [t for t in written if t not in numbers and ("." in t or len(t.lstrip("-")) > digits)]
-    for text, probability in numbers.items():
-        if float(text) in shares and not any(longer.startswith(text) for longer in longer_ones):
-            shares[float(text)] += probability
-    total = sum(shares.values())
-    return {score: share / total for score, share in shares.items()} if total >= MIN_SHARE else None
+def place_of_value(text: str, found: FoundObject, key: str) -> tuple[int, int] | None:
+    """Return where the last value of `key` in an object of `text` begins and ends."""
+    plain, place, at = _UNUSUAL_SPACE.sub(" ", text), None, found.begin + 1
+    while member := _MEMBER.match(plain, at):
+        _, at = _SCANNER.raw_decode(plain, member.end())
+        if json.loads(member["key"], strict=False) == key:
+            place = member.end(), at
+    return place

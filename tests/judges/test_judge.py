@@ -25,7 +25,8 @@ from rubriclab.judges.judge import (
     read,
     request_digest,
 )
-from rubriclab.judges.replies import MAX_DEPTH, json_objects, score_distribution
+from rubriclab.judges.replies import MAX_DEPTH, json_objects
+from rubriclab.judges.responses import score_distribution
 from rubriclab.prompts.prompt import Prompt
 
 

@@ -13,8 +13,7 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import ProviderDown, ReplyTooLarge
 from rubriclab.judges.judge import Reply, Token, dump_reply, request_digest
-from rubriclab.judges.replies import score_distribution
-from rubriclab.judges.responses import body_limit, text_limit
+from rubriclab.judges.responses import body_limit, score_distribution, text_limit
 from rubriclab.judges.stack import Budgeted, Cached, LocalBreaker, LocalBudget, Retried
 from rubriclab.prompts.prompt import MAX_QUOTED
 
