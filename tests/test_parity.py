@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import re
 import shutil
-import signal
-import time
-from collections.abc import Callable, Coroutine, Iterable
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import scripted_model
 from batch_server import BatchServer
-from commands import ADDRESS, HELDOUT, LABELLED, PATIENCE, Commands, Done
+from commands import HELDOUT, LABELLED, Commands, Done
 from paper_samples import write_paper
 from server import RunningServer
 
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
-from rubriclab.cli.output import as_typed
-from rubriclab.errors import UserError
 from rubriclab.judges import batch as batched
 from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import digest
@@ -354,73 +344,6 @@ def _label(sides: Side) -> Pair:
     return (row, files[0]), (json.loads(json.dumps(result.to_row())), files[1])
 
 
-def _studio(sides: Side) -> Pair:
-    started = sides.command.start("studio", "news@1", "--no-browser")
-    address = f"{started.address()}/news@1"
-    from_command = page_at(address)
-    os.kill(started.pid, signal.SIGINT)
-    done = started.wait()
-    assert (done.code, done.out) == (0, f"{address}\n")
-    served = sides.lab.studio_async("news@1", browser=False)
-    return from_command, asyncio.run(while_serving(served, lambda address: page_at(f"{address}/news@1")))
-
-
-def _serve(sides: Side) -> Pair:
-    text = json.loads(Path("texts.jsonl").read_text("utf-8").splitlines()[0])
-    text = {name: text[name] for name in ("id", "output", "source")}
-    started = sides.command.start("serve", "news@1", "--port", 0)
-    from_command = score_at(started.address(), text)
-    os.kill(started.pid, signal.SIGTERM)
-    done = started.wait()
-    assert (done.code, [entry["status"] for entry in done.rows]) == (0, [200])
-    row = sides.run("score", "-", "--rubric", "news@1", stdin=json.dumps(text).encode()).rows[0]
-    assert from_command == {name: row[name] for name in from_command}
-    served = sides.lab.serve_async("news@1", port=0)
-    return from_command, asyncio.run(while_serving(served, lambda address: score_at(address, text)))
-
-
-def _mcp(sides: Side) -> Pair:
-    # Its results are compared where the protocol's SDK is installed, in tests/integrations/test_mcp.py.
-    done = sides.run("mcp", "--allow-calls", code=2)
-    with pytest.raises(UserError) as caught:
-        sides.lab.mcp(allow_calls=True)
-    return done.error, as_typed(str(caught.value))
-
-
-def answer_of(address: str, ask: Callable[[httpx.Client], httpx.Response]) -> httpx.Response:
-    """Return what a server answers, once it does."""
-    with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
-        for _ in range(PATIENCE * 20):
-            with suppress(httpx.ConnectError):
-                return ask(client)
-            time.sleep(0.05)
-    raise TimeoutError(f"{address} does not answer")
-
-
-def score_at(address: str, text: dict[str, Any]) -> Any:
-    """Return the score of a text by a service."""
-    return answer_of(address, lambda client: client.post(f"{address}/v1/score", json=text)).json()
-
-
-def page_at(address: str) -> str:
-    """Return a page without its token."""
-    page = answer_of(address, lambda client: client.get(address)).text
-    return re.sub(r'<meta name="token" content="[^"]+">', "", page)
-
-
-async def while_serving(served: Coroutine[Any, Any, None], ask: Callable[[str], Any]) -> Any:
-    """Return what `ask`, called in a thread, returns for the address that a service of this process prints."""
-    with redirect_stdout(StringIO()) as printed:
-        serving = asyncio.create_task(served)
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while not (found := ADDRESS.search(printed.getvalue())):
-                    await asyncio.wait([serving], timeout=0.02)
-            return await asyncio.to_thread(ask, found[0])
-        finally:
-            serving.cancel()
-
-
 def _tag(sides: Side) -> Pair:
     for arguments in (("news@1", "trial"), ("news@2", "other"), ("news", "other", "--delete")):
         sides.run("tag", *arguments)
@@ -505,13 +428,3 @@ def test_batches_give_the_same_scores(sides: Side, batch_server: BatchServer, mo
         scores = lab.score("texts.jsonl", **LEARNED)
     assert done.rows == json.loads(json.dumps(scores.to_rows()))
     assert len(batch_server.batches) == 2
-
-
-def test_the_offline_judge_leaves_batches_out_and_says_so(sides: Side) -> None:
-    notes: list[str] = []
-    with Lab("store.db", progress=None, notify=notes.append, batch=True) as lab:
-        rows = json.loads(json.dumps(lab.score("texts.jsonl", "news@1").to_rows()))
-    done = sides.run("score", "texts.jsonl", "--rubric", "news@1", "--batch")
-    assert done.rows == rows
-    reason = "left out, as the judge embedded answers at once and costs nothing"
-    assert (f"`batch`: {reason}" in notes, f"--batch: {reason}" in done.err) == (True, True)

@@ -60,25 +60,19 @@ class SmallJudge:
         }
 
 
-@pytest.mark.parametrize(
-    ("judge", "form", "words"),
-    [
-        (SmallJudge(1), {"criteria": 1, "reasons": True}, "one criterion a call"),
-        (SmallJudge(1, bare=True), {"criteria": 1, "reasons": False}, "one criterion a call, scores without reasons"),
-    ],
-)
 def test_learning_and_scoring_ask_in_the_simplest_form_that_the_judge_can_answer_and_say_its_price(
-    judge: SmallJudge, form: dict[str, Any], words: str, asking: Commands, provider: RunningServer
+    asking: Commands, provider: RunningServer
 ) -> None:
-    provider.brain = judge
+    provider.brain = judge = SmallJudge(1, bare=True)
     done = asking(*LEARN, *OFFLINE, "--json")
     assert done.code == 0, done.err
     # The texts that are asked about in the usual form are five, and one in each simpler form.
     assert sum(number > judge.most for number in judge.asked) <= 10
     said = " ".join(done.err.split())
-    assert re.search(rf"asked again in the form {words}, .* takes about [\d,]+ calls and [\d,]+ prompt tokens", said)
+    form = "one criterion a call, scores without reasons"
+    assert re.search(rf"asked again in the form {form}, .* takes about [\d,]+ calls and [\d,]+ prompt tokens", said)
     stored = asking("show", "small", "--json").json["rubric"]["aggregation"]
-    assert stored["form"] == form
+    assert stored["form"] == {"criteria": 1, "reasons": False}
     judge.asked.clear()
     scored = asking("score", "heldout.jsonl", "--rubric", "small")
     assert scored.code == 0, scored.err

@@ -39,17 +39,6 @@ def test_a_refusal_ends_the_command_with_one_line_after_one_request(provider: Ru
     assert provider.requests.total() == 1
 
 
-def test_a_refusal_while_scoring_ends_it_too_and_no_later_text_is_asked_about(
-    provider: RunningServer, learned: Commands
-) -> None:
-    provider.script = deque(itertools.repeat("unauthorized", 1000))
-    done = learned("score", HELDOUT, "--rubric", "news", "--concurrency", 2)
-    assert (done.code, done.out) == (4, "")
-    assert "Check the key in OPENAI_API_KEY" in done.error
-    # What was already under way when the refusal came: at most the texts held at a time, three ratings each.
-    assert provider.requests.total() <= 2 * 2 * 3
-
-
 def test_a_dead_server_ends_learning_with_its_address(asking: Commands) -> None:
     done = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE, "--json", *DEAD).wait()
     assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
@@ -118,23 +107,6 @@ def test_the_raw_replies_of_a_missing_score_are_kept_and_explained(provider: Run
 
     (learned.folder / "good.jsonl").write_text(json.dumps(rows[0]))
     assert learned("explain", "good.jsonl", "--rubric", "news", "--json").json["replies"] == []
-
-
-def test_resuming_goes_on_with_the_file_of_replies(provider: RunningServer, learned: Commands) -> None:
-    rows = [
-        json.loads(line) | {"output": f"Zebra {number}."}
-        for number, line in enumerate(HELDOUT.read_bytes().splitlines()[:4])
-    ]
-    provider.brain = lambda _messages, _body: "No."
-    texts, kept, scores = (learned.folder / name for name in ("texts.jsonl", "kept.jsonl", "scores.jsonl"))
-    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = ("score", "texts.jsonl", "--rubric", "news", "-o", "scores.jsonl", "--keep-replies", "kept.jsonl")
-    assert learned(*command, "--resume").code == 4
-    whole = kept.read_bytes()
-    for file in (kept, scores):
-        file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:2]))
-    assert learned(*command, "--resume").code == 4
-    assert kept.read_bytes() == whole
 
 
 def test_a_server_that_dies_on_the_way_ends_scoring_instead_of_leaving_every_text_unscored(

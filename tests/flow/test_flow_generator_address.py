@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 import scripted_model
-from commands import HELDOUT, Commands, Done
-from flow_server import HYPOEVAL, LITTLE, texts
+from commands import Commands, Done
+from flow_server import HYPOEVAL, LITTLE, some_texts, texts
 from server import RunningServer
 
 KEYS = {"openai": "sk-openai-0123456789", "hosted_vllm": "sk-vllm-0123456789"}
 GENERATOR = "generator-api-base"
-SETTINGS = {"hypoeval": {name: int(value) for name, value in (each.split(".")[1].split("=") for each in LITTLE)}}
 
 
 @pytest.fixture
@@ -43,30 +42,13 @@ def learn(asking: Commands, judge: str, generator: str, *more: object, **environ
     return asking(*asked, *more, **environment)
 
 
-@pytest.mark.parametrize(
-    ("way", "models"),
-    [
-        ("option", ("openai/x", "hosted_vllm/y")),
-        ("python", ("hosted_vllm/x", "openai/y")),
-    ],
-)
 def test_judge_and_generator_have_an_address_each_and_neither_server_gets_the_key_of_the_other(
-    asking: Commands, provider: RunningServer, theirs: RunningServer, way: str, models: tuple[str, str]
+    asking: Commands, provider: RunningServer, theirs: RunningServer
 ) -> None:
-    judge, generator = models
-    asked = (asking, judge, generator)
-    if way == "option":
-        done = learn(*asked, "--api-base", provider.url, f"--{GENERATOR}", theirs.url)
-    else:
-        done = asking.python(
-            "from rubriclab import Lab\n"
-            f"lab = Lab('store.db', {judge!r}, api_base={provider.url!r}, generator_api_base={theirs.url!r},\n"
-            "    structured='text')\n"
-            f"lab.learn({texts(asking.folder, 12)!r}, task='summarization', aspect='coherence', methods='hypoeval',\n"
-            f"    name='apart', generator={generator!r}, settings={SETTINGS!r})\n"
-        )
+    judge, generator = "openai/x", "hosted_vllm/y"
+    done = learn(asking, judge, generator, "--api-base", provider.url, f"--{GENERATOR}", theirs.url)
     assert done.code == 0, done.err
-    assert (provider.keys, theirs.keys) == tuple({KEYS[model.partition("/")[0]]} for model in models)
+    assert (provider.keys, theirs.keys) == ({KEYS["openai"]}, {KEYS["hosted_vllm"]})
     made = asking("show", "apart", "--json").json["provenance"]
     assert (made["judge"], made["judge_address"]) == (judge, provider.url)
     assert (made["generator"], made["generator_address"]) == (generator, theirs.url)
@@ -89,6 +71,7 @@ def test_a_refused_key_of_the_generator_is_named_by_its_variable(
 def test_transfer_and_improve_keep_the_addresses_and_keys_of_judge_and_generator_apart(
     asking: Commands, provider: RunningServer, theirs: RunningServer
 ) -> None:
+    (asking.folder / "others.jsonl").write_bytes(some_texts(18))
     addresses = ("--api-base", provider.url, f"--{GENERATOR}", theirs.url)
     own: dict[str, Any] = {"RUBRICLAB_GENERATOR_API_KEY": OWN}
     done = learn(asking, "openai/x", "openai/x", *addresses, **own)
@@ -98,12 +81,13 @@ def test_transfer_and_improve_keep_the_addresses_and_keys_of_judge_and_generator
         server.brain = scripted_model.reply
     with RunningServer() as moved:
         moved.brain = scripted_model.reply
-        again = asking("transfer", "apart", "--to", HELDOUT, "--api-base", moved.url, **own)
+        others = ("--to", "others.jsonl")
+        again = asking("transfer", "apart", *others, "--api-base", moved.url, **own)
         assert again.code in (0, 1, 3), again.err
         assert (moved.keys, theirs.keys, provider.keys) == ({KEYS["openai"]}, {OWN}, set())
     # The judge is asked at the version's address, the writer at the provider's.
     for rewriter in (provider, theirs):
         rewriter.reset()
     rubric = ("--rubric", "apart", "--writer", "openai/z")
-    asking("improve", HELDOUT, *rubric, "-o", "improved.jsonl", OPENAI_API_BASE=theirs.url, **own)
+    asking("improve", "others.jsonl", *rubric, "-o", "improved.jsonl", OPENAI_API_BASE=theirs.url, **own)
     assert (provider.keys, theirs.keys) == ({KEYS["openai"]}, {OWN})

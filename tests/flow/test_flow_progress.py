@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from commands import HELDOUT, Commands
+from commands import Commands
 from flow_server import learn_little
 from server import RunningServer
 
@@ -33,13 +33,3 @@ def test_learning_writes_lines_with_what_is_done_and_left(provider: RunningServe
     assert len(set(doing)) > 2
     shares = [int(share) for share in re.findall(r"(\d+)% done", done.err)]
     assert shares == sorted(shares)
-
-
-def test_scoring_writes_lines_too_and_a_short_run_none(
-    provider: RunningServer, learned: Commands, hurried: Commands
-) -> None:
-    provider.latency = 0.02
-    slow, fast = (each("score", HELDOUT, "--rubric", "news") for each in (hurried, learned))
-    assert (slow.code, fast.code) == (0, 0)
-    assert LINE.search(slow.err)
-    assert "% done" not in fast.err

@@ -82,16 +82,6 @@ def test_a_group_takes_one_request_and_a_missing_entry_costs_only_its_text(
     assert provider.requests.total() == 3
 
 
-def test_sizes_divide_groups(jointly: Commands, provider: RunningServer) -> None:
-    more = ("--rivals-per-call", "3", "--json", "-o", "scores.csv")
-    found = jointly(*COMMAND, *more, stdin=STDIN).json["rivals"]
-    assert found == {"calls": 4, "texts": 12, "without_rivals": 0, "continued_groups": 0}
-    header, first, *_ = (jointly.folder / "scores.csv").read_text("utf-8").splitlines()
-    assert "together" in first.split(",")
-    assert "rivals" in header.split(",")
-    assert provider.requests.total() in (4 + 1,)
-
-
 def test_scores_of_texts_rated_together_are_not_compared_with_others(
     jointly: Commands, provider: RunningServer
 ) -> None:
@@ -110,21 +100,6 @@ def test_scores_of_texts_rated_together_are_not_compared_with_others(
     same = jointly("compare", "together.jsonl", "together.jsonl", "--rubric", "both", "--json")
     assert same.code in (0, 3), same.err
     assert provider.requests.total() == asked
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--workers", "2"), "--workers: texts that are rated together are scored in one process"),
-        (("--resume", "-o", "x.jsonl"), "a group of texts that are rated together cannot be"),
-    ],
-)
-def test_options_of_calls_about_several_texts_need_these(
-    jointly: Commands, options: tuple[str, ...], message: str
-) -> None:
-    refused = jointly(*COMMAND, *options, stdin=STDIN)
-    assert refused.code == 2
-    assert message in refused.err
 
 
 def test_evaluate_measures_scores_of_texts_rated_together(jointly: Commands, provider: RunningServer) -> None:

@@ -33,20 +33,3 @@ def test_two_processes_at_once_have_the_same_scores_and_the_first_answers_stay(
     asked = provider.requests.total()
     assert scoring(*command).rows == first.rows
     assert provider.requests.total() == asked
-
-
-def test_a_read_only_store_answers_what_it_holds_and_asks_nothing_new(
-    provider: RunningServer, scoring: Commands
-) -> None:
-    assert scoring(*SCORE).code == 0
-    asked = provider.requests.total()
-    (scoring.folder / "more.jsonl").write_bytes(HELDOUT.read_bytes())
-    (scoring.folder / "store.db").chmod(0o400)
-    from privileges import give_up
-
-    reader = Commands(scoring.folder, before=give_up, **scoring.environment)
-    assert reader(*SCORE).rows == scoring(*SCORE).rows
-    done = reader("score", "more.jsonl", "--rubric", "news")
-    assert done.code == 2
-    assert "The store store.db is read-only and lacks an answer that is needed" in done.error
-    assert provider.requests.total() == asked
