@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -67,42 +64,17 @@ def own_prose(readme: str) -> str:
     return "\n".join(kept)
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """The package with the results of one measurement, in a folder of its own."""
-    for path in EXPERIMENTS.rglob("*"):
-        place = path.relative_to(EXPERIMENTS)
-        if "__pycache__" in place.parts:
-            continue  # other processes write there
-        if path.suffix == ".py" or place.parts[0] in ("gate", "sample"):
-            target = tmp_path / "experiments" / place
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_file():
-                shutil.copy(path, target)
-    (tmp_path / "README.md").write_text("# A project\n", "utf-8")
-    return tmp_path / "experiments"
-
-
-def check(copy: Path, *arguments: str) -> tuple[int, str, str]:
-    """Return the exit code of `python -m experiments figures` in the copy, and what it wrote."""
-    command = [sys.executable, "-m", "experiments", "figures", *arguments]
-    done = subprocess.run(command, cwd=copy.parent, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr
-
-
-def test_a_changed_result_of_a_script_makes_the_check_fail_until_the_readme_is_written_again(
-    copy: Path,
+def test_a_page_with_another_figure_than_the_results_is_found_and_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = copy / "gate" / "results" / "embedded.json"
-    rows = json.loads(stored.read_text("utf-8"))
-    rows["cases"]["summeval coherence texts"][0]["outcome"] = "better"
-    stored.write_text(json.dumps(rows), "utf-8")
-    before = (copy / "gate" / "README.md").read_text("utf-8")
-    assert check(copy, "--check")[:2] == (1, "experiments/gate/README.md differs from the stored results\n")
-    assert (copy / "gate" / "README.md").read_text("utf-8") == before
-    assert check(copy)[0] == 0
-    assert (copy / "gate" / "README.md").read_text("utf-8") != before
-    assert check(copy, "--check")[0] == 0
+    page = tmp_path / "README.md"
+    page.write_text("<!-- figures: gate/gate -->\n0.99\n<!-- end of figures -->\nProse.\n", "utf-8")
+    monkeypatch.setattr(figures, "readmes", lambda: [page])
+    assert figures.differing() == [page]
+    page.write_text(figures.written(page), "utf-8")
+    assert "0.99" not in (shown := page.read_text("utf-8"))
+    assert shown.endswith("-->\nProse.\n")
+    assert figures.differing() == []
 
 
 @pytest.mark.parametrize(
