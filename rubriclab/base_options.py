@@ -108,12 +108,12 @@ def _bare(annotation: Any) -> Any:
     return origin[tuple(map(_bare, arguments))] if origin and "Annotated" in repr(annotation) else annotation
 
 
-def _several(value: Any) -> Any:
+def one_or_several(value: Any) -> Any:
+    """Return a text as a tuple of one; any other value as it is."""
     return (value,) if isinstance(value, str) else value
 
 
-# One text stands for a tuple of one.
-Texts = Annotated[tuple[str, ...], BeforeValidator(_several)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(one_or_several)]
 
 
 # Faults listed in one message.

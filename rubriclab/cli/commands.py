@@ -242,9 +242,9 @@ def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
 
 @command("LearnOptions", "CallOptions", "BatchOptions", "GeneratorOptions", "Asking")
 @flag("--gate", help="Exit with 1 if the rubric is no better than the baselines, 3 if inconclusive.")
-@click.argument("labelled", type=FILE)
-def learn(call: Call, labelled: str, *, gate: bool) -> None:
-    """Learn a rubric from LABELLED texts and save it as a version in the store.
+@click.argument("labelled", type=FILE, nargs=-1, required=True, metavar="LABELLED...")
+def learn(call: Call, labelled: tuple[str, ...], *, gate: bool) -> None:
+    """Learn a rubric from LABELLED texts, in one file or several, and save it as a version in the store.
 
     Several methods propose criteria. The labels select, weight and calibrate them, and cross-validation measures how
     well the rubric agrees with labels that it was not fitted to. LABELLED is a .jsonl, .csv, .tsv, .xlsx or .parquet
@@ -254,7 +254,7 @@ def learn(call: Call, labelled: str, *, gate: bool) -> None:
     options = call.options(ops.options.LearnOptions)
     if gate:
         ops.learn.check_joint(options, "gate")
-    result = call.run(ops.learn.learn, labelled, options)
+    result = call.run(ops.learn.learn, labelled if len(labelled) > 1 else labelled[0], options)
     version, provenance = result.version, result.version.provenance
     validation = provenance.validation
     if call.as_json:

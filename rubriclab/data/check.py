@@ -138,10 +138,12 @@ def _select_sound(
     if not skip_faulty:
         _stop_at(faults, verdict_words(values), numbers_beside_words(examples, faults))
         return examples, comparisons, given_scale, ()
-    faulty = {fault.line for fault in faults}
-    sound_examples = tuple(row.example for row in placed if row.line not in faulty)
+    faulty = {(fault.where, fault.line) for fault in faults}
+    sound_examples = tuple(row.example for row in placed if (row.where, row.line) not in faulty)
     ids = {example.id for example in sound_examples}
-    sound = [(line, pair) for line, pair in comparisons if line not in faulty and {pair.better, pair.worse} <= ids]
+    sound = [
+        (line, pair) for line, pair in comparisons if (where, line) not in faulty and {pair.better, pair.worse} <= ids
+    ]
     count = len(faulty) + rows.skipped
     left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped}
     notes = [f"{what}: {number}" for what, number in left_out.items() if number]
@@ -334,7 +336,8 @@ def _duplicates(placed: Iterable[NumberedExample]) -> Iterator[RowError]:
             texts = {(each.example.output, each.example.source, each.example.context) for each in (row, earlier)}
             mapped = "`mapping=rater=COLUMN`"
             same = f"; both hold the same text: if two people rated it, add {mapped}, or write one row with their mean"
-            got = f"{row.example.id!r}, which line {earlier.line} also has"
+            other = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
+            got = f"{row.example.id!r}, which {other} also has"
             yield row.fault("id", got, f"an id of its own{same if len(texts) == 1 else ''}")
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -423,6 +424,25 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
     """
     options = options or ReadingOptions(**values)
     return _parse(raw_table(rows, where, options), options)
+
+
+def join_rows(several: Sequence[Rows]) -> Rows:
+    """Return the examples and faults of several sources, one after the other.
+
+    While they are read, `Rows.source` is that of the latest row; at the end, it has the names of all.
+    """
+    counts = Counter[str]()
+    first = several[0]
+
+    def parsed() -> Iterator[tuple[int, Any, ParsedRow]]:
+        for rows in several:
+            joined.source = rows.source
+            yield from rows.every_row()
+            counts.update(rows.not_assessed)
+        joined.source = replace(first.source, where=", ".join(rows.where for rows in several))
+
+    joined = Rows(first.source, parsed(), first._skip_faulty, first.mapping, counts)
+    return joined
 
 
 def _parse(raw: RawRows, options: ReadingOptions) -> Rows:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from pydantic import Field
 
 from rubriclab.data.rows import is_derived
 from rubriclab.errors import DataError
@@ -372,6 +373,7 @@ class Comparison(FrozenModel):
 
     Attributes:
         scale: of all figures; scores after on another scale are mapped to it linearly.
+        verdicts: whether scores are probabilities of the better of two levels.
         pairing: what outputs were paired by; `text` for the same texts, `None` if the sets are independent.
         pairs: pairs with both scores, in `groups` groups; `unpaired_before`, `unpaired_after` have no counterpart.
         other_sources: pairs whose sources or contexts differ, so that their ids may name different texts.
@@ -387,6 +389,7 @@ class Comparison(FrozenModel):
     rubric: str
     judge: str
     scale: tuple[float, float]
+    verdicts: bool = Field(False, exclude_if=lambda verdicts: not verdicts)
     before: SideSummary
     after: SideSummary
     pairing: PairingRule | Literal["text"] | None

@@ -242,6 +242,7 @@ def _differences(
     }
     return {
         "scale": (scale.low, scale.high),
+        "verdicts": scale.names is not None,
         "pairs": len(pairs),
         "groups": len(set(groups)),
         "difference": difference.interval.within(-scale.width, scale.width).rounded(),
@@ -537,7 +538,9 @@ def check_limit(name: str, points: float | None, version: Version) -> None:
     if points is not None and points >= scale.width:
         raise SettingsError(
             f"`{name}={format_score(points)}` cannot be exceeded on the scale of {version.ref}, {scale.describe()};",
-            f"give a number of points below {format_score(scale.width)}.",
+            "give a share below 1: 0.05 is 5 percentage points."
+            if scale.names
+            else f"give a number of points below {format_score(scale.width)}.",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.check import fault_lines, first_faults, unassessed_notes
@@ -19,7 +19,7 @@ from rubriclab.data.mapping import (
     mapping_text,
     propose_mapping,
 )
-from rubriclab.data.readers import Rows, from_rows, raw_rows, read
+from rubriclab.data.readers import Rows, from_rows, join_rows, raw_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
 from rubriclab.data.write import COMMAS, CsvDialect, dialect_like, table_kind
 from rubriclab.errors import DataError, SettingsError
@@ -47,7 +47,21 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
         return rows
     if isinstance(data, Rows):
         return data
+    if files := files_of(data):
+        return join_rows([rows_of(file, _OneOfSeveral.given(dict(options)), notify) for file in files])
     return from_rows(data, options=options)
+
+
+class _OneOfSeveral(ReadingOptions):
+    """How one of several files is read: a mapped column of ratings may stand in another one."""
+
+    needs_ratings: ClassVar[bool] = False
+
+
+def files_of(data: Data) -> tuple[Path, ...]:
+    """Return the files that a list or tuple of paths names; empty for any other data, such as a list of texts."""
+    paths = tuple(data) if isinstance(data, list | tuple) else ()
+    return paths if paths and all(isinstance(each, Path) for each in paths) else ()
 
 
 def can_be_read_again(data: Data) -> bool:
@@ -77,8 +91,10 @@ def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
 
 
 def describe(data: Data) -> str:
-    """Return what data is called in messages: its path, or else `the data`."""
-    return str(data) if isinstance(data, str | Path) else "the data"
+    """Return what data is called in messages: its path or paths, or else `the data`."""
+    if isinstance(data, str | Path):
+        return str(data)
+    return ", ".join(map(str, files_of(data))) or "the data"
 
 
 def usable_texts(

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults, select_comparisons
 from rubriclab.data.check import values_of
-from rubriclab.data.mapping import VERDICT_WORDS, mapping_text
+from rubriclab.data.mapping import NATIVE, TABLES, VERDICT_WORDS, FieldMap, mapping_text
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -252,7 +252,7 @@ class Labeling:
             for rater in history.raters
         }
         ratings = [each for of_rater in judgments.values() for each in of_rater if each.kind == "rating"]
-        rows = tuple(labelled_rows(self.texts, history, self.question, self._former))
+        rows = tuple(labelled_rows(self.texts, history, self.question, self._former, self.options.mapping))
         return LabelResult(
             aspect=self.question.aspect.name,
             rows=rows,
@@ -365,9 +365,11 @@ def learn_options(options: LabelOptions, scale: Scale) -> dict[str, str]:
     levels = mapping_text({word: format_score(score) for word, score in (options.level_scores or words).items()})
     text = f"{format_score(scale.low)}:{format_score(scale.high)}{'' if scale.whole else ':any'}"
     found = {"task": options.task, "aspect": options.aspect, "scale": text, "levels": levels}
-    return {name: value for name, value in {**found, "definition": options.definition}.items() if value}
+    found |= {"map": mapping_text(own_names(options.mapping)), "definition": options.definition or ""}
+    return {name: value for name, value in found.items() if value}
 
 
+TEXT_COLUMNS = ("id", "group", "system", "source", "context", "reference", "output")
 # The rater of labels that a file has without a rater's name.
 EARLIER = "earlier"
 
@@ -380,14 +382,20 @@ class LabelText(TextToJudge):
 
 
 def labelled_rows(
-    texts: Sequence[LabelText], history: History, question: LabelQuestion, former: Sequence[PairwiseComparison] = ()
+    texts: Sequence[LabelText],
+    history: History,
+    question: LabelQuestion,
+    former: Sequence[PairwiseComparison] = (),
+    mapping: FieldMap = NATIVE,
 ) -> Iterator[dict[str, Any]]:
     """Yield each text that has a label, by whomever, or was compared with others, then the preferences in `former`.
+
+    Columns have the names that `mapping` says.
 
     A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
     the raters, those that the texts came with among them.
     """
-    ratings = {text.key: list[HumanJudgment]() for text in texts}
+    ratings, columns = {text.key: list[HumanJudgment]() for text in texts}, own_names(mapping)
     for judgment in history.all():
         if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
             ratings[judgment.text].append(judgment)
@@ -396,11 +404,36 @@ def labelled_rows(
         row = _row(text, ratings[text.key], question)
         labels = row.get("scores", {}).keys() | row.get("annotations", {}).keys()
         if question.aspect.name in labels or text.example.id in compared:
-            yield row
+            yield _with_own_names(row, columns)
     for each in former:
         preference = {"preferred": each.better, "over": each.worse, "tie": each.tie or None}
         about = {**preference, "aspect": each.aspect, "rater": each.rater}
         yield {name: value for name, value in about.items() if value is not None}
+
+
+def own_names(mapping: FieldMap) -> dict[str, str]:
+    """Return the mapped columns that labelled rows have: those of a text's fields, of scores, and of single raters."""
+    return {
+        name: column
+        for name, column in mapping.columns.items()
+        if name in TEXT_COLUMNS or name.startswith("scores.") or name.count(".") > 1
+    }
+
+
+def _with_own_names(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row with the cells that are mapped under the names of the user's columns."""
+    named = {columns.get(name, name): cell for name, cell in row.items()}
+    for name, column in columns.items():
+        table, dot, aspect = name.partition(".")
+        if not dot:
+            named.setdefault(column, None)
+        elif table == "scores":
+            named[column] = named.get(table, {}).pop(aspect, None)
+        else:
+            aspect, _, rater = aspect.partition(".")
+            named[column] = named.get(table, {}).get(aspect, {}).pop(rater, None)
+    tables = {table: {name: cell for name, cell in named.get(table, {}).items() if cell != {}} for table in TABLES}
+    return {name: cell for name, cell in {**named, **tables}.items() if cell != {}}
 
 
 def _row(text: LabelText, ratings: Sequence[HumanJudgment], question: LabelQuestion) -> dict[str, Any]:
@@ -422,12 +455,11 @@ def _row(text: LabelText, ratings: Sequence[HumanJudgment], question: LabelQuest
         earlier_reasons = named_reasons(example, aspect).items()
         reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | written
     levels = {aspect: question.scale.names or ()}
-    names = ("id", "group", "system", "source", "context", "reference", "output")
-    fields = {name: getattr(example, name) for name in names}
+    fields: dict[str, Any] = {name: getattr(example, name) for name in TEXT_COLUMNS}
     tables = {"scores": scores, "annotations": annotations}
     for table, cells in tables.items():
         fields[table] = {name: _as_written(cell, levels.get(name, ())) for name, cell in cells.items()}
-    fields["reasons"] = reasons
+    fields["reasons"] = {name: dict(said) if isinstance(said, Mapping) else said for name, said in reasons.items()}
     return {**{name: value for name, value in fields.items() if value not in (None, {})}, **text.columns}
 
 

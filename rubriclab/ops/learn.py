@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel, ValidationError
@@ -166,10 +167,12 @@ class LearnResult:
 
 
 def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnResult]:
-    """Return the rubric that is learned from labelled texts, saved as a version.
+    """Return the rubric that is learned from labelled texts, saved as a version; several files are one data set.
 
     Stopped by Ctrl-C or a cap, the same call continues where it was: every answer is cached when it arrives.
     """
+    if isinstance(data, list | tuple) and all(isinstance(each, str | Path) for each in data):
+        data = [Path(each) for each in data]  # texts alone have no labels
     training = training_of(workspace, data, options)
     name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))
     spec = judge_named(options.judge, workspace.notify)

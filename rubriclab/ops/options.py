@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
+from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts, one_or_several
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import describe
@@ -88,6 +88,7 @@ SettingsOption = Annotated[
     SettingsTables, BeforeValidator(check_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
 ]
 JudgeName = Annotated[str | None, Flag(metavar="JUDGE", place="judge")]
+AgreementLevel = Literal["group", "dataset", "system"]
 InputFile = Annotated[Path | None, Flag(metavar="PATH", place="input")]
 Count = Annotated[int | None, Flag(metavar="N")]
 
@@ -219,7 +220,7 @@ class ScoreOptions(ReadingOptions, RivalOptions, JudgeOption):
 class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
     """How rubrics are evaluated."""
 
-    levels: Annotated[tuple[Literal["group", "dataset", "system"], ...], Flag("--level")] = ()
+    level: Annotated[tuple[AgreementLevel, ...], BeforeValidator(one_or_several)] = ()
     """Level of agreement; may be given several times. Default: all."""
 
     constant_groups: Literal["skip", "papers"] = "skip"

@@ -30,6 +30,7 @@ from rubriclab.models.version import (
     below_zero,
 )
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
+from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
 from rubriclab.report.render import View, line, macro, q, quiet, view
 from rubriclab.report.wording import estimate, figure
@@ -64,6 +65,11 @@ UNKNOWN = Badge("no comparison made", "warning")
 def verdict_line(version: Version) -> Markup:
     """Return the verdict of learning in one line, for results of a version, and the warning about an offline judge."""
     return macro("verdict_line", version)
+
+
+def rated_offline(version: Version) -> bool:
+    """Return whether the offline judge rated texts: a method without prompts asks no judge."""
+    return version.provenance.judge == "embedded" and version.provenance.prompts != prompts_digest(())
 
 
 def verdict(version: Version) -> str:

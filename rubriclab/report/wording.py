@@ -525,8 +525,12 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
     return RecordedAgreement(name, made.agreement.order, made.agreement.n)
 
 
-def errors_words(errors: ScoreErrors) -> str:
-    """Return mean absolute error, bias, and the share of texts near their labels."""
+def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
+    """Return mean absolute error, bias, and the share of texts near their labels; of probabilities in percent."""
+    if verdicts:
+        ends = (errors.absolute.value, errors.absolute.low, errors.absolute.high)
+        absolute = Interval(*(None if end is None else 100 * end for end in ends))
+        return f"mean absolute error {estimate(absolute)} percentage points, bias {100 * errors.bias:+.1f}"
     near = f"{percent(errors.near)} within {within(errors)}"
     return f"mean absolute error {estimate(errors.absolute)} points, bias {errors.bias:+.2f}, {near}"
 

@@ -15,10 +15,12 @@ import pytest
 from commands import LABELLED, Commands
 
 from rubriclab import Example, Lab, SettingsError
+from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import read
 from rubriclab.errors import DataError
 from rubriclab.ops.inputs import can_be_read_again, row_count, rows_of
+from rubriclab.ops.options import LearnOptions
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "output": "one text", "group": "g", "scores": {"coherence": 3.0}},
@@ -60,6 +62,33 @@ def test_every_form_of_data_gives_the_same_examples(form: str, tmp_path: Path) -
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     others: dict[str, Any] = {"path": path, "rows": ROWS, "generator": iter(ROWS), "data set": DataSet()}
     assert examples(TABLES[form](ROWS) if form in TABLES else others.get(form, EXAMPLES)) == EXAMPLES
+
+
+def test_several_files_are_read_as_one_with_faults_named_by_their_own_file(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("old.jsonl", "new.csv")]
+    files[0].write_text("".join(json.dumps({**row, "id": f"text {n}"}) + "\n" for n, row in enumerate(ROWS * 6)))
+    files[1].write_text("id,output,coh\nx,one,3\ny,,4\ntext 3,again,5\n")
+    options = {"mapping": "scores.coherence=coh", "task": "news", "aspect": "coherence"}
+    with pytest.raises(DataError) as caught:
+        training_examples(rows_of(files, LearnOptions(**options)), "coherence")
+    assert f"{files[1]}:3: field 'output'" in str(caught.value)
+    assert f"{files[1]}:4: field 'id': got 'text 3', which {files[0]}:4 also has" in str(caught.value)
+    sound = training_examples(rows_of(files, LearnOptions(**options, skip_faulty=True)), "coherence", skip_faulty=True)
+    assert [example.id for example in sound.examples] == [*(f"text {n}" for n in range(12)), "x"]
+
+
+def test_learning_takes_the_names_of_several_files(tmp_path: Path) -> None:
+    lines = LABELLED.read_text("utf-8").splitlines(keepends=True)
+    names = [str(tmp_path / name) for name in ("old.jsonl", "new.jsonl")]
+    for name, part in zip(names, (lines[:20], lines[20:]), strict=True):
+        Path(name).write_text("".join(part), "utf-8")
+    learned = Commands(tmp_path, RUBRICLAB_STORE="store.db")(
+        "learn", *names, "--task", "summarization", "--aspect", "coherence", "--method", "direct", "--json"
+    )
+    again = Lab(tmp_path / "store.db", progress=None).learn(
+        names, task="summarization", aspect="coherence", methods="direct"
+    )
+    assert (again.digest, len(again.provenance.examples)) == (learned.json["digest"], len(lines))
 
 
 def test_columns_of_another_name_are_mapped_by_text_or_by_a_mapping() -> None:

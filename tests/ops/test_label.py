@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from rubriclab.data.annotations import PairwiseComparison
 from rubriclab.data.check import training_examples
 from rubriclab.data.readers import from_rows
+from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.judgment import (
     Consistency,
@@ -31,8 +32,17 @@ from rubriclab.models.judgment import (
     rater_name,
 )
 from rubriclab.models.text import Example, find_aspect, parse_scale, task_words
-from rubriclab.ops.label import LabelText, labelled_rows, make_plan as plan, prepare_labeling, question_of, select_texts
-from rubriclab.ops.options import LabelOptions
+from rubriclab.ops.inputs import rows_of
+from rubriclab.ops.label import (
+    LabelText,
+    Submission,
+    labelled_rows,
+    make_plan as plan,
+    prepare_labeling,
+    question_of,
+    select_texts,
+)
+from rubriclab.ops.options import LabelOptions, LearnOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.report.results import why
 from rubriclab.stats.reliability import krippendorff_alpha
@@ -317,6 +327,30 @@ def test_labels_outside_the_scale_are_refused(words: tuple[Any, Any], scale: str
     examples = [text(scores={"x": word}).example for word in words]
     with pytest.raises(DataError, match="not all on the scale"):
         question_of(LabelOptions(task="summary", aspect="x", definition="d", scale=scale), examples)
+
+
+def test_labelled_rows_have_the_columns_of_the_file_and_are_learned_from_together_with_it(tmp_path: Path) -> None:
+    columns = "output=Antwort,source=Frage,scores.x=Note,annotations.x.anna=Anna"
+    old = [{"Antwort": f"Alt {n}.", "Frage": f"Was {n}?", "Note": n % 3, "Anna": n % 3} for n in range(12)]
+    write_rows(old, tmp_path / "old.csv")
+    options = LabelOptions(task="summary", aspect="x", definition="d", scale="0:5", mapping=columns)
+    fresh = [{"Antwort": f"Neu {n}.", "Frage": f"Was {n}?"} for n in range(3)]
+    with Workspace(tmp_path / "store.db") as workspace:
+        labeling = prepare_labeling(workspace, fresh, options)
+        for value in (4, 5, 5):
+            item = labeling.shown("ben", labeling.next_position("ben") or 0).name
+            labeling.judge("ben", Submission(id=f"judgment-{item}", item=item, kind="rating", value=value))
+        found = labeling.result()
+    assert found.learn["map"] == columns
+    assert {tuple(row) for row in found.rows} == {("id", "group", "Frage", "Antwort", "annotations", "Note", "Anna")}
+    assert sorted(row["Note"] for row in found.rows) == [4, 5, 5]
+    reading = LearnOptions(task="summary", aspect="x", mapping=columns)
+    for ending in ("csv", "jsonl"):
+        new = tmp_path / f"new.{ending}"
+        write_rows(found.rows, new)
+        rows = rows_of([tmp_path / "old.csv", new], reading)
+        assert len(training_examples(rows, "x", "0:5").examples) == 15
+        assert rows.where == f"{tmp_path / 'old.csv'}, {new}"
 
 
 def test_comparisons_of_the_file_stay() -> None:

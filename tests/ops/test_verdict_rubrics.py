@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from rubriclab.integrations.promptfoo import get_assert
 from rubriclab.integrations.pytest.checker import RubricChecker, Tallies
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
+from rubriclab.prompts.render import prompts_digest
 from rubriclab.report.results import names_view
+from rubriclab.report.rubrics import learned_view
 from rubriclab.web.api_models import ScoreResult, score_row
 from rubriclab.web.studio.pages import Draft
 
@@ -197,6 +200,24 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
         assert all(own[name]["low"] <= own[name]["value"] <= own[name]["high"] for name in ("auroc", "brier", "kappa"))
         ((baseline, above),) = own["auroc_above"].items()
         assert above["value"] == pytest.approx(own["auroc"]["value"] - rows[baseline]["auroc"]["value"], abs=1e-5)
+
+
+def test_a_comparison_gives_percentage_points_of_pass_and_fail(lab: Lab, rubric: Version) -> None:
+    rows = as_verdicts(HELDOUT)
+    found = lab.compare(rows, [{**row, "output": row["output"][:40]} for row in rows], rubric)
+    shown = " ".join(str(found).split())
+    assert "worse and better by at least 5 percentage points" in shown
+    assert "percentage points, bias" in shown
+    assert not re.search(r"(?<!percentage )\bpoints", shown)
+    with pytest.raises(SettingsError, match=r"give a share below 1: 0\.05 is 5 percentage points"):
+        lab.compare(rows, rows, rubric, max_drop=5)
+
+
+def test_only_a_rubric_whose_texts_the_offline_judge_rated_is_said_to_need_a_language_model(rubric: Version) -> None:
+    without_prompts = rubric.provenance.model_copy(update={"prompts": prompts_digest(())})
+    asking_nobody = replace(rubric, provenance=without_prompts)
+    for version, warns in ((rubric, True), (asking_nobody, False)):
+        assert ("rated by text features, not by a language model" in str(learned_view(version))) == warns
 
 
 def test_tools_with_pass_and_fail_use_the_verdict(store: Path, rubric: Version) -> None:
