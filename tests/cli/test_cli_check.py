@@ -56,33 +56,6 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
         assert words in usable.out
 
 
-@pytest.mark.parametrize(
-    ("column", "words", "levels"),
-    [
-        ("verdict", ("pass", "fail"), ""),
-        ("is it right?", ("Yes", "No"), ""),
-        ("x1", ("TRUE", "FALSE"), ""),
-        ("x1", ("👍", "👎"), ""),
-        ("x1", ("gut", "schlecht"), " --levels schlecht=1,gut=2"),
-        ("quality", ("3", "4"), ""),
-    ],
-)
-def test_columns_of_any_name_are_proposed_without_the_name_of_an_aspect(
-    here: Commands, column: str, words: tuple[str, str], levels: str
-) -> None:
-    output = "output" if column == "verdict" else "what"
-    rows = "".join(f"A text with the number {n} of them.,{words[n % 3 > 0]}\n" for n in range(12))
-    (here.folder / "t.csv").write_text(f"{output},{column}\n{rows}", "utf-8")
-    found = here("check", "t.csv", "--json").json
-    assert found["usable"] == (output == "output")
-    assert found["usable_as_proposed"]
-    mapping = f"scores.ASPECT={column}" if output == "output" else f"output=what,scores.ASPECT={column}"
-    assert found["proposal"] == mapping
-    arguments = f"--task TASK --aspect ASPECT --definition TEXT --map {shlex.quote(mapping)}{levels}"
-    assert found["next"] == f"rubriclab learn t.csv {arguments}"
-    assert here(*shlex.split(found["next"])[1:3], "--dry-run", *shlex.split(arguments)).code == 0
-
-
 SHEET = {
     "question": lambda n: f"How does number {n // 3} work?",
     "answer": lambda n: f"An answer of every version to number {n // 3}.",
@@ -135,22 +108,6 @@ def test_all_wrong_columns_are_named_and_corrected_together(here: Commands) -> N
     assert "--map output=answer,context=question,scores.q=COLUMN" in refused.error
 
 
-def test_levels_of_unknown_order_are_left_to_the_user(here: Commands) -> None:
-    rows = "".join(f"A text with the number {n} of them.,{'lively' if n % 3 else 'dull'}\n" for n in range(12))
-    (here.folder / "t.csv").write_text(f"what,quality\n{rows}", "utf-8")
-    found = here("check", "t.csv")
-    said = "Usable with the mapping and the levels below, each with a score in place of N."
-    assert said in " ".join(found.out.split())
-    assert "--levels dull=N,lively=N" in found.out
-    assert "next:" not in found.out
-
-
-def test_a_table_of_ratings_of_several_aspects_can_be_learned_from_by_any_of_them(here: Commands) -> None:
-    rows = "".join(f"A text with the number {n // 4} of them.,{'ab'[n % 2]},w{n % 4 // 2},{n % 5}\n" for n in range(60))
-    (here.folder / "t.csv").write_text(f"text,aspect,worker,rating\n{rows}", "utf-8")
-    assert "next: rubriclab learn t.csv --task TASK --aspect a" in here("check", "t.csv").out
-
-
 def test_a_file_of_which_nothing_can_be_read_is_described_among_several(here: Commands) -> None:
     (here.folder / "texts.jsonl").write_text('{"output": "A text."}\n', "utf-8")
     (here.folder / "notes.docx").write_text("x")
@@ -169,14 +126,6 @@ def test_a_file_of_which_nothing_can_be_read_is_described_among_several(here: Co
     assert [(row["usable"], row["problem_count"]) for row in rows] == [(False, 1), (False, 1), (True, 0)]
     alone = here("check", "notes.docx")
     assert (alone.code, alone.out) == (2, "")
-
-
-def test_learning_without_the_column_of_the_scores_proposes_it(here: Commands) -> None:
-    survey(here.folder / "u.csv")
-    texts = "output=Zusammenfassung,id=Nr,source=Artikel"
-    done = here("learn", "u.csv", "--task", "summarization", "--aspect", "coherence", "--map", texts)
-    proposed = "'annotations.coherence.anna=Kohärenz Anna,annotations.coherence.ben=Kohärenz Ben'"
-    assert (done.code, f"--map {proposed}" in done.error) == (2, True)
 
 
 def test_all_problems_are_listed_at_once(here: Commands) -> None:
@@ -243,18 +192,6 @@ def test_one_faulty_score_of_three_raters_is_left_out_alone_and_the_figures_are_
     assert [len(each.annotations["quality"]) for each in training.examples[2:6]] == [3, 2, 2, 3]
 
 
-def test_the_distribution_counts_half_points_as_they_are_and_rounds_many_values_half_up(here: Commands) -> None:
-    halves = [3.5, 4.5, 4.5, 5.5]
-    many = [n / 10 for n in range(10, 51)]
-    for name, scores in (("halves.csv", halves), ("many.csv", many)):
-        rows = [f"Answer {n},{score}" for n, score in enumerate(scores)]
-        (here.folder / name).write_text("\n".join(["output,scores.quality", *rows]))
-    (found,) = json.loads(here("check", "halves.csv", "--json").out)["aspects"]
-    assert found["distribution"] == {"3.5": 1, "4.5": 2, "5.5": 1}
-    (found,) = json.loads(here("check", "many.csv", "--json").out)["aspects"]
-    assert found["distribution"] == {"1": 5, "2": 10, "3": 10, "4": 10, "5": 6}
-
-
 def test_the_next_command_repeats_every_reading_option_and_asks_for_a_definition(here: Commands) -> None:
     rows = [f"{n};Antwort Nummer {n};{'gut' if n % 2 else 'N/A' if n % 3 else 'ok'}" for n in range(40)]
     (here.folder / "a b.csv").write_text("\n".join(["Titel", "", "id;Antwort;Note", *rows]), "cp1252")
@@ -270,22 +207,6 @@ def test_the_next_command_repeats_every_reading_option_and_asks_for_a_definition
     )
     learned = here(*shlex.split(following)[1:], "--method", "direct", "--name", "tone")
     assert learned.code == 0, learned.err
-
-
-def test_the_same_word_in_many_cells_is_one_line_before_the_options_that_solve_it(here: Commands) -> None:
-    words = [("gut" if n % 2 else "schlecht", "gut" if n % 3 else "schlecht") for n in range(20)]
-    rows = [f"{n};Antwort Nummer {n};{anna};{ben}" for n, (anna, ben) in enumerate(words)]
-    (here.folder / "w.csv").write_text("\n".join(["id;Antwort;Urteil Anna;Urteil Ben", *rows]))
-    proposed = here("check", "w.csv").out.partition("--map ")[2].partition("\n")[0].strip("'")
-    assert proposed == "output=Antwort,annotations.ASPECT.anna=Urteil Anna,annotations.ASPECT.ben=Urteil Ben"
-    found = json.loads(here("check", "w.csv", "--map", proposed.replace("ASPECT", "tone"), "--json").out)
-    assert found["problem_count"] == 40
-    assert found["problems"][0] == (
-        "w.csv: 'schlecht': 17 cells in 2 columns, the first in line 2; expected a finite number, such as 4 or 3.5"
-    )
-    shown = " ".join(here("check", "w.csv", "--map", proposed.replace("ASPECT", "tone")).out.split())
-    assert "w.csv: Usable with the levels below." in shown
-    assert shown.index("17 cells") < shown.index("--levels schlecht=1,gut=2")
 
 
 def test_a_file_of_texts_without_scores_is_usable_for_scoring(here: Commands) -> None:
@@ -339,28 +260,3 @@ def test_scores_of_a_file_with_semicolons_open_in_the_same_spreadsheet(here: Com
     assert here("score", "u.csv", *arguments, "-o", "p.csv", "--decimal", "point").code == 0
     pointed = list(csv.DictReader((here.folder / "p.csv").read_text("utf-8-sig").splitlines(), delimiter=";"))
     assert [float(row["score"]) for row in pointed] == scores
-
-
-@pytest.mark.parametrize(("field", "problem"), [("scores.q", "no row can be used"), ("annotations.q.anna", "None of")])
-def test_words_that_are_left_out_as_faulty_are_named_with_the_levels_that_would_keep_them(
-    here: Commands, field: str, problem: str
-) -> None:
-    rows = "".join(f"Text {n},{('agree', 'disagree')[n % 2]}\n" for n in range(12))
-    (here.folder / "t.csv").write_text(f"output,said\n{rows}", "utf-8")
-    found = here("check", "t.csv", "--aspect", "q", "--map", f"{field}=said", "--skip-faulty")
-    assert found.code == 2
-    assert problem in found.out
-    assert "left out: t.csv: 'agree': 6 cells in column 'said', the first in line 2" in " ".join(found.out.split())
-    assert "add --levels disagree=1,agree=2" in found.out
-
-
-def test_choices_whose_words_have_no_scores_are_named_with_the_levels_that_are_missing(here: Commands) -> None:
-    words = ("Top", "Flop", "Gut")
-    rows = [{"output": f"Text {n}.", "q.responses": [words[n % 3]], "q.responses.users": ["anna"]} for n in range(12)]
-    here.write("t.jsonl", rows)
-    found = here("check", "t.jsonl", "--aspect", "q")
-    assert found.code == 2
-    said = " ".join(found.out.split())
-    assert "The answers to 'q' are words without scores: 'Top', 'Flop', 'Gut'." in said
-    assert "--levels flop=N,top=N,gut=N" in said
-    assert "COLUMN" not in said

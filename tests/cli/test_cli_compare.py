@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import HELDOUT, LABELLED, Commands
+from commands import HELDOUT, Commands
 
 
 def rows() -> list[dict[str, Any]]:
@@ -42,22 +41,6 @@ def test_scores_that_rows_carry_are_not_asked_for_again(sets: tuple[Commands, st
     assert bound.json["estimate"]["judge"]["calls"] == 0
 
 
-def test_every_form_has_the_change_with_its_limit_and_the_rubrics_own_verdict(sets: tuple[Commands, str, str]) -> None:
-    commands, old, new = sets
-    done = commands(
-        "compare", old, new, "--rubric", "news", "--max-drop", 0.01, "--html", "c.html", "--markdown", "c.md"
-    )
-    page, markdown = (Path(commands.folder, name).read_text("utf-8") for name in ("c.html", "c.md"))
-    for words in ("Verdict on the rubric", "Offline judge: the criteria were rated by text features", "limit 0.01"):
-        assert all(words in form for form in (" ".join(done.out.split()), page, markdown))
-    assert "<details><summary>Texts that fell most</summary>" in markdown
-    assert "Texts that fell most; --details shows them" in done.out
-    assert "Criteria that changed" not in done.out
-    detailed = commands("compare", old, new, "--rubric", "news", "--max-drop", 0.01, "--details").out
-    assert len(detailed.splitlines()) > 2 * len(done.out.splitlines())
-    assert "Criteria that changed" in detailed
-
-
 def test_labels_of_both_sets_decide_and_not_the_judge(learned: Commands) -> None:
     """The judge sees no change, but people score every new output two points lower."""
     new = [{**row, "output": f"{row['output']} ", "scores": {"coherence": 1.0}, "annotations": None} for row in rows()]
@@ -72,18 +55,3 @@ def test_labels_of_both_sets_decide_and_not_the_judge(learned: Commands) -> None
     assert "BEYOND THE LIMIT the mean human score drops by" in shown
     assert "The mean human score changes by -3" in shown
     assert "by 144 labels of these outputs" in shown
-
-
-def test_labels_of_learning_correct_the_difference_and_its_interval_allows_for_a_partial_judge(tmp_path: Path) -> None:
-    commands = Commands(tmp_path, RUBRICLAB_STORE="store.db")
-    learn = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5", "--aspect", "coherence", "--name", "news")
-    assert commands(*learn).code == 0
-    files = [
-        commands.write(name, [change(row) for row in rows()])
-        for name, change in (("old.jsonl", unlabelled), ("new.jsonl", worse))
-    ]
-    found = commands("compare", *files, "--rubric", "news", "--json").json
-    assert (found["human"]["labels_of"], found["human"]["labels"]) == ("learning", 36)
-    human, judge = (each["difference"]["high"] - each["difference"]["low"] for each in (found["human"], found))
-    assert human > judge
-    assert "allows for a judge that favours one of the sets" in commands("compare", *files, "--rubric", "news").out

@@ -60,27 +60,3 @@ def test_texts_are_scored_and_evaluated_beside_comparisons(rubriclab: Commands) 
     kept = rubriclab("evaluate", odd, "--rubric", "news", "--include-training", "--level", "group", "--json")
     assert kept.code == 0
     assert "left out: odd.jsonl:37: got a comparison with 'nobody'" in kept.err
-
-
-SCALES = {
-    "binary": ((0, 1), lambda score: int(score >= 4)),
-    "fractions": ((0, 1), lambda score: round(0.05 + 0.22 * (score - 1), 2)),
-    "seven points": ((1, 7), lambda score: round(1.5 * score - 0.5)),
-    "hundred points": ((0, 100), lambda score: 25 * (score - 1)),
-}
-
-
-@pytest.mark.parametrize(
-    ("scale", "method"),
-    [*((scale, "hypoeval") for scale in SCALES), ("fractions", "checkeval"), ("fractions", "seeval")],
-)
-def test_labels_may_be_on_any_scale(rubriclab: Commands, scale: str, method: str) -> None:
-    (low, high), rescaled = SCALES[scale]
-    rows = [{**row, "scores": {"coherence": rescaled(COHERENCE[row["id"]])}} for row in ROWS]
-    file, span = rubriclab.write("rows.jsonl", rows), f"{low}:{high}"
-    done = rubriclab("learn", file, *TASK, "--method", method, "--scale", span, "--name", "news", "--json")
-    assert done.code == 0
-    assert done.json["agreement"]["n"] == len(ROWS)
-    scores = [row["score"] for row in rubriclab("score", file, "--rubric", "news").rows]
-    assert all(low <= score <= high for score in scores)
-    assert max(scores) - min(scores) > 0.2 * (high - low)

@@ -89,12 +89,6 @@ def test_flags_can_be_set_by_the_environment_and_in_the_file(own: Commands, give
     assert own(*LEARN, **given).json["dry_run"] is True
 
 
-def test_an_option_that_another_command_has_does_no_harm(own: Commands, pack: str) -> None:
-    config(own, "name = 'other'\njudge = 'embedded'\nmax-cost = 2.5\n[hypoeval]\nk = 3")
-    assert own("list").code == 0
-    assert own("import", "-", stdin=pack.encode()).out == "news@3\n"
-
-
 @pytest.mark.parametrize("text", ["modell = 'gpt-4o-mini'", "[seval]\nk = 3", "configured = []"])
 def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands, text: str) -> None:
     config(rubriclab, text)

@@ -37,9 +37,3 @@ def test_a_list_is_written_with_a_line_for_each_row(own: Commands, command: str)
     assert rows
     assert lines == [[shown(row.get(name)) for name in columns] for row in rows]
     assert {name for row in rows for name in row} == set(columns)
-
-
-def test_an_empty_list_replaces_an_earlier_file(own: Commands) -> None:
-    (own.folder / "rows.csv").write_text("old", "utf-8")
-    assert own("batches", "--csv", "rows.csv").code == 0
-    assert (own.folder / "rows.csv").read_text("utf-8").strip() == ""

@@ -16,9 +16,7 @@ WHO = ("--author", "anna", "--because", "it repeats")
             ("--drop", "links", "--author", "anna"),
             "Give --author NAME and --because REASON, or --preview to save nothing.",
         ),
-        ((), "No change was asked for. Give at least one of --drop"),
         (("--bound", "links=0.4"), "links=0.4: expected LOW:HIGH, such as 0:0.2, or free"),
-        (("--pin", "links"), "--pin: expected ID=VALUE, got 'links'"),
         (("--merge", "links=All linked."), "--merge joins two criteria or more, got one. See --reword."),
     ],
 )

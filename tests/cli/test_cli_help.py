@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 
-import click
 import pytest
 from commands import Commands
 
@@ -17,12 +16,6 @@ from rubriclab.lab import OPERATIONS
 
 COMMANDS = sorted(cli.commands)
 EVERY = every_command()
-OPTIONS = {
-    f"{name} {option.opts[-1]}": option
-    for name, command in sorted(EVERY.items())
-    for option in command.params
-    if isinstance(option, click.Option) and not option.hidden
-}
 
 
 def test_help_of_the_group_names_every_command(rubriclab: Commands) -> None:
@@ -36,27 +29,11 @@ def test_help_of_the_group_names_every_command(rubriclab: Commands) -> None:
     assert "..." not in listed
 
 
-def test_help_lists_shared_options_by_section(rubriclab: Commands) -> None:
-    words = rubriclab("learn", "--help").out
-    sections = ("\nOptions:", "\nJudge:", "\nLimits:", "\nInput:", "\nStore and output:")
-    places = [words.index(section) for section in sections]
-    assert places == sorted(places)
-    assert places[2] < words.index("--max-cost") < places[3]
-
-
 def test_help_imports_nothing_that_takes_long() -> None:
     heavy = "{'litellm', 'numpy', 'scipy', 'sklearn', 'sqlmodel', 'sqlalchemy', 'pydantic', 'rich', 'jinja2', 'pandas'}"
     code = f"import sys, rubriclab.cli.main; print(sorted({heavy} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-def test_one_environment_variable_takes_one_kind_of_value() -> None:
-    kinds: dict[str, set[str]] = {}
-    for option in OPTIONS.values():
-        if not option.is_flag:
-            kinds.setdefault(str(option.envvar), set()).add((option.metavar or option.type.name).upper())
-    assert {name: found for name, found in kinds.items() if len(found) > 1} == {"RUBRICLAB_OUTPUT": {"PATH", "PREFIX"}}
 
 
 @pytest.mark.parametrize("command", sorted(OPERATIONS))

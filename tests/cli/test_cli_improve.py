@@ -17,7 +17,6 @@ LINES = [json.dumps(row).encode() + b"\n" for row in ROWS]
 BROKEN = b'{"id": "blank", "output": " "}\n'
 IMPROVE = ("improve", "texts.jsonl", "--rubric", "news@1")
 REWRITTEN = "Nine grey owls carried a lantern over the hill"
-WRITER = ("--judge", "openai/judge", "--writer", "openai/writer")
 
 
 @pytest.fixture(scope="session")
@@ -50,22 +49,6 @@ def test_each_row_has_its_text_and_the_record_in_order_and_what_changed_can_be_r
     assert blank["improvement"]["unscored"].endswith("got only white space, expected a non-empty text")
 
 
-def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(consistency: Commands) -> None:
-    rows = consistency("improve", "-", "--rubric", "facts", stdin=b"".join(LINES)).rows
-    assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
-    shown = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--diff", "-", stdin=b"".join(LINES)).out
-    assert shown.count("round 1, accepted") == sum(row["improvement"]["outcome"] == "improved" for row in rows)
-    found = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--json", stdin=b"".join(LINES)).json
-    assert (found["rubric"], found["texts"], found["output"]) == ("facts@1", 4, "x")
-    improved = sum(row["improvement"]["outcome"] == "improved" for row in rows)
-    assert found["outcomes"]["improved"] == improved
-    assert found["outcomes"]["without fault"] == found["texts"] - improved
-    assert found["judge"]["gain"]["value"] > 0
-    # Each text is scored, and each one at fault is rewritten and scored again.
-    assert found["calls"]["made"] == found["texts"] + 2 * improved
-    assert 0 < found["changed"] < found["sentences"]
-
-
 def writing(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
     """Score rewritten texts 5 and others 2; rewrite the first sentence, in other words for another sample."""
     if "sentences" not in scripted_model.Question(messages[1]["content"]).form:
@@ -82,16 +65,6 @@ def asking(own: Commands, models: RunningServer) -> Commands:
     models.brain = writing
     (own.folder / "texts.jsonl").write_bytes(b"".join(LINES[:3]))
     return Commands(own.folder, **own.environment, OPENAI_API_BASE=models.url, OPENAI_API_KEY="none")
-
-
-def test_a_recording_of_all_who_took_part_gives_the_same_texts(asking: Commands, models: RunningServer) -> None:
-    first = asking(*IMPROVE, *WRITER, "--record", "recorded.jsonl")
-    asked = models.requests.total()
-    roles = {"--judge": "judge", "--writer": "writer"}
-    replayed = [part for option, name in roles.items() for part in (option, f"recorded:recorded.jsonl#openai/{name}")]
-    again = asking(*IMPROVE, *replayed)
-    assert [row["output"] for row in again.rows] == [row["output"] for row in first.rows]
-    assert models.requests.total() == asked
 
 
 def test_so_does_a_writer_of_whom_none_comes_after_the_rows(asking: Commands, models: RunningServer) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,13 +41,6 @@ def logger() -> Iterator[logging.Logger]:
     stop_logging()
 
 
-def test_a_command_logs_nothing_unless_asked(asking: Commands, server: RunningServer) -> None:
-    server.script.append("rate_limit")
-    done = asking(*SCORE)
-    assert done.code == 0
-    assert "rubriclab." not in done.err
-
-
 def test_verbose_logs_retries_and_progress_and_twice_every_request(asking: Commands, server: RunningServer) -> None:
     server.script.append("rate_limit")
     done = asking("-v", *SCORE)
@@ -70,17 +61,6 @@ def test_verbose_logs_retries_and_progress_and_twice_every_request(asking: Comma
     replies = re.findall(r"openai/fake: reply to \S+ after \d+\.\d+ s, \d+ prompt and \d+ completion tokens", again.err)
     assert len(requests) == len(replies) == 6
     assert again.out == done.out
-
-
-def test_a_log_file_has_every_request_and_is_appended_to(asking: Commands) -> None:
-    for _ in range(2):
-        assert asking("--log-file", "run.log", *SCORE).code == 0
-    lines = (asking.folder / "run.log").read_text("utf-8").splitlines()
-    assert sum(": request " in line for line in lines) == 6
-    assert sum("rubriclab.cli.main: rubriclab" in line for line in lines) == 2
-    assert all(
-        re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (DEBUG|INFO|WARNING) rubriclab\.", line) for line in lines
-    )
 
 
 def test_an_error_is_in_the_log_without_the_key(asking: Commands, server: RunningServer) -> None:
@@ -104,9 +84,3 @@ def test_keys_are_masked_and_nothing_acts_on_a_terminal(
     _, first, second = (tmp_path / "run.log").read_text("utf-8").splitlines()
     assert first.endswith("DEBUG rubriclab.tests: not on standard error")
     assert second.endswith("WARNING rubriclab.tests: asked with *** \\x1b[31m")
-
-
-def test_the_package_itself_installs_no_handler() -> None:
-    code = "import logging, rubriclab; print([type(one).__name__ for one in logging.getLogger('rubriclab').handlers])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['NullHandler']"

@@ -93,10 +93,6 @@ def test_every_option_that_names_a_file_says_whether_it_is_written() -> None:
                 assert place_of(param) in ("input", "output"), (name, param.name)
 
 
-def test_devices_can_take_several_outputs() -> None:
-    check_outputs(context_of("evaluate", html="/dev/null", csv="/dev/null", heldout="/dev/null", store="store.db"))
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -6,10 +6,8 @@ import json
 from typing import Any
 
 import pytest
-import scripted_model
 from commands import HELDOUT, LABELLED, Commands
 from edit_samples import examples
-from server import RunningServer, Unavailable
 
 from rubriclab.models.text import text_digest
 from rubriclab.store.store import open_store
@@ -45,13 +43,6 @@ def test_rows_come_in_order_as_they_were_given_with_the_reasons(planning: Comman
     assert "4 rows written to next.jsonl" in done.err
 
 
-def test_rows_of_a_file_with_semicolons_are_written_with_semicolons(planning: Commands) -> None:
-    texts = "".join(f"{row['id']};{row['group']};A text number {number}.\n" for number, row in enumerate(BARE))
-    (planning.folder / "texts.csv").write_text(f"id;group;output\n{texts}", "utf-8")
-    assert planning("plan", "texts.csv", *PLAN[2:], "--count", 2, "-o", "next.csv").code == 0
-    assert (planning.folder / "next.csv").read_text("utf-8-sig").startswith("id;group;output;plan.rank")
-
-
 def test_the_order_of_the_rows_changes_nothing_nor_which_are_sampled(planning: Commands) -> None:
     planning.write("turned.jsonl", BARE[::-1])
     for more in ((), ("--sample", 5)):
@@ -77,29 +68,6 @@ def test_what_is_left_out_is_said(planning: Commands) -> None:
     assert "left out: 1 text with a label that joint@1 has not learned from yet" in done.err
     assert "left out: 1 row with the same text as another one" in done.err
     assert "mixed.jsonl:7: field 'output': got only white space" in done.err
-
-
-@pytest.mark.parametrize(("deaf_to", "code"), [("one", 0), ("all", 4)])
-def test_texts_without_a_score_are_left_out_and_if_there_is_no_other_the_command_ends(
-    planning: Commands, models: RunningServer, deaf_to: str, code: int
-) -> None:
-    def brain(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-        if deaf_to == "all" or BARE[0]["output"] in messages[-1]["content"]:
-            raise Unavailable
-        return scripted_model.reply(messages, body)
-
-    models.brain = brain
-    planning.write("three.jsonl", BARE[:3])
-    asking = Commands(planning.folder, **planning.environment, OPENAI_API_BASE=models.url, OPENAI_API_KEY="none")
-    judge = ("--judge", f"openai/deaf-to-{deaf_to}", "--attempts", 1)
-    done = asking("plan", "three.jsonl", *PLAN[2:], *judge, "--json")
-    assert done.code == code, done.err
-    if code:
-        assert not done.out
-        assert done.error.startswith("None of 3 texts could be scored; the latest reason: ")
-    else:
-        assert {row["id"] for row in done.json["texts"]} == {row["id"] for row in BARE[1:3]}
-        assert "left out: 1 text that could not be scored; the latest reason: " in done.err
 
 
 @pytest.mark.parametrize(

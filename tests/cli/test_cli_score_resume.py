@@ -6,22 +6,19 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from commands import HELDOUT, SCRIPT, Commands
+from commands import HELDOUT, Commands
 from privileges import give_up, limit_files
-from pyarrow import parquet
 from waiting import until
 
-from rubriclab import Lab, write_rows
-from rubriclab.errors import DataError, SettingsError
+from rubriclab import write_rows
+from rubriclab.errors import DataError
 from rubriclab.ops.options import ScoreOptions
-from rubriclab.ops.score import Scoring, check_resumable, keep_scores, prepare_scoring
+from rubriclab.ops.score import Scoring, keep_scores, prepare_scoring
 from rubriclab.ops.workspace import Workspace, finish
 
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]
@@ -100,13 +97,12 @@ def test_the_rows_of_an_interrupted_run_are_kept_and_half_a_row_is_replaced(
     assert (done.json["rows"], done.json["unscored"], sum(done.json["histogram"])) == (12, 2, 10)
 
 
-@pytest.mark.parametrize("options", [RESUME, RESUME[:-1]])
-def test_a_killed_run_leaves_whole_rows_and_is_continued(commands: Commands, options: tuple[str, ...]) -> None:
+def test_a_killed_run_leaves_whole_rows_and_is_continued(commands: Commands) -> None:
     (commands.folder / "many.jsonl").write_text(
         "".join(json.dumps({**ROWS[n % 10], "id": f"t{n}"}) + "\n" for n in range(400))
     )
     output = commands.folder / "scores.jsonl"
-    started = commands.start("score", "many.jsonl", *options)
+    started = commands.start("score", "many.jsonl", *RESUME[:-1])
     until(lambda: output.exists() and output.stat().st_size)
     os.kill(started.pid, signal.SIGKILL)
     started.wait()
@@ -117,32 +113,6 @@ def test_a_killed_run_leaves_whole_rows_and_is_continued(commands: Commands, opt
     assert done.code == 0, done.err
     assert output.read_bytes().startswith(kept)
     assert [json.loads(line)["id"] for line in output.read_bytes().splitlines()] == [f"t{n}" for n in range(400)]
-
-
-def test_sigterm_in_the_background_ends_scoring_with_its_message_alone_and_ctrl_c_stays_ignored(
-    commands: Commands,
-) -> None:
-    # A shell has Ctrl-C ignored by what it runs in the background.
-    (commands.folder / "many.jsonl").write_bytes(HELDOUT.read_bytes() * 100)
-    asked = (str(SCRIPT), "score", "many.jsonl", "--rubric", "news@1", "-o", "scores.jsonl")
-    started = subprocess.Popen(
-        ("sh", "-c", 'trap "" INT; exec "$@"', "sh", *asked),
-        cwd=commands.folder,
-        env={**os.environ, **commands.environment},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    scores = commands.folder / "scores.jsonl"
-    until(lambda: scores.exists() and scores.stat().st_size > 0)
-    os.kill(started.pid, signal.SIGINT)
-    written = scores.stat().st_size
-    until(lambda: scores.stat().st_size > written)
-    os.kill(started.pid, signal.SIGTERM)
-    _, said = started.communicate(timeout=60)
-    assert started.returncode == 128 + signal.SIGTERM
-    _, rows, _, interrupted = said.splitlines()
-    assert " rows were written before it ended" in rows
-    assert interrupted.startswith("interrupted; answers so far are cached. To resume: ")
 
 
 def test_a_finished_run_is_said_to_be_complete(commands: Commands) -> None:
@@ -199,32 +169,6 @@ def test_kept_rows_are_not_scored_again(scoring: Callable[..., Scoring], folder:
     assert continued(scoring("texts.jsonl"), marked, folder) == marked + complete[kept:]
 
 
-def test_faulty_rows_may_be_left_out(scoring: Callable[..., Scoring], folder: Path) -> None:
-    complete = continued(scoring("texts.jsonl", skip_faulty=True), [], folder)
-    assert len(complete) == 10
-    assert continued(scoring("texts.jsonl", skip_faulty=True), complete[:6], folder) == complete
-
-
-def test_rows_of_tables_are_recognized(scoring: Callable[..., Scoring], learned: Commands, folder: Path) -> None:
-    columns = {name: [row[name] for row in ROWS] for name in ("source", "output")}
-    own = {
-        "score": [0.5, None] * 5,
-        "verdict": ["a", None] * 5,
-        "input.x": ["a"] * 10,
-        "day": pa.array(range(10), pa.date32()),
-    }
-    parquet.write_table(pa.table({"id": range(10), **columns, **own}), folder / "t.parquet")
-    (folder / "t.csv").write_text(
-        "id,output,source,judge\n" + "".join(f"{n},Text {n}.,About {n // 2}.,\n" for n in range(10))
-    )
-    for name in ("t.parquet", "t.csv"):
-        write_rows(Lab(learned.folder / "store.db").score(name, "news@1").to_rows(), folder / "complete.jsonl")
-        complete = [json.loads(line) for line in (folder / "complete.jsonl").read_bytes().splitlines()]
-        found = continued(scoring(name), complete[:5], folder)
-        write_rows(found, folder / "found.jsonl")
-        assert (folder / "found.jsonl").read_bytes() == (folder / "complete.jsonl").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -267,7 +211,7 @@ def test_rows_of_another_version_judge_or_options_are_refused(
         keep_scores(scoring("texts.jsonl", **options), str(commands.folder / "scores.jsonl"))
 
 
-@pytest.mark.parametrize("content", [None, b"", b"[]", b"{"])
+@pytest.mark.parametrize("content", [None, b"[]", b"{"])
 def test_rows_without_a_record_are_refused_and_left_as_they_are(
     commands: Commands, folder: Path, content: bytes | None
 ) -> None:
@@ -288,16 +232,3 @@ def test_more_scores_than_texts_are_refused(scoring: Callable[..., Scoring], fol
     kept = [json.loads(line) for line in (folder / "scores.jsonl").read_bytes().splitlines()[:3]]
     with pytest.raises(DataError, match=r"kept.jsonl:3: there are more scores than rows in few.jsonl"):
         continued(scoring("few.jsonl"), kept, folder)
-
-
-@pytest.mark.parametrize("content", [b"[]\n", b"\x00\x00\n", b"no\n", b"\n"])
-def test_what_is_no_row_of_scores_is_refused(scoring: Callable[..., Scoring], folder: Path, content: bytes) -> None:
-    (folder / "kept.jsonl").write_bytes(content)
-    with pytest.raises(DataError, match=r"kept.jsonl:1: got .*, expected a row of scores"):
-        keep_scores(scoring("texts.jsonl"), str(folder / "kept.jsonl"))
-
-
-def test_a_rubric_that_is_no_version_cannot_be_continued(scoring: Callable[..., Scoring], learned: Commands) -> None:
-    rubric = Lab(learned.folder / "store.db").load("news@1").rubric
-    with pytest.raises(SettingsError, match="expected a rubric that is stored as a version"):
-        check_resumable(scoring("texts.jsonl", rubric), "scores.jsonl")

@@ -38,14 +38,6 @@ def share(row: dict[str, Any]) -> float:
     return (row["scores"]["coherence"] - 1) / 4
 
 
-def test_without_labels_only_the_share_outside_of_the_training_range_is_known(moving: Commands) -> None:
-    done = moving("transfer", "both", "--to", "bare.jsonl", "--json")
-    assert (done.code, done.json["recommended"], done.json["actions"]) == (0, None, [])
-    assert done.json["outside"]["value"] is not None
-    shown = moving("transfer", "both", "--to", "bare.jsonl").out
-    assert "There are no labels to measure agreement with people" in " ".join(shown.split())
-
-
 def test_a_rubric_learned_again_depends_on_the_texts_of_both(own: Commands) -> None:
     done = own("transfer", "both", "--to", "target.jsonl", "--save", "--action", "relearn")
     assert "saved as both@2, whose parent is both@1" in done.out
@@ -61,14 +53,6 @@ def test_labels_on_another_scale_are_named_and_the_saved_version_scores_on_it(ow
     assert "Its scores are mapped linearly from the scale 1 to 5 to 0 to 1." in " ".join(done.out.split())
     rows = own("score", "shares.jsonl", "--rubric", "shares").rows
     assert all(0 <= row["score"] <= 1 and 0 <= row["interval"][0] <= row["interval"][1] <= 1 for row in rows)
-
-
-def test_labels_within_the_rubrics_scale_are_taken_to_be_on_it(moving: Commands) -> None:
-    high = [{**row, "scores": {"coherence": 4 + place % 2}} for place, row in enumerate(ROWS[:24])]
-    moving.write("high.jsonl", high)
-    done = moving("transfer", "both", "--to", "high.jsonl", "--no-relearn", "--json")
-    assert "lie between 4 and 5 and are taken to be on the rubric's scale, 1 to 5" in done.err
-    assert (done.json["scale"]["low"], done.json["scale"]["high"]) == (1, 5)
 
 
 @pytest.mark.parametrize(
