@@ -1,32 +1,22 @@
 """Agreement of an evaluator's scores with human scores, with intervals and counts.
 
-There are three levels, as in papers on evaluation:
+There are three levels:
 
-- ``group``: correlation among the texts that share an input, averaged over the inputs. Called summary level
+- ``group``: correlation among the texts that share an input, averaged over the inputs. Papers call it summary level
   (HypoEval section 3, G-Eval, SEEval), story level (HypoEval) or sample level (CheckEval Table 1).
-- ``dataset``: one correlation over all texts, as HypoEval section 3 reports it for WritingPrompt-A, where
-  no two stories share a prompt.
+- ``dataset``: one correlation over all texts, as in HypoEval section 3 for WritingPrompt-A.
 - ``system``: one correlation over systems, each represented by the mean score of its texts.
 
-Papers differ in how they treat inputs with constant human scores at group level:
+At group level an input with constant scores by the evaluator only counts as 0. One with constant human scores is
 
-- ``skip``: such an input is left out, as in G-Eval's published evaluation code and in CheckEval. Unlike in G-Eval's
-  code, an input with constant scores by the evaluator but not by humans counts as 0: the evaluator has shown no
-  agreement, and leaving the input out would reward it.
-- ``papers``: such an input counts as 1, and an input with constant scores by the evaluator only as 0. HypoEval
-  Appendix B.1 follows the implementation of PairS (Liu et al., COLM 2024) in this. It raises the agreement of every
-  evaluator, even a constant one.
+- ``skip``: left out, as in G-Eval's published code and in CheckEval;
+- ``papers``: counted as 1, which raises the agreement of every evaluator. HypoEval Appendix B.1 follows the
+  implementation of PairS (Liu et al., COLM 2024) in this.
 
-The published rules are for Spearman and Pearson; Kendall's tau-b is treated in the same way here.
-
-Intervals are by the jackknife over groups; see `rubriclab.stats.intervals`. At system level it only says what other
-inputs would change, and with few systems a rank correlation often stays the same without each group. There an interval
-is at least as wide as Fisher's for so many systems, with the standard errors of Bonett & Wright 2000, "Sample size
-requirements for estimating Pearson, Kendall and Spearman correlations", Psychometrika 65, so that it holds for systems
-like these; Deutsch, Dror & Roth 2021, "A statistical analysis of summarization evaluation metrics using resampling
-methods", TACL 9, resample systems and inputs for this. A difference at system level is that of the systems at hand.
-
-`score_errors` says how far scores are from labels, in points of the scale.
+Intervals are by the jackknife over groups (`rubriclab.stats.intervals`), which only says what other inputs would
+change. At system level an interval is at least as wide as Fisher's for so many systems, with the standard errors of
+Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
+Psychometrika 65, so that it holds for systems like these. A difference at system level is that of the systems at hand.
 """
 
 from __future__ import annotations
@@ -51,7 +41,16 @@ from rubriclab.stats.correlation import (
     pearson_rows,
     spearman_rows,
 )
-from rubriclab.stats.intervals import CONFIDENCE, DIGITS, MIN_GROUPS, Interval, Statistic, estimate, sign_flip_p
+from rubriclab.stats.intervals import (
+    CONFIDENCE,
+    DIGITS,
+    MIN_GROUPS,
+    Interval,
+    Statistic,
+    estimate,
+    renumber,
+    sign_flip_p,
+)
 
 Level = Literal["group", "dataset", "system"]
 ConstantRule = Literal["skip", "papers"]
@@ -63,25 +62,26 @@ MEAN_DIGITS = 12
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of predicted with human scores at one level."""
+    """Agreement of predicted with human scores at one level.
+
+    Attributes:
+        n, groups, systems: how many are used; systems at system level only.
+        constant_groups: groups of several scored texts with constant human scores.
+        single_groups: groups with one scored text, which are left out at group level.
+        constant: rule for constant groups.
+        unit: what the jackknife leaves out: groups, or texts if there is one group or every text is its own.
+        too_few_groups: whether these are fewer than `MIN_GROUPS`, so that there are no intervals.
+    """
 
     level: Level
     n: int
-    """Number of texts used."""
     groups: int
-    """Number of groups used."""
     systems: int | None
-    """Number of systems; at system level only."""
     constant_groups: int
-    """Number of groups of two or more scored texts with constant human scores; relevant at group level only."""
     single_groups: int
-    """Number of groups with one scored text; they are left out at group level."""
     constant: ConstantRule
-    """Rule for groups with constant human scores at group level."""
     unit: Unit
-    """What the jackknife leaves out: groups, or texts if there is a single group or every text is its own group."""
     too_few_groups: bool
-    """Whether there are no intervals because these are fewer than `MIN_GROUPS`."""
     spearman: Interval
     pearson: Interval
     kendall: Interval
@@ -89,7 +89,10 @@ class Agreement:
 
 @dataclass(frozen=True)
 class AgreementDifference:
-    """Agreement of one evaluator minus another's, on the texts that both have scored."""
+    """Agreement of one evaluator minus another's, on the texts that both have scored.
+
+    `p` is two-sided, by flips of the sign of each group's difference; at group level with enough groups only.
+    """
 
     level: Level
     n: int
@@ -99,7 +102,6 @@ class AgreementDifference:
     too_few_groups: bool
     spearman: Interval
     p: float | None
-    """Two-sided, by flips of the sign of each group's difference; at group level with enough groups only."""
 
 
 def agreement(
@@ -111,24 +113,22 @@ def agreement(
     level: Level,
     constant: ConstantRule = "skip",
 ) -> Agreement:
-    """Spearman, Pearson and Kendall (tau-b) agreement at one level, each with an interval.
+    """Return Spearman, Pearson and Kendall (tau-b) agreement at one level, each with an interval.
 
     A value is `None` if undefined: no group of two texts, constant scores, fewer than two systems.
 
     Args:
-        predicted: shape (n,), nan if unscored; these texts are left out.
+        predicted: shape (n,), NaN if unscored; these texts are left out.
         human: shape (n,).
         groups: the input of each text.
         systems: the system that wrote each text; needed at system level only.
-        level: see the module's docstring.
-        constant: rule for groups with constant human scores at group level.
+        level, constant: see the module's docstring.
 
     Raises:
-        ValueError: lengths differ, a human score is not finite, a predicted score is infinite, a group or
-            system is not a string, systems are missing at system level, or an option is out of range.
+        ValueError: lengths differ, a human score is not finite, a predicted score is infinite, systems are missing at
+            system level, or an option is out of range.
     """
     texts, used = _texts_at_level([predicted], human, groups, systems, level=level, constant=constant)
-
     return Agreement(
         level=level,
         n=len(used.human),
@@ -148,10 +148,7 @@ def agreement(
 def agreement_value(
     predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
 ) -> float:
-    """Return one coefficient at group or data-set level, without an interval; nan if undefined.
-
-    Arguments and errors as for `agreement`; `coefficient` is, for example, `spearman_rows`.
-    """
+    """Return one coefficient at group or data-set level without an interval, NaN if undefined; else as `agreement`."""
     used = used_texts(scored_texts([predicted], human, groups, None), level, "skip")
     if not used.clusters:
         return math.nan
@@ -168,10 +165,9 @@ def difference(
     level: Level,
     constant: ConstantRule = "skip",
 ) -> AgreementDifference:
-    """Spearman agreement of the first evaluator minus the second's, with a paired interval.
+    """Return Spearman agreement of the first evaluator minus the second's, with a paired interval.
 
-    Both are compared on the texts that both scored, so the difficulty of a group cancels out.
-    If the interval does not contain 0, one evaluator agrees better. Arguments and errors as for `agreement`.
+    Both are compared on the texts that both scored. Arguments and errors as for `agreement`.
     """
     _, used = _texts_at_level([first, second], human, groups, systems, level=level, constant=constant)
     agreements = [level_statistic(used, row, spearman_rows, level, constant) for row in (0, 1)]
@@ -218,15 +214,17 @@ class Coefficient(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ScoredTexts:
-    """Scored texts sorted by group, system and scores, so that results do not depend on the order of the input."""
+    """Scored texts sorted by group, system and scores, so that results do not depend on the order of the input.
+
+    Attributes:
+        predicted: shape (evaluators, n).
+        group, system: of each text, numbered from 0; groups are ascending.
+    """
 
     predicted: FloatArray
-    """Shape (evaluators, n)."""
     human: FloatArray
     group: IntArray
-    """Each text's group: 0 to the number of groups - 1, ascending."""
     system: IntArray
-    """Each text's system: 0 to the number of systems - 1."""
 
     @property
     def systems(self) -> int:
@@ -252,7 +250,7 @@ class ScoredTexts:
 
     @property
     def unit(self) -> Unit:
-        """What the jackknife leaves out: groups, or texts if there is one group or every text is its own group."""
+        """What the jackknife leaves out."""
         return "groups" if 1 < len(self.sizes) < len(self.human) else "texts"
 
     @property
@@ -271,7 +269,7 @@ class ScoredTexts:
         return self.clusters < MIN_GROUPS
 
     def take(self, which: IntArray) -> ScoredTexts:
-        """Return only these texts, with groups and systems renumber."""
+        """Return only these texts, with groups and systems renumbered."""
         group, system = (np.unique(codes[which], return_inverse=True)[1] for codes in (self.group, self.system))
         return ScoredTexts(self.predicted[:, which], self.human[which], group, system)
 
@@ -282,30 +280,26 @@ def scored_texts(
     groups: Sequence[str],
     systems: Sequence[str] | None,
 ) -> ScoredTexts:
-    """The texts that every evaluator scored, in canonical order.
-
-    Raises:
-        ValueError: lengths differ, a human score is not finite, a predicted one is infinite, or a group or
-            system is no string.
-    """
-    labels = _scores("human", human, len(groups))
+    """Return the texts that every evaluator scored, in canonical order; errors as for `agreement`."""
+    columns = [("human", human), *(("predicted", row) for row in predicted)]
+    for name, values in columns if systems is None else [*columns, ("systems", systems)]:
+        if (shape := np.shape(values)) != (len(groups),):
+            raise ValueError(f"{name}: expected {len(groups)} values, as many as groups, got shape {shape}")
+    labels, *rows = (np.asarray(values, dtype=np.float64) for _, values in columns)
     if not np.all(np.isfinite(labels)):
         raise ValueError("human: expected finite scores, got nan or infinity; leave unlabelled texts out first")
-    table = np.stack([_scores("predicted", row, len(groups)) for row in predicted])
+    table = np.stack(rows)
     if np.any(np.isinf(table)):
         raise ValueError("predicted: expected finite scores, or nan where there is none, got infinity")
-    group = _codes("groups", groups, len(groups))
-    system = np.zeros_like(group) if systems is None else _codes("systems", systems, len(groups))
+    group = renumber(np.array(groups, dtype=str))
+    system = np.zeros_like(group) if systems is None else renumber(np.array(systems, dtype=str))
     order = np.lexsort([*table, labels, system, group])
     unscored = np.isnan(table).sum(axis=0)
     return ScoredTexts(table, labels, group, system).take(order[unscored[order] == 0])
 
 
 def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTexts:
-    """Return the texts used at this level.
-
-    At group level groups of one text are left out under either rule, as they have no correlation.
-    """
+    """Return the texts used at this level; at group level those of groups with one text are left out by either rule."""
     check_choice("level", level, get_args(Level))
     check_choice("constant", rule, get_args(ConstantRule))
     if level != "group":
@@ -317,7 +311,7 @@ def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTe
 
 
 def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Level, rule: ConstantRule) -> Interval:
-    """Return the agreement of the first evaluator with its interval; arguments as for `level_statistic`.
+    """Return the agreement of the first evaluator with its interval.
 
     At system level, correlations of 1 and -1 have no interval, nor have those of too few systems for a standard error.
     """
@@ -350,7 +344,7 @@ def _is_mean(texts: ScoredTexts, level: Level) -> bool:
 def level_statistic(
     texts: ScoredTexts, evaluator: int, coefficient: Coefficient, level: Level, rule: ConstantRule
 ) -> Statistic:
-    """Agreement of one evaluator (a row of `texts.predicted`) as a function of `texts.cluster` counts."""
+    """Return the agreement of one evaluator, a row of `texts.predicted`, as a function of cluster counts."""
     predicted, human, cluster, sizes = texts.predicted[evaluator], texts.human, texts.cluster, texts.sizes
     if level == "system":
         return _system_statistic(texts, predicted, coefficient)
@@ -374,13 +368,10 @@ def level_statistic(
 
 
 def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """Return the agreement over systems; a system without texts in a sample is left out of it.
-
-    Sums over clusters and systems are sparse: with one cluster and one system per text, a dense table would have a cell
-    for every pair of texts.
-    """
+    """Return the agreement over systems; a system without texts in a sample is left out of it."""
     from scipy.sparse import csr_array
 
+    # Sparse: with one cluster and one system per text, a dense table would have a cell for every pair of texts.
     def table(values: FloatArray) -> csr_array:
         return csr_array((values, (texts.cluster, texts.system)), shape=(texts.clusters, texts.systems))
 
@@ -396,24 +387,6 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
         return coefficient(predicted_means, human_means, np.minimum(present, 1))
 
     return statistic
-
-
-def _scores(name: str, values: npt.ArrayLike, n: int) -> FloatArray:
-    scores = np.asarray(values, dtype=np.float64)
-    if scores.shape != (n,):
-        raise ValueError(f"{name}: expected {n} scores, as many as groups, got shape {scores.shape}")
-    return scores
-
-
-def _codes(name: str, ids: Sequence[str], n: int) -> IntArray:
-    """The index of each id among the sorted distinct ids."""
-    if len(ids) != n:
-        raise ValueError(f"{name}: expected {n} ids, as many as groups, got {len(ids)}")
-    for position, value in enumerate(ids):
-        if not isinstance(value, str):
-            raise ValueError(f"{name}: expected strings, got {value!r} at position {position}")
-    places = {value: place for place, value in enumerate(sorted(set(ids)))}
-    return np.array([places[value] for value in ids], dtype=np.int64)
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -442,11 +415,7 @@ class ScoreErrors:
 
 
 def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], width: float) -> ScoreErrors | None:
-    """Return the errors of the scores that there are; `None` if all are NaN.
-
-    Args:
-        width: of the scale.
-    """
+    """Return the errors of the scores that there are, on a scale of this width; `None` if all are NaN."""
     if np.isnan(scores).all():
         return None
     texts = scored_texts([scores], labels, groups, None)

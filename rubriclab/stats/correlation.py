@@ -1,8 +1,6 @@
 """Pearson, Spearman and Kendall correlation, of two vectors or of many weighted rows.
 
-A weight is how often an element counts. What a jackknife leaves out, like a missing element, has the
-weight zero, so the same functions give the coefficients of the data and of its resamples. All three are exact for
-weighted data.
+A weight is how often an element counts: 0 if it is missing or left out by a jackknife.
 """
 
 from __future__ import annotations
@@ -27,26 +25,17 @@ MAX_CORRELATION = 1 - 1e-9
 
 
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Pearson's product-moment correlation of two vectors; nan if undefined.
-
-    It is undefined for fewer than two elements, or if a vector is constant.
-
-    Raises:
-        ValueError: shapes differ, or a value is nan or infinite (leave missing values out first).
-    """
+    """Return Pearson's correlation of two vectors, NaN if one is constant; errors as for `pearson_rows`."""
     return float(pearson_rows(x, y)[0])
 
 
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Spearman's rank correlation of two vectors, with average ranks for ties; nan if undefined.
-
-    Undefined and refused under the same conditions as `pearson`.
-    """
+    """Return Spearman's rank correlation of two vectors, with average ranks for ties; otherwise as `pearson`."""
     return float(spearman_rows(x, y)[0])
 
 
 def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
-    """Pearson correlations of paired rows, shape (rows,); nan where a row's correlation is undefined.
+    """Return Pearson's correlations of paired rows, shape (rows,), NaN where one of a pair is constant.
 
     Args:
         x: shape (n,), or (rows, n).
@@ -54,11 +43,10 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
         weights: how often each element counts, integers of shape (n,) or (rows, n); 1 by default.
 
     Raises:
-        ValueError: lengths differ, or a value is nan or infinite.
+        ValueError: lengths differ, or a value is NaN or infinite.
     """
     x, y, weights = _rows(x, y, weights)
-    defined = _untied_pairs(_tie_weights(_levels(x), weights)) > 0
-    defined &= _untied_pairs(_tie_weights(_levels(y), weights)) > 0
+    defined = (_levels(x, weights)[2] > 0) & (_levels(y, weights)[2] > 0)
     # Scaled to [-1, 1], so that no square overflows; correlations do not depend on the unit.
     sizes = [np.abs(rows).max(axis=1, keepdims=True, initial=0.0) for rows in (x, y)]
     x, y = (rows / np.where(size > 0, size, 1.0) for rows, size in zip((x, y), sizes, strict=True))
@@ -66,27 +54,18 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 
 
 def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
-    """Spearman correlations of paired rows, shape (rows,); nan where a row's correlation is undefined.
-
-    Every row is ranked by itself, with its weights. Arguments and errors as for `pearson_rows`.
-    """
+    """Return Spearman's correlations of paired rows, each ranked with its weights; otherwise as `pearson_rows`."""
     x, y, weights = _rows(x, y, weights)
-    x_levels, y_levels = _levels(x), _levels(y)
-    x_ties, y_ties = _tie_weights(x_levels, weights), _tie_weights(y_levels, weights)
-    defined = (_untied_pairs(x_ties) > 0) & (_untied_pairs(y_ties) > 0)
+    x_levels, x_ties, x_pairs = _levels(x, weights)
+    y_levels, y_ties, y_pairs = _levels(y, weights)
+    defined = (x_pairs > 0) & (y_pairs > 0)
     return _product_moment(_average_ranks(x_levels, x_ties), _average_ranks(y_levels, y_ties), weights, defined)
 
 
 def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
-    """Kendall's tau-b of paired rows, shape (rows,); nan where a row's correlation is undefined.
-
-    O(n^2) up to `PAIR_LIMIT` elements, by one matrix product for all weights of a pair of vectors; above, O(n log n)
-    for each row. Arguments and errors as for `pearson_rows`.
-    """
+    """Return Kendall's tau-b of paired rows; otherwise as `pearson_rows`."""
     x, y, weights = _rows(x, y, weights)
-    x_levels, y_levels = _levels(x), _levels(y)
-    x_pairs = _untied_pairs(_tie_weights(x_levels, weights))
-    y_pairs = _untied_pairs(_tie_weights(y_levels, weights))
+    (x_levels, _, x_pairs), (y_levels, _, y_pairs) = _levels(x, weights), _levels(y, weights)
     taus = np.full(len(weights), np.nan)
     defined = np.flatnonzero((x_pairs > 0) & (y_pairs > 0))
     row_levels = [np.broadcast_to(levels, weights.shape) for levels in (x_levels, y_levels)]
@@ -98,23 +77,21 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
             repeated = (np.repeat(levels[row], copies[row]) for levels in row_levels)
             taus[row] = kendalltau(*repeated, method="asymptotic").statistic
         return taus.clip(-1.0, 1.0)
+    # The numerator: pairs in the same order in x and y, minus pairs in opposite order.
     if len(x_levels) == len(y_levels) == 1:
-        surplus = np.einsum("ij,ij->i", weights @ _pair_signs(x_levels[0], y_levels[0]), weights) / 2
+        concordance = np.einsum("ij,ij->i", weights @ _pair_signs(x_levels[0], y_levels[0]), weights) / 2
     else:
         rows = zip(*row_levels, weights, strict=True)
-        surplus = np.array([row @ _pair_signs(*pair) @ row / 2 for *pair, row in rows])
-    taus[defined] = surplus[defined] / np.sqrt(x_pairs[defined] * y_pairs[defined])
+        concordance = np.array([row @ _pair_signs(*pair) @ row / 2 for *pair, row in rows])
+    taus[defined] = concordance[defined] / np.sqrt(x_pairs[defined] * y_pairs[defined])
     return taus.clip(-1.0, 1.0)
 
 
 def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
     """Return each criterion's Pearson correlation with the labels over the texts with a rating, shape (criteria,).
 
-    Args:
-        ratings: shape (texts, criteria), NaN where missing.
-        labels: human scores, shape (texts,).
-
-    NaN with fewer than five ratings, or constant ratings or labels.
+    NaN with fewer than five ratings, or constant ratings or labels. `ratings` has shape (texts, criteria), NaN where
+    missing.
     """
     correlations = []
     for column in ratings.T:
@@ -130,13 +107,9 @@ def fisher_z(r: npt.ArrayLike) -> FloatArray:
 
 
 def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> BoolArray:
-    """Whether each row is constant, shape (rows,); a row of fewer than two elements is.
-
-    Equality is exact: round first if equal scores may come from different sums.
-    Arguments and errors as for `pearson_rows`.
-    """
+    """Return whether all values of a row are exactly equal, shape (rows,); `weights` and errors as `pearson_rows`."""
     rows, _, weights = _rows(values, values, weights)
-    return np.asarray(_untied_pairs(_tie_weights(_levels(rows), weights)) == 0)
+    return np.asarray(_levels(rows, weights)[2] == 0)
 
 
 def _rows(
@@ -153,32 +126,26 @@ def _rows(
     return x, y, np.broadcast_to(counts, (max(len(x), len(y), len(counts)), x.shape[1]))
 
 
-def _levels(rows: FloatArray) -> IntArray:
-    """The index of each element among the distinct values of its row, ascending."""
+def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the level of each element, its index among the distinct values of its row, and two properties of weights.
+
+    These are the total weight at each level, shape (rows, levels), and how many pairs differ in value, shape (rows,).
+    """
     order = np.argsort(rows, axis=1, kind="stable")
     ascending = np.take_along_axis(rows, order, axis=1)
     places = np.zeros(rows.shape, dtype=np.int64)
     places[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
     levels = np.empty_like(places)
     np.put_along_axis(levels, order, places, axis=1)
-    return levels
-
-
-def _tie_weights(levels: IntArray, weights: FloatArray) -> FloatArray:
-    """The total weight at each level of each row, shape (rows, levels)."""
-    rows, width = len(weights), int(levels.max(initial=-1)) + 1
-    cells = levels + width * np.arange(rows)[:, np.newaxis]
-    ties = np.bincount(cells.ravel(), weights.ravel(), minlength=rows * width).reshape(rows, width)
-    return np.asarray(ties, dtype=np.float64)
-
-
-def _untied_pairs(ties: FloatArray) -> FloatArray:
-    """How many pairs of each row differ in value; exact, since weights are whole numbers."""
-    return np.asarray((ties.sum(axis=1) ** 2 - (ties**2).sum(axis=1)) / 2)
+    number, width = len(weights), int(levels.max(initial=-1)) + 1
+    cells = levels + width * np.arange(number)[:, np.newaxis]
+    ties = np.bincount(cells.ravel(), weights.ravel(), minlength=number * width).reshape(number, width).astype(float)
+    # Exact, since weights are whole numbers.
+    return levels, ties, (ties.sum(axis=1) ** 2 - (ties**2).sum(axis=1)) / 2
 
 
 def _average_ranks(levels: IntArray, ties: FloatArray) -> FloatArray:
-    """Ranks from 1 of the elements of each row, with average ranks for ties, shape (rows, n)."""
+    """Return ranks from 1, with average ranks for ties, shape (rows, n)."""
     ranks = np.cumsum(ties, axis=1) - (ties - 1) / 2
     return np.take_along_axis(ranks, np.broadcast_to(levels, (len(ties), levels.shape[1])), axis=1)
 
@@ -196,7 +163,7 @@ def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: 
 
 
 def _pair_signs(x: IntArray, y: IntArray) -> FloatArray:
-    """1 for pairs in the same order in x and y, -1 for pairs in opposite order, 0 for ties."""
+    """Return 1 for pairs in the same order in x and y, -1 for pairs in opposite order, 0 for ties."""
     # Signs by comparisons, a byte each: differences would take eight bytes.
     x_signs, y_signs = (np.greater.outer(v, v).view(np.int8) - np.less.outer(v, v).view(np.int8) for v in (x, y))
     return (x_signs * y_signs).astype(np.float64)

@@ -1,32 +1,24 @@
 """Statistics with their confidence intervals, and how the intervals are computed.
 
 **Jackknife over clusters.** Texts that share an input are dependent, so inputs are left out with all their texts. The
-standard error of a statistic is the jackknife's (Efron & Tibshirani 1993, "An Introduction to the Bootstrap", section
-11.1), the quantile Student's with one degree of freedom less than clusters (Tukey 1958, "Bias and confidence in
-not-quite large samples", Annals of Mathematical Statistics 29), and the interval of a correlation is symmetric on
-Fisher's scale. With five to twenty clusters this holds the true value about as often as it claims
-(`experiments/intervals`), which percentiles of a bootstrap do not. A statistic is a function of how often each cluster
-counts, so that all samples are computed in a few array operations.
+standard error is the jackknife's (Efron & Tibshirani 1993, "An Introduction to the Bootstrap", section 11.1), the
+quantile Student's with one degree of freedom less than clusters (Tukey 1958, "Bias and confidence in not-quite large
+samples", Annals of Mathematical Statistics 29), and the interval of a correlation is symmetric on Fisher's scale. With
+five to twenty clusters it holds the true value about as often as it claims (`experiments/intervals`).
 
-**Paired differences** whose texts come in groups: Student's interval and test over the groups. The standard error is
-the cluster-robust one with the factor g / (g - 1); with one text a group, interval and test are those of the paired t
-test.
+**Paired differences**: Student's interval and test over groups, with the cluster-robust standard error times g / (g -
+1); with one text a group, they are those of the paired t test.
 
-**Conformal prediction**: intervals of scores from the errors of held-out scores. Each labelled text is scored without
-the labels of its group, as in the jackknife and CV+ of Barber, Candès, Ramdas & Tibshirani (2021, "Predictive inference
-with the jackknife+", Annals of Statistics 49, sections 1 and 3). The interval is from the lower to the upper quantile
-of the signed errors, each with half of the errors that may lie outside, so that labels below the score are covered as
-often as labels above it. Quantiles are interpolated between the order statistics of rank (n + 1) p (Beran & Hall 1993,
-"Interpolated nonparametric prediction intervals and confidence intervals", JRSS B 55), as with thirty errors the next
-whole ranks would cover 94 % instead of 90 %. The interval is around the score by the rubric fitted to all labels: one
-model instead of the jackknife+'s many, as a rubric has a single set of weights. Models fitted to fewer texts have
-slightly larger errors, so the interval is conservative. All scores have the same interval, but for the ends of the
-scale: widths by the disagreement of the criteria were measured, and hardly told larger errors from smaller ones.
+**Conformal prediction**: intervals of scores from the errors of held-out scores, as in the jackknife and CV+ of Barber,
+Candès, Ramdas & Tibshirani (2021, "Predictive inference with the jackknife+", Annals of Statistics 49, sections 1 and
+3), around the score by the rubric fitted to all labels. The ends are quantiles of the signed errors, with half of the
+errors that may lie outside below and half above. They are interpolated between the order statistics of rank (n + 1) p
+(Beran & Hall 1993, "Interpolated nonparametric prediction intervals and confidence intervals", JRSS B 55): with thirty
+errors the next whole ranks would cover 94 % instead of 90 %.
 
-**Confidence sequences**: an interval of a mean that holds it at all looks at once, however often one looks, by
-Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas 2021, "Time-uniform central limit theory and asymptotic confidence
-sequences", Theorem 2.2. The quantile is that of Student's distribution with the same probability, since the variance is
-estimated from few observations at first.
+**Confidence sequences** hold a mean at all looks at once: Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas 2021,
+"Time-uniform central limit theory and asymptotic confidence sequences", Theorem 2.2, with Student's quantile of the
+same probability, since the variance is estimated from few observations at first.
 """
 
 from __future__ import annotations
@@ -57,12 +49,11 @@ MAX_FLIPS = 9999
 BATCH_ELEMENTS = 2**20
 
 Statistic = Callable[[FloatArray], FloatArray]
-"""Maps counts of shape (samples, clusters) to values of shape (samples,), nan if undefined. With all counts 1 the value
-is the statistic of the data."""
+"""Maps how often each cluster counts, shape (samples, clusters), to values of shape (samples,), NaN if undefined."""
 
 
 def rounded(value: float | None) -> float | None:
-    """Return `value` rounded to the stored decimal places; `None` for NaN and `None`."""
+    """Return a number rounded to the stored decimal places; `None` for NaN and `None`."""
     return None if value is None or math.isnan(value) else round(float(value), DIGITS)
 
 
@@ -73,12 +64,7 @@ def rounded_number(value: float) -> float:
 
 @dataclass(frozen=True)
 class Interval:
-    """A statistic with its confidence interval.
-
-    Attributes:
-        value: the statistic; `None` if undefined, as JSON has no NaN.
-        low, high: the ends of the interval; `None` without an interval.
-    """
+    """A statistic, `None` if undefined, with its confidence interval; its ends are `None` if there is none."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -87,19 +73,18 @@ class Interval:
     high: float | None = None
 
     def rounded(self) -> Interval:
-        """Return the statistic and the ends of its interval, rounded to the stored decimal places."""
+        """Return all three rounded to the stored decimal places."""
         return Interval(rounded(self.value), rounded(self.low), rounded(self.high))
 
     def within(self, least: float, most: float) -> Interval:
-        """Return the statistic with the ends of its interval cut at the values that it can have."""
+        """Return the statistic with its interval clipped to the values that it can have."""
         low, high = (None if end is None else min(max(end, least), most) for end in (self.low, self.high))
         return Interval(self.value, low, high)
 
 
 def wilson_interval(found: int, of: int) -> Interval:
-    """Return a share of independent elements with its 95 % score interval; undefined without any element.
-
-    Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22.
+    """Return a share of independent elements with its 95 % score interval; undefined without any element (Wilson 1927,
+    "Probable inference, the law of succession, and statistical inference", JASA 22).
     """
     from scipy.special import ndtri
 
@@ -118,12 +103,9 @@ def enough_errors(number: int, confidence: float) -> bool:
 
 
 def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, float]:
-    """Return the bounds of another error with probability `confidence`, if it is exchangeable with `errors`.
+    """Return bounds of another error with probability `confidence`, if it is exchangeable with `errors`, ascending.
 
     The first is not positive and the second not negative; both are infinite without `enough_errors`.
-
-    Args:
-        errors: signed, ascending.
     """
     if not enough_errors(len(errors), confidence):
         return -math.inf, math.inf
@@ -142,7 +124,7 @@ def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tight
 
     Args:
         looks: the new observations of each look, at least two in the first.
-        error_rate: the probability that the interval of any look misses the mean.
+        error_rate: the probability that any look's interval misses the mean.
         tightest: the number of observations at which the interval is narrowest.
     """
     from scipy.special import ndtr, stdtrit
@@ -177,15 +159,10 @@ class PairedMean(NamedTuple):
 
 
 def paired_mean(differences: FloatArray, unit: IntArray) -> PairedMean:
-    """Return the mean of paired differences with its 95 % interval over groups and p value.
+    """Return the mean of paired differences with its 95 % interval over groups and p value; none below two groups.
 
-    With a single group, or none, there is no interval. If the groups do not differ, Student's test is undefined: the p
-    value is that of the sign test over groups (1 for a mean of 0), and the interval is that point if p is below
-    0.05 or the mean is 0.
-
-    Args:
-        differences: shape (n,), without NaN.
-        unit: the group of each, numbered from 0 without gaps, shape (n,).
+    `unit` is the group of each difference, numbered from 0 without gaps. If the groups do not differ, the p value is
+    that of the sign test over groups, as Student's is undefined.
     """
     if not len(differences):
         return PairedMean(Interval(None), None)
@@ -220,7 +197,7 @@ def student_margin(error: float, freedom: int) -> float:
 def sign_flip_p(differences: FloatArray) -> float:
     """Return the two-sided p value of the mean of independent differences by flips of their signs.
 
-    All flips are counted where there are at most `MAX_FLIPS` of them, else as many random ones.
+    All flips count if they are at most `MAX_FLIPS`, else as many random ones.
     """
     from scipy.stats import permutation_test
 
@@ -256,9 +233,7 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
 def estimate(
     statistic: Statistic, clusters: int, *, elements: int, correlation: bool = False, mean: bool = False
 ) -> Interval:
-    """Return the statistic of the data with its interval.
-
-    There is no interval for fewer than `MIN_GROUPS` clusters, or as `student_interval` says.
+    """Return a statistic with its jackknife interval; none below `MIN_GROUPS` clusters, or as `student_interval` says.
 
     Args:
         elements: how many elements the arrays of a single sample have.
@@ -282,9 +257,8 @@ def student_interval(
 ) -> Interval:
     """Return a statistic with its interval from its values with each part of the data left out, shape (parts,).
 
-    There is no interval if one of the values is NaN or there are fewer than two. If they do not differ, the interval of
-    a mean is that of `mean_without_spread`; any other statistic has none, as a rank correlation may stay the same
-    without each part and yet be far from the true one. Other arguments as for `estimate`.
+    There is no interval if one of the values is NaN or there are fewer than two. If they do not differ, only a mean has
+    one: a rank correlation may be the same without each part and yet be far from the true one.
     """
     count = len(without)
     if value is None or count < 2 or np.isnan(without).any():
@@ -305,7 +279,7 @@ def jackknife_error(without: FloatArray) -> FloatArray:
 
 
 def quotient(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
-    """Return quotients, nan if the denominator is 0 up to rounding."""
+    """Return quotients, NaN if the denominator is 0 up to rounding."""
     ratio = np.full(np.shape(below), np.nan)
     np.divide(above, below, out=ratio, where=np.abs(below) > 1e-12)
     return ratio
@@ -323,19 +297,14 @@ def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
 
 
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
-    """Return each text's fold, from 0, shape (n,): `folds` folds, or one for each group if there are fewer groups.
-
-    Groups are assigned to the fold with the fewest texts, the largest groups first and equal ones in random order. If
-    all texts are in one group, each text is its own group, in the order given.
-    """
+    """Return each text's fold, from 0, shape (n,): `folds` folds, or one for each of the `units` if these are fewer."""
     return bundle_units(units(groups), folds, seed)
 
 
 def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], FloatArray]) -> FloatArray:
     """Return each text's prediction by what `predict` learns from the other folds, shape (n,); NaN with a single fold.
 
-    Args:
-        predict: takes the masks of the other folds' texts and of the fold's, and returns the predictions of the latter.
+    `predict` takes the masks of the other folds' texts and of the fold's, and returns predictions of the latter.
     """
     predicted = np.full(len(fold), np.nan)
     for number in np.unique(fold):
@@ -348,7 +317,7 @@ def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], Floa
 def bundle_units(unit: IntArray, number: int, seed: int) -> IntArray:
     """Return each text's bundle of units, from 0, shape (n,): so many bundles, or one for each unit if there are fewer.
 
-    Units, which are numbered from 0, are assigned as in `grouped_folds`; `seed` orders units of equal size.
+    A unit is assigned to the bundle with the fewest texts, the largest units first and equal ones in random order.
     """
     sizes = np.bincount(unit)
     drawn = np.random.default_rng(seed).permutation(len(sizes))

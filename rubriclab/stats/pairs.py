@@ -2,9 +2,7 @@
 
 Bradley & Terry 1952, "Rank analysis of incomplete block designs": one text is preferred to another with the log odds of
 the difference of their strengths. A tie counts as half a win for each, as in Turner & Firth 2012, "Bradley-Terry Models
-in R: The BradleyTerry2 Package"; in the model with a parameter for ties (Davidson 1970, "On extending the Bradley-Terry
-model to accommodate ties") strengths also depend only on wins and half the ties. A normal prior on the strengths makes
-them finite for texts that never lost, and determines those of unconnected texts.
+in R: The BradleyTerry2 Package". A normal prior on the strengths makes them finite for texts that never lost.
 """
 
 from __future__ import annotations
@@ -31,31 +29,21 @@ STEEPNESS = math.pi / math.sqrt(6)
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Pairs of texts, by their numbers from 0; in a tie the order has no meaning.
-
-    Attributes:
-        better, worse: shape (comparisons,).
-        ties: shape (comparisons,).
-    """
+    """Pairs of texts, by their numbers from 0, shape (comparisons,) each; in a tie the order has no meaning."""
 
     better: IntArray
     worse: IntArray
     ties: npt.NDArray[np.bool_]
 
     def among(self, texts: IntArray, kept: IntArray) -> Comparisons:
-        """Return the comparisons `kept`, all between `texts` (ascending), with the texts renumber."""
+        """Return the comparisons `kept`, all between `texts` (ascending), with the texts renumbered."""
         better, worse = (np.searchsorted(texts, side[kept]) for side in (self.better, self.worse))
         return Comparisons(better, worse, self.ties[kept])
 
 
 @dataclass(frozen=True, eq=False)
 class Latents:
-    """Latent scores of texts, in points of the scores.
-
-    Attributes:
-        values: shape (texts,), NaN for texts without comparisons.
-        reliability: the share of the variance of single scores that is not noise.
-    """
+    """Latent scores, shape (texts,), NaN without comparisons, and the share of scores' variance that is not noise."""
 
     values: FloatArray
     reliability: float
@@ -67,18 +55,16 @@ def joint_scores(
     """Return the latent scores of compared texts, on the scale of the scores, from scores and comparisons together.
 
     The model: latent scores are normal around `center`, a score is the latent score plus normal noise, both variances
-    sum to `spread` squared, and a preference compares two impressions with the same noise as a score. The reliability
-    is the most probable of `RELIABILITIES` with a Beta(2, 2) prior, which avoids extremes with few data (by Laplace's
-    approximation, MacKay 2003, "Information Theory, Inference, and Learning Algorithms", chapter 27). Latent scores are
-    maximum a posteriori estimates.
+    sum to `spread` squared, and a preference compares two impressions with the same noise as a score. Latent scores are
+    maximum a posteriori estimates. The reliability is the most probable of `RELIABILITIES` with a Beta(2, 2) prior (by
+    Laplace's approximation, MacKay 2003, "Information Theory, Inference, and Learning Algorithms", chapter 27).
 
-    In a group with comparisons only, latent scores are centred on `center`, and only their differences are meaningful.
-    Without any score the unit is not identified: latent scores then have the standard deviation `spread`.
+    In a group without scores only differences are meaningful. Without any score the unit is not identified: latent
+    scores then have the standard deviation `spread`.
 
     Args:
         scores: shape (texts,), NaN where there is none.
         groups: shape (texts,), whole numbers; comparisons stay within a group, so that groups are solved one by one.
-        comparisons: between texts of one group.
         center, spread: mean and standard deviation of scores.
 
     Raises:
@@ -130,8 +116,7 @@ def _most_likely(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the strengths, the curvature there, and the negative log likelihood of the comparisons.
 
-    Strengths are normal around `target` with `precision`. Newton's method: the problem is convex, and steps that
-    overshoot are halved.
+    Strengths are normal around `target` with `precision`. By Newton's method with steps halved if they overshoot.
     """
     better, worse, ties = comparisons.better, comparisons.worse, comparisons.ties
 
@@ -172,10 +157,8 @@ class PairwiseAccuracy:
 
     Attributes:
         held_out: the threshold of each group has the best accuracy on the other groups; undefined for a single group.
-        optimistic: with the threshold that has the best accuracy on the same texts.
-        threshold: the smallest threshold with that accuracy; `None` without pairs.
-        pairs: of texts of one group.
-        groups: with two texts or more.
+        optimistic: with the threshold that has the best accuracy on the same texts; `threshold` is the smallest such.
+        groups: those with two texts or more.
     """
 
     held_out: Interval
@@ -215,9 +198,9 @@ def soft_pairwise_accuracy(
 ) -> float | None:
     """Return 1 minus the mean absolute difference, over pairs of systems, of the p values by scores and by people.
 
-    A p value is that of the one-sided permutation test that the first system is better, which flips signs of the
-    systems' differences over the groups that both have (Thompson et al. 2024). `None` if no two systems share a group.
-    Arguments and errors as for `rubriclab.stats.agreement`.
+    A p value is of the one-sided permutation test that the first system is better, which flips signs of differences
+    over the groups that both have (Thompson et al. 2024). `None` if no two systems share a group. Arguments and errors
+    as for `rubriclab.stats.agreement`.
     """
     texts = scored_texts([predicted], human, groups, systems)
     shape = (len(texts.sizes), texts.systems)

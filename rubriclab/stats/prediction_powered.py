@@ -2,13 +2,12 @@
 
 Prediction-powered inference (Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023, "Prediction-powered inference",
 Science 382) corrects the mean of the judge's scores by the labelled texts' mean error. The scores are first multiplied
-by a factor from 0 to 1 with which the estimate is most precise (Angelopoulos, Duchi & Zrnic 2023, "PPI++: Efficient
-Prediction-Powered Inference", section 6), so that scores without information do no harm.
+by a factor from 0 to 1 (Angelopoulos, Duchi & Zrnic 2023, "PPI++: Efficient Prediction-Powered Inference", section 6),
+so that scores without information do no harm. It is the slope of the labels over the scores of the labelled texts,
+which PPI++'s approaches for many texts.
 
-The estimated mean is of these very texts, not of a population that they are drawn from; a difference is of the groups
-in general that two sets have texts of. The error of the mean is therefore that of two means of the
-residuals, over the labelled texts and over these. The factor is the slope of the labels over the scores of the labelled
-texts; PPI++'s, which also uses the variance of the other scores, approaches it for many texts.
+A mean is of these very texts, so that its error is that of two means of residuals, over the labelled texts and over
+these. A difference is of the groups in general that two sets have texts of.
 """
 
 from __future__ import annotations
@@ -38,10 +37,9 @@ UNLIKE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class LabelledScores:
-    """Texts with a label, and scores that were given without it.
+    """Texts with a label and a score that was given without it, shape (n,) each, without NaN.
 
     Attributes:
-        labels, scores: of the same texts, shape (n,), without NaN.
         unit: the group of each, numbered from 0 without gaps.
         system: what made each, numbered likewise; texts of unknown origin have numbers of their own.
     """
@@ -53,12 +51,12 @@ class LabelledScores:
 
     @property
     def groups(self) -> int:
-        """The number of groups."""
+        """How many groups the texts are of."""
         return int(self.unit.max(initial=-1)) + 1
 
     @property
     def factor(self) -> float:
-        """What scores are multiplied by; 0 if they do not vary."""
+        """What scores are multiplied by."""
         return _factor(self.scores - self.scores.mean(), self.labels)
 
     @property
@@ -68,13 +66,9 @@ class LabelledScores:
 
 
 def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScores) -> Interval:
-    """Return the mean human score of texts that are scored, with Student's interval over groups.
+    """Return the mean human score of `texts` texts in `groups` groups, whose scores have this mean, with its interval.
 
-    Without at least `MIN_GROUPS` groups of labelled texts there is neither.
-
-    Args:
-        mean: of the scores of `texts` texts in `groups` groups.
-        labelled: texts like them.
+    There is neither without at least `MIN_GROUPS` groups of labelled texts like them.
     """
     if labelled.groups < MIN_GROUPS or not texts:
         return Interval(None)
@@ -85,20 +79,16 @@ def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScore
 
 
 def _variance_ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
-    """Return how many times the variance of the labelled texts' mean residual other texts' mean residual has.
-
-    Residuals of a group are alike, so it varies by groups or by texts, whichever are fewer.
-    """
+    """Return the variance of other texts' mean residual over that of the labelled texts' mean residual."""
+    # Residuals of a group are alike, so that groups or texts count, whichever are fewer.
     return max(labelled.groups / groups, len(labelled.labels) / texts)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredSet:
-    """Texts with scores, some of which have labels.
+    """Texts with scores, some of which have labels, NaN where there is none; shape (n,) each.
 
     Attributes:
-        scores: shape (n,), without NaN.
-        labels: of the same texts, NaN where there is none.
         unit: the group of each, numbered from 0; for a difference, groups of both sets are numbered together.
         weights: of the texts in a mean that is compared; their sum is 1.
     """
@@ -130,13 +120,9 @@ class ScoredSet:
 def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
     """Return the mean human score of texts some of which have labels, with Student's interval over groups.
 
-    Each stratum is corrected by its own labels, which are of texts drawn at random, and counts by its number of texts.
-    The mean of a stratum in which all texts have labels is known. Without `MIN_GROUPS` groups with labels in each
-    other stratum there is no estimate. Equal labels say nothing of how far the others may be from them: a stratum of
-    such is taken to vary as the labelled texts do as a whole, and if all labels are equal there is no interval.
-
-    Args:
-        stratum: of each text, numbered from 0 without gaps.
+    Each `stratum`, numbered from 0 without gaps, is corrected by its own labels, which are of texts drawn at random. In
+    each that has not all labels, `MIN_GROUPS` groups need labels. A stratum with equal labels is taken to vary as the
+    labelled texts do as a whole; if all labels are equal there is no interval.
     """
     has, count = ~np.isnan(texts.labels), len(texts.scores)
     influence, value, fewest, unknown = np.zeros(count), 0.0, count, 0.0
@@ -171,8 +157,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
     """Return the difference of the mean human scores of two sets that have labels, with Student's interval.
 
-    A group's influence on the difference is summed over both sets, so that what both have in common cancels. Undefined
-    without `MIN_GROUPS` groups with labels in each set.
+    What both texts of a group have in common cancels. Undefined without `MIN_GROUPS` groups with labels in each set.
     """
     labelled = before.labelled, after.labelled
     groups = min(each.groups for each in labelled)
@@ -189,10 +174,9 @@ def difference_by_other_labels(
 ) -> PairedMean:
     """Return the difference of the mean human scores of two sets without labels, with Student's interval.
 
-    It is the factor times the scores' difference. Its error has four parts: of the scores' difference over groups, of
-    the factor, of the texts' residuals, and of the two sets: a judge may favour the system of one. How much of the
-    residuals' variance is of systems is seldom known well, so that the error is the mean over the possible shares, by
-    their likelihood (restricted, of a model with random effects of systems; equal if each text has its own system).
+    It is the factor times the scores' difference. Its error is of the scores' difference over groups, of the factor, of
+    the texts' residuals, and of the two sets, as a judge may favour the system of one. The share of the residuals'
+    variance that is of systems is averaged over by its restricted likelihood in a model with random effects.
 
     Args:
         labelled: other texts with the judge's scores.
@@ -248,7 +232,7 @@ def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray,
 
 
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
-    """Return about how many labels give an interval of `margin` on either side, for many texts at 95 %."""
+    """Return about how many labels give a 95 % interval of `margin` on either side, for many texts."""
     error = standard_error(labelled.residuals, labelled.unit)
     return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
 
@@ -256,7 +240,7 @@ def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
 def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScores) -> bool:
     """Return whether scores of texts in so many groups are distributed unlike those of the labelled texts.
 
-    By the test of Kolmogorov and Smirnov, which counts groups instead of texts, as texts of a group are alike.
+    By the test of Kolmogorov and Smirnov with groups in place of texts, as texts of a group are alike.
     """
     from scipy.special import kolmogorov
 
