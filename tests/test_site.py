@@ -13,6 +13,7 @@ from commands import CHECKOUT
 import rubriclab
 from docs.site import check, navigation, reference
 from rubriclab.cli.main import cli, every_command
+from rubriclab.methods.catalogue import METHODS
 
 COMMANDS = reference.command_reference()
 
@@ -45,8 +46,16 @@ def test_the_reference_has_the_options_of_the_program() -> None:
     assert [param.opts[-1] for param in cli.params if param.opts[-1] not in section] == []
 
 
+def test_the_reference_has_every_method_with_all_its_settings() -> None:
+    written = reference.method_reference()
+    for name in METHODS:
+        section = written.split(f"## {name}\n")[1].split("\n## ")[0]
+        assert METHODS[name].note[1:] in section
+        assert [each for each in METHODS[name].settings.model_fields if f"- `{each}` (default" not in section] == []
+
+
 def test_every_public_name_is_on_one_page_of_the_reference() -> None:
-    pages = {each.rpartition("/")[2] for each in reference.GENERATED} - {"commands"}
+    pages = {each.rpartition("/")[2] for each in reference.GENERATED} - {"commands", "methods"}
     listed = Counter(name for page in pages for names in reference.names_on(page).values() for name in names)
     public = [f"rubriclab.{name}" for name in rubriclab.__all__]
     assert listed == Counter(public)

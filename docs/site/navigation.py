@@ -40,6 +40,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Commands", "docs/reference/commands"),
         ("Python: Lab", "docs/reference/lab"),
         ("Python: data and rubrics", "docs/reference/data"),
+        ("Methods", "docs/reference/methods"),
         ("Python: judges and methods", "docs/reference/extensions"),
         ("Python: errors", "docs/reference/errors"),
     ),

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 
 import rubriclab
 from rubriclab.cli.main import cli
+from rubriclab.methods.catalogue import BUILT_IN, METHODS
+from rubriclab.methods.method import Method
 
 # The page of the public names whose module begins so; the longest beginning counts.
 PAGES = {
@@ -81,6 +83,22 @@ def _escaped(text: str) -> str:
     return "`".join(part if place % 2 else part.translate(plain) for place, part in enumerate(parts))
 
 
+def method_reference() -> str:
+    """Return a section for each built-in method: what it asks, its presets, and its settings with their defaults."""
+    return "\n\n".join(text for name in BUILT_IN for text in _method(METHODS[name]))
+
+
+def _method(method: Method) -> Iterator[str]:
+    yield f"## {method.name}"
+    yield f"{method.note[:1].upper()}{method.note[1:]}.{' A baseline.' if method.is_baseline else ''}"
+    for preset, values in method.presets.items():
+        yield f"`preset={preset}`: {', '.join(f'`{name}={value}`' for name, value in values.items())}."
+    yield "\n".join(
+        f"- `{name}` (default `{field.default}`): {_escaped(' '.join((field.description or '').split()))}"
+        for name, field in method.settings.model_fields.items()
+    )
+
+
 def page_of(home: str) -> str:
     """Return the page of the public names that are defined in a module of rubriclab."""
     return PAGES[max((start for start in PAGES if f"{home}.".startswith(f"{start}.") or not start), key=len)]
@@ -124,6 +142,7 @@ def _block(directive: str, argument: str, options: Iterable[str]) -> str:
 
 GENERATED: dict[str, Callable[[], str]] = {
     "docs/reference/commands": command_reference,
+    "docs/reference/methods": method_reference,
     **{f"docs/reference/{page}": lambda page=page: python_reference(page) for page in sorted({*PAGES.values()})},  # type: ignore[misc]
 }
 MARK = "<!-- generated -->"

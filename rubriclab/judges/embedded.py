@@ -51,10 +51,10 @@ class EmbeddedJudge:
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply as JSON text; `JudgeRefused` for a kind of prompt that it has no answer to."""
-        if prompt.name not in ANSWERS:
+        answer = prompt.offline or ANSWERS.get(prompt.name)
+        if answer is None:
             raise JudgeRefused(f"The offline judge cannot answer {prompt.name!r} prompts.", "Use a language model.")
-        answer = ANSWERS[prompt.name]({**prompt.fields, "sample": prompt.sample})
-        return Reply(json.dumps(answer), self.name, Usage())
+        return Reply(json.dumps(answer({**prompt.fields, "sample": prompt.sample})), self.name, Usage())
 
 
 # Features that somebody else's text is taken to speak of, at most.

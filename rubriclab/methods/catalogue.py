@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, Any
 
-from rubriclab.errors import UnknownMethod
+from rubriclab.errors import PlugInError, UnknownMethod
 
 if TYPE_CHECKING:
     from rubriclab.judges.judge import Judge
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from rubriclab.methods.method import Learned, Method, Scored, TrainingInput
     from rubriclab.models.rubric import Part
     from rubriclab.models.text import Assignment, Example
-
-# The entry-point group of methods of other packages.
-PLUG_INS = "rubriclab.methods"
 
 # Where each built-in method is, as `module:attribute`.
 BUILT_IN: Mapping[str, str] = {
@@ -34,14 +32,13 @@ BUILT_IN: Mapping[str, str] = {
     "seal": "rubriclab.methods.seal:SEAL",
     "dcr": "rubriclab.methods.dcr:DCR",
     "direct": "rubriclab.methods.holistic:DIRECT",
-    "few_shot": "rubriclab.methods.holistic:FEW_SHOT",
     "geval": "rubriclab.methods.holistic:GEVAL",
+    "few_shot": "rubriclab.methods.holistic:FEW_SHOT",
     "analyze_rate": "rubriclab.methods.holistic:ANALYZE_RATE",
     "text_features": "rubriclab.methods.holistic:TEXT_FEATURES",
 }
 # `text_features` costs nothing and can be part of a rubric, but is not an evaluator by itself.
 METHOD_NAMES: tuple[str, ...] = tuple(name for name in BUILT_IN if name != "text_features")
-BASELINE_NAMES: tuple[str, ...] = ("direct", "few_shot", "geval", "analyze_rate")
 # The methods of a rubric unless the user chooses others.
 DEFAULT_METHODS: tuple[str, ...] = ("hypoeval", "checkeval", "seeval", "direct")
 # The name of joint training as a whole, which has settings too.
@@ -82,9 +79,22 @@ class MethodCatalogue(Mapping[str, "Method"]):
 METHODS = MethodCatalogue()
 
 
+def installed(name: str) -> Method | None:
+    """Return the method called `name`, or `None` if it is not installed or its package cannot be used."""
+    with suppress(UnknownMethod, PlugInError):
+        return METHODS[name]
+    return None
+
+
 def plug_in_names() -> tuple[str, ...]:
     """Return the names of methods that installed packages offer, sorted."""
-    return tuple(sorted({point.name for point in entry_points(group=PLUG_INS)} - set(BUILT_IN)))
+    return tuple(sorted({point.name for point in _points()} - set(BUILT_IN)))
+
+
+def _points() -> EntryPoints:
+    from rubriclab.prompts.render import METHOD_ENTRY_POINTS
+
+    return entry_points(group=METHOD_ENTRY_POINTS)
 
 
 def has_settings(name: str) -> bool:
@@ -100,11 +110,11 @@ def settings_names() -> tuple[str, ...]:
 def _load_plug_in(name: str) -> Method:
     from rubriclab.judges.plug_ins import loaded
 
-    points = tuple(entry_points(group=PLUG_INS, name=name))
+    points = tuple(_points().select(name=name))
     if not points:
         raise UnknownMethod(
             f"The method {name!r} is not installed.",
-            f"Built in are: {', '.join(BUILT_IN)}; install the package that offers it (entry point {PLUG_INS}).",
+            f"Built in are: {', '.join(BUILT_IN)}; install the package that offers it.",
         )
     plug_in, method = loaded("method", points)
     return guard(method, plug_in)

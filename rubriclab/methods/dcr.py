@@ -38,6 +38,8 @@ PRESETS: interface.Presets = {"paper": {"sentences": "judge", "verdict": "conver
 class DCRSettings(FrozenModel):
     """Hyperparameters of DCR; part of the digest of a version."""
 
+    model_config = pydantic.ConfigDict(use_attribute_docstrings=True)
+
     level: Literal["sentence", "paragraph"] = "sentence"
     """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in
     appendix C.3, which misses more inconsistent texts)."""
@@ -343,6 +345,7 @@ def part_faults(part: Part) -> Iterator[str]:
 
 DCR = interface.Method(
     name="dcr",
+    note="each sentence compared with a reference",
     settings=DCRSettings,
     presets=PRESETS,
     prompts=("dcr/evaluate", "dcr/convert"),

@@ -62,7 +62,7 @@ MIN_USABLE_SAMPLES = 0.5
 class HolisticSettings(BaseModel):
     """How one score of the whole aspect is requested."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     scoring: Literal["once", "weighted", "sampled"] = "once"
     """One answer at temperature 0; or the probability-weighted mean of the legal scores, by the provider's
@@ -277,6 +277,7 @@ class BaselineSettings(HolisticSettings):
 
 def _baseline(
     name: str,
+    note: str,
     form: ScoreFormat,
     criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]],
     settings: type[BaselineSettings] = BaselineSettings,
@@ -298,6 +299,8 @@ def _baseline(
     score, usual = scorer(form), {"presets": {}, "prompts": (form.template,), "rated_later": lambda _settings: True}
     return interface.Method(
         name=name,
+        note=note,
+        is_baseline=True,
         settings=settings,
         learn=learn_one(score, make),
         score=score,
@@ -343,9 +346,15 @@ class Analysis(BaseModel):
 # The score depends on the analysis before it, so a weighted score is the mean over several analyses.
 ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", reasoned=Analysis, alone=Analysis, max_tokens=1024)
 
-ANALYZE_RATE = _baseline("analyze_rate", ANALYSIS_FORM, _define)
+ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", ANALYSIS_FORM, _define)
 
-DIRECT = _baseline("direct", ScoreFormat("direct/rate"), _define, shares_call=has_one_reasoned_score)
+DIRECT = _baseline(
+    "direct",
+    "one score, by the definition of the aspect",
+    ScoreFormat("direct/rate"),
+    _define,
+    shares_call=has_one_reasoned_score,
+)
 
 
 FEW_SHOT_FORM = ScoreFormat(
@@ -394,6 +403,7 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
 
 FEW_SHOT = _baseline(
     "few_shot",
+    "one score, beside labelled texts",
     FEW_SHOT_FORM,
     _demonstrate,
     FewShotSettings,
@@ -452,6 +462,7 @@ async def write_steps(assignment: Assignment, settings: HolisticSettings, genera
 
 GEVAL = _baseline(
     "geval",
+    "one score, by steps that the judge writes",
     GEVAL_FORM,
     _list_steps,
     GEvalSettings,
@@ -550,6 +561,7 @@ def _unknown_features(part: Part) -> Iterator[str]:
 
 TEXT_FEATURES = interface.Method(
     name="text_features",
+    note="measured, not judged",
     settings=TextFeatureSettings,
     presets={},
     prompts=(),

@@ -227,6 +227,8 @@ class Method:
 
     Attributes:
         name: the name that users write.
+        note: what it asks, in a few words, for those who read its name.
+        is_baseline: whether rubrics are compared with it.
         settings: the model of its hyperparameters.
         presets: named groups of settings; `paper` has the settings of the paper where the defaults differ from it.
         prompts: the names of all its templates.
@@ -254,6 +256,8 @@ class Method:
     prompts: tuple[str, ...]
     learn: LearnFunction
     score: ScoreFunction
+    note: str = ""
+    is_baseline: bool = False
     learning_calls: Callable[[TrainingInput, Any], LearningCalls] = lambda given, _: LearningCalls(len(given.examples))
     needs_labels: bool = True
     rated_later: Callable[[Any], bool] = lambda _settings: False

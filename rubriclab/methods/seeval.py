@@ -408,6 +408,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: SEEvalSett
 
 SEEVAL = interface.Method(
     name="seeval",
+    note="one score, by the judge's own explanation of the aspect",
     settings=SEEvalSettings,
     presets=PRESETS,
     prompts=("seeval/explain", "seeval/refine", "seeval/rate", "geval/steps"),

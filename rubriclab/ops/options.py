@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts, one_or_several
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import SettingsError
+from rubriclab.methods.catalogue import METHOD_NAMES, has_settings, settings_names
 from rubriclab.models.characters import describe
 
 MAX_WORKERS = 256
@@ -35,8 +36,6 @@ def _scale_text(value: Any) -> Any:
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return pairs METHOD.NAME=VALUE as tables; values are JSON or else texts, and the last of several counts."""
-    from rubriclab.methods.catalogue import has_settings, settings_names
-
     tables: dict[str, dict[str, Any]] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -121,9 +120,11 @@ class LearnOptions(ReadingOptions, JudgeOption):
     aspect: str = ""
     """The aspect to learn, for which the rows must have scores; if it is missing, the error lists these."""
 
-    methods: Annotated[Texts, Flag("--method", metavar="METHOD")] = ()
-    """Learn with this method only; give several to combine them: hypoeval, checkeval, seeval, seal, dcr, direct, geval,
-    few_shot, analyze_rate, or one that an installed package offers. Default: four of them together."""
+    methods: Annotated[Texts, Flag("--method", metavar="METHOD")] = Field(
+        default=(),
+        description=f"Learn with this method only; give several to combine them: {', '.join(METHOD_NAMES)}, or one "
+        "that an installed package offers. Default: four of them together.",
+    )
 
     name: Annotated[str | None, Flag(from_found="never")] = None
     """The rubric's name in the store. Default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 
@@ -60,6 +60,7 @@ class Prompt(Generic[R]):
         alternatives: how many of the most likely tokens are reported, with their probabilities, at each position of the
             reply, if the judge supports it; 0 requests none. Providers report at most 20.
         repair: set when an earlier reply to the same prompt was unusable.
+        offline: returns the offline judge's answer from the fields; `None` if it has its own for the template, or none.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Prompt(Generic[R]):
     sample: int = 0
     alternatives: int = 0
     repair: Repair | None = None
+    offline: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     def repaired(self, reply: str, complaint: str) -> Prompt[R]:
         """Return the prompt that repeats this one with `complaint` about `reply`, quoted in part."""

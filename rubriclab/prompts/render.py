@@ -55,7 +55,7 @@ _TAG_LENGTH = 16
 # Renders a part of a turn with a prompt's fields.
 _Part = Callable[[Mapping[str, Any]], str]
 
-# The entry-point group of methods of other packages, as in `rubriclab.methods.catalogue`, which prompts cannot import.
+# The entry-point group of methods of other packages.
 METHOD_ENTRY_POINTS = "rubriclab.methods"
 
 

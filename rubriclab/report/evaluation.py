@@ -19,7 +19,7 @@ from rubriclab.learning.verdicts import (
     verdict_statistic,
     verdicts_of,
 )
-from rubriclab.methods.catalogue import BASELINE_NAMES
+from rubriclab.methods.catalogue import installed
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
@@ -168,10 +168,6 @@ def _spearman(scores: FloatArray, texts: Sequence[JudgedText], level: Level, con
 
 # The level that the summary speaks of: the first at which a correlation is defined.
 PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
-# Methods that never see a label: a version's labelled groups are then those that it was measured on.
-UNTAUGHT = frozenset(BASELINE_NAMES) - {"few_shot"}
-
-
 Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
 # What pages say of each, and its tone.
 RESULTS: Mapping[Verdict, tuple[str, str]] = {
@@ -294,7 +290,7 @@ def summarize(
     scores |= {ref: rubric_scores(texts[ref]) for ref in refs}
     # All that a version of one baseline method does is what the baseline does; several parts are a rubric.
     methods = {ref: [part.method for part in version.rubric.parts] for ref, version in refs.items()}
-    as_baselines = {ref for ref, names in methods.items() if len(names) == 1 and names[0] in BASELINE_NAMES}
+    as_baselines = {ref for ref, names in methods.items() if len(names) == 1 and is_baseline(names[0])}
     ours = [row for row in rows if row.evaluator in refs]
     baselines = [row for row in ours if row.evaluator in as_baselines]
     ranked = [row for row in ours if row not in baselines] or baselines
@@ -310,7 +306,7 @@ def summarize(
             row,
             contest(row, rivals[0] if rivals else None),
             contest(row, None if row in beside else ranked[0]),
-            0 if UNTAUGHT.issuperset(methods[row.evaluator]) else _seen(refs[row.evaluator], known),
+            0 if all(map(never_sees_labels, methods[row.evaluator])) else _seen(refs[row.evaluator], known),
             row in baselines,
         )
         for row in (*ranked, *beside)
@@ -390,15 +386,27 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     )
 
 
+def is_baseline(name: str) -> bool:
+    """Return whether a method is a baseline; none that is not installed is one."""
+    method = installed(name)
+    return method is not None and method.is_baseline
+
+
+def never_sees_labels(name: str) -> bool:
+    """Return whether a method needs no labels: a version's labelled groups are then those that it was measured on."""
+    method = installed(name)
+    return method is not None and method.is_baseline and not method.needs_labels
+
+
 def _called(evaluator: str, versions: Sequence[Version]) -> str:
     """Return an evaluator's name, with what it asks if it is a version of one baseline method."""
     version = next((each for each in versions if each.ref == evaluator), None)
     methods = [part.method for part in version.rubric.parts] if version else []
-    if len(methods) != 1 or methods[0] not in BASELINE_NAMES:
+    if len(methods) != 1 or not is_baseline(methods[0]):
         return wording.evaluator_parts(evaluator)[0]
     judges = {each.provenance.judge for each in versions}
     asked_directly = methods == [DIRECT] and len(judges) == 1
-    return f"{evaluator}, {wording.EVALUATORS[DIRECT] if asked_directly else wording.METHOD_NOTES[methods[0]]}"
+    return f"{evaluator}, {wording.EVALUATORS[DIRECT] if asked_directly else wording.method_note(methods[0])}"
 
 
 def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary | None]:

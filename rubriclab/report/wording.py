@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.stack import PREFIX as RECORDED
-from rubriclab.methods.catalogue import JOINT
+from rubriclab.methods.catalogue import JOINT, installed
 from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
 from rubriclab.models.characters import asked_at, count, listed, plain
@@ -437,19 +437,6 @@ def percent(share: float) -> str:
 
 # How far a rubric agrees with people.
 
-# What a method asks, for those who read its name.
-METHOD_NOTES: Mapping[str, str] = {
-    "hypoeval": "criteria with a description of every score, from labels and findings",
-    "checkeval": "a checklist of yes/no questions",
-    "seeval": "one score, by the judge's own explanation of the aspect",
-    "seal": "questions about each sentence, pair of sentences or fact",
-    "dcr": "each sentence compared with a reference",
-    "direct": "one score, by the definition of the aspect",
-    "few_shot": "one score, beside labelled texts",
-    "geval": "one score, by steps that the judge writes",
-    "analyze_rate": "one score, after an analysis of the text",
-    "text_features": "measured, not judged",
-}
 # What tables and sentences call evaluators whose names do not tell.
 EVALUATORS: Mapping[str, str] = {
     JOINT: "this rubric",
@@ -463,7 +450,16 @@ EVALUATORS: Mapping[str, str] = {
 
 def evaluator_name(name: str) -> str:
     """Return what an evaluator that the gate names is called where it is shown."""
-    return EVALUATORS.get(name, f"{name} alone: {METHOD_NOTES[name]}" if name in METHOD_NOTES else name)
+    if name in EVALUATORS:
+        return EVALUATORS[name]
+    note = method_note(name)
+    return f"{name} alone: {note}" if note else name
+
+
+def method_note(name: str) -> str:
+    """Return what a method asks, in a few words; empty if it says nothing or is not installed."""
+    method = installed(name)
+    return method.note if method else ""
 
 
 def procedure(validation: Validation) -> str:

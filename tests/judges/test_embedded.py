@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from dataclasses import replace
 from typing import Any
@@ -239,6 +238,9 @@ def test_what_was_proposed_once_is_not_proposed_again() -> None:
     assert len({each["name"] for each in (*first, *again)}) == 4
 
 
-def test_a_template_that_it_does_not_know_is_refused() -> None:
+async def test_a_template_that_it_does_not_know_is_refused_unless_the_prompt_brings_an_answer() -> None:
+    prompt = Prompt("poem/write", {"lines": 2}, Reading)
     with pytest.raises(JudgeRefused, match=r"'poem/write'.*Use a language model"):
-        asyncio.run(JUDGE.reply(Prompt("poem/write", {}, Reading)))
+        await JUDGE.reply(prompt)
+    told = await JUDGE.reply(replace(prompt, sample=3, offline=dict))
+    assert told.text == '{"lines": 2, "sample": 3}'

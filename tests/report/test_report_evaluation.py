@@ -11,7 +11,7 @@ import pytest
 from report_samples import examples, results_of, scores_of, shown, unlabelled, version, words_of
 
 from rubriclab.learning.scoring import Score
-from rubriclab.methods.catalogue import BASELINE_NAMES
+from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, RecordedText, Version
@@ -237,8 +237,10 @@ def test_a_card_names_the_levels_of_labels_and_raters_not_their_numbers(
     assert f"anna {shown}, ben 0.5" in card
 
 
-def test_pages_say_what_each_baseline_asks() -> None:
-    assert set(BASELINE_NAMES) <= wording.METHOD_NOTES.keys()
+def test_pages_say_what_each_method_asks() -> None:
+    assert [name for name in METHODS if not METHODS[name].note] == []
+    assert wording.evaluator_name("geval") == f"geval alone: {METHODS['geval'].note}"
+    assert wording.evaluator_name("of a package that is gone") == "of a package that is gone"
 
 
 def test_an_estimate_stands_before_its_interval() -> None:

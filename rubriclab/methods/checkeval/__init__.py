@@ -6,6 +6,7 @@ from rubriclab.methods.method import Method
 
 CHECKEVAL = Method(
     name="checkeval",
+    note="a checklist of yes/no questions",
     settings=CheckEvalSettings,
     presets=PRESETS,
     prompts=(

@@ -40,6 +40,8 @@ AnswerForm = Literal["with reasons", "yes or no"]
 class CheckEvalSettings(FrozenModel):
     """Hyperparameters of CheckEval; part of the digest of a version."""
 
+    model_config = pydantic.ConfigDict(use_attribute_docstrings=True)
+
     ask: Ask = "by sub-dimension"
     """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by
     sub-dimension, having found no noticeable difference to single questions)."""

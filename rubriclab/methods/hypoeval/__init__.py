@@ -6,6 +6,7 @@ from rubriclab.methods.method import Method
 
 HYPOEVAL = Method(
     name="hypoeval",
+    note="criteria with a description of every score, from labels and findings",
     settings=HypoEvalSettings,
     presets=PRESETS,
     prompts=("hypoeval/propose", "hypoeval/refine", "deduplication/group", "hypoeval/rate", "hypoeval/rate_together"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Presets, Scored
@@ -28,6 +28,8 @@ Procedure = Literal["improved", "paper", "published"]
 
 class HypoEvalSettings(FrozenModel):
     """Hyperparameters of HypoEval; part of the digest of a version."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     initial_examples: int = Field(default=5, ge=2, le=50)
     """Labelled texts that the first hypotheses are proposed from (|S_init|)."""

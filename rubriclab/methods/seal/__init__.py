@@ -6,6 +6,7 @@ from rubriclab.methods.seal.score import PRESETS, SealSettings, score
 
 SEAL = Method(
     name="seal",
+    note="questions about each sentence, pair of sentences or fact",
     settings=SealSettings,
     presets=PRESETS,
     prompts=("seal/propose", "seal/split", "seal/facts", "seal/verify", "seal/support", "seal/rate"),

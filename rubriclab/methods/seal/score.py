@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
@@ -63,6 +63,8 @@ UNPACKED = Units(kind="response", beside=("source", "context"))
 
 class SealSettings(FrozenModel):
     """Hyperparameters of SEAL; part of the digest of a version."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     most_per_call: prompting.Whole = Field(default=40, ge=1, le=200)
     """Most verdicts in one call; more need further calls. The paper has all in one."""
