@@ -101,13 +101,16 @@ class BareScore(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ScoreFormat:
-    """A method's request for a score: template, additional fields, and the replies with and without a reason."""
+    """A method's request for a score: template, additional fields, the replies with and without a reason, and `offline`
+    as in `Prompt`.
+    """
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]] = lambda _: {}
     reasoned: type[BaseModel] = prompting.Rating
     alone: type[BaseModel] = BareScore
     max_tokens: int = 512
+    offline: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
 def holistic_prompt(
@@ -133,6 +136,7 @@ def holistic_prompt(
         temperature=TEMPERATURE if weighted else 0.0,
         max_tokens=64 if bare else form.max_tokens,
         alternatives=ALTERNATIVES if reported else 0,
+        offline=form.offline,
     )
 
 

@@ -76,6 +76,7 @@ LEARNED: list[tuple[str, str, dict[str, Any]]] = [
     ),
     *(("checkeval", scripts.ASPECT, more) for more in ({}, {"preset": "paper"}, {"seeds": "prior knowledge"})),
 ]
+LEARNED += [(name, scripts.ASPECT, {}) for name in METHODS if name not in {method for method, *_ in LEARNED}]
 
 
 @pytest.fixture(scope="module")
