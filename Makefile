@@ -13,12 +13,18 @@ SEPARATE := deepeval
 
 .PHONY: demo test golden test-integrations test-integrations-python test-release start-up site lint types check constraints clean
 
+# uv installs several times as fast as pip, which does where uv finds no index: it is set by UV_DEFAULT_INDEX, not as for pip.
+UV := $(BIN)/uv
+PIP := $(BIN)/python -m pip
+install = { $(PIP) install --quiet uv && $(UV) pip install --quiet --python $(BIN)/python $(1) 2> $(VENV)/uv.log; } || \
+	{ $(PIP) install --quiet --upgrade "pip>=25.1" && $(PIP) install --quiet $(1); }
+DEVELOPMENT := --constraint constraints.txt --editable ".[parquet,xlsx]" --group dev
+
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "rubriclab needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[parquet,xlsx]" --group dev
+	$(call install,$(DEVELOPMENT))
 	@touch $@
 
 # Learn, store, report, score and evaluate on people's ratings of summaries, with recorded answers of a language model; no
@@ -35,10 +41,8 @@ test: $(STAMP)
 golden: $(STAMP)
 	$(BIN)/python tests/golden/tour.py
 
-# Several times as fast as pip for the large environments. Its index is set by UV_DEFAULT_INDEX, not as for pip.
-UV := $(BIN)/uv
 $(UV): $(STAMP)
-	$(BIN)/python -m pip install --quiet uv
+	$(PIP) install --quiet uv
 	@touch $@
 IN_NEW_ENVIRONMENT = $(UV) venv --quiet --clear --seed --python $(BIN)/python $(@D) && \
 	$(UV) pip install --quiet --python $(@D)/bin/python
@@ -84,7 +88,7 @@ test-release: $(UV)
 	$(BIN)/python tests/packaging/try_release.py $(addprefix --python ,$(PYTHONS))
 
 $(VENV)/.site: $(STAMP)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group site
+	$(call install,--constraint constraints.txt --group site)
 	@touch $@
 
 # The documentation site, in build/site. Its gallery shows what the demonstration writes.
