@@ -162,7 +162,7 @@ class Lab:
         notify: work.Notify | None = None,
         **options: Any,
     ) -> None:
-        from rubriclab.judges.stack import LocalBudget
+        from rubriclab.judges.limits import LocalBudget
 
         _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
         _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))

@@ -45,7 +45,7 @@ class PlaceType(click.ParamType):  # type: ignore[type-arg]
 
     def resolved(self, value: object, folder: Path) -> str:
         """Return `value` with a relative path taken from `folder`, unchanged if that is the working folder."""
-        from rubriclab.judges.stack import PREFIX
+        from rubriclab.judges.cache import PREFIX
         from rubriclab.store.tables import resolve_store
 
         written = str(value)

@@ -78,7 +78,7 @@ def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
 
 def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) -> Iterator[str]:
     """Yield the files that a command reads, the configuration and the store with its companions among them."""
-    from rubriclab.judges.stack import PREFIX
+    from rubriclab.judges.cache import PREFIX
     from rubriclab.store.tables import database_url, sqlite_file
 
     for param, value in given:

@@ -114,7 +114,7 @@ def _confirm_file(file: Path) -> str:
 
 
 def _outcome(version: Version) -> str:
-    from rubriclab.judges.stack import PREFIX
+    from rubriclab.judges.cache import PREFIX
 
     if version.confirmed:
         judges, named = ops.workspace.online_judges(version), ops.workspace.named_judges(version)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from rubriclab.integrations.evaluator import Closing, imported_from, open_scorer, rationale
-from rubriclab.judges.stack import recorded_name
+from rubriclab.judges.cache import recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from rubriclab.data.annotations import Answer, Export, Task, export_rows
 from rubriclab.data.mapping import UNTYPED
 from rubriclab.errors import DataError, UserError
-from rubriclab.judges.stack import recorded_name
+from rubriclab.judges.cache import recorded_name
 from rubriclab.lab import Lab
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating

@@ -14,7 +14,7 @@ from rubriclab import __version__
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserError
 from rubriclab.integrations.evaluator import imported_from
 from rubriclab.judges.judge import Ledger
-from rubriclab.judges.stack import LocalBudget
+from rubriclab.judges.limits import LocalBudget
 from rubriclab.models.characters import plain
 from rubriclab.models.version import Version
 from rubriclab.ops import explain as explaining, score as scoring

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import PrivateAttr
 
 from rubriclab.integrations.evaluator import Closing, RowFunction, imported_from, open_scorer, rationale, row_of_text
+from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.stack import recorded_name
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import criterion_cells
 from rubriclab.ops.workspace import RubricLike

@@ -29,11 +29,12 @@ from rubriclab.errors import (
     SettingsError,
 )
 from rubriclab.judges import providers
+from rubriclab.judges.cache import AnswerCache, Storage, call_storage
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, request_digest
+from rubriclab.judges.limits import MAX_PAUSE
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
 from rubriclab.judges.responses import FRAME_BYTES, Reception, readable, stated_status, text_limit
-from rubriclab.judges.stack import MAX_PAUSE, AnswerCache, Storage, call_storage
 from rubriclab.models.base import PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
 

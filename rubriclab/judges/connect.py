@@ -8,28 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.batch import Batched, BatchModel, BatchScheduler, BatchStore
-from rubriclab.judges.judge import Judge, Ledger
-from rubriclab.judges.llm import LanguageModel, SchemaProbed
-from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.plug_ins import judge_points, plug_in_judge
-from rubriclab.judges.providers import key_variable
-from rubriclab.judges.stack import (
-    PREFIX,
-    AnswerCache,
+from rubriclab.judges.cache import PREFIX, AnswerCache, Cached, Recording, Replay
+from rubriclab.judges.judge import Judge, Ledger, Metered
+from rubriclab.judges.limits import (
     Breaker,
     Budget,
     Budgeted,
-    Cached,
     Limited,
     Limits,
     LocalBreaker,
     LocalBudget,
     LocalLimits,
-    Metered,
-    Recording,
-    Replay,
     Retried,
 )
+from rubriclab.judges.llm import LanguageModel, SchemaProbed
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.plug_ins import judge_points, plug_in_judge
+from rubriclab.judges.providers import key_variable
 
 if TYPE_CHECKING:
     from rubriclab.judges.metrics import Metrics
@@ -58,9 +53,10 @@ def connect(
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
-    A language model, or the judge of a plug-in, is wrapped in the order of `rubriclab.judges.stack`, so that retries
-    count towards the limits, and a prompt that waits for its next attempt takes no slot. `SchemaProbed` stands around
-    `Retried`, as its probe passes the cache and the ledger. A batch reserves its cost at the price of batches.
+    A language model, or the judge of a plug-in, is wrapped from the inside out in `Budgeted`, `Limited`, `Retried`,
+    `Cached`, `Recording`, `Metered`: retries count towards the limits, and a prompt that waits for its next attempt
+    takes no slot. `SchemaProbed` stands around `Retried`, as its probe passes the cache and the ledger. A batch
+    reserves its cost at the price of batches.
 
     Args:
         answers: the cache; `None` for none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import re
 import unicodedata
 from collections import Counter
@@ -16,7 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rubriclab.base_options import faults
-from rubriclab.errors import JudgeUnavailable, PromptRejected
+from rubriclab.errors import JudgeUnavailable, PromptRejected, ReplyTooLarge
 from rubriclab.judges.replies import FoundObject, json_objects, without_reasoning
 from rubriclab.models.base import cached_by_size, digest
 from rubriclab.models.version import Effort
@@ -284,6 +285,8 @@ def _reply() -> TypeAdapter[Reply]:
 
 R = TypeVar("R", bound=BaseModel)
 
+_log = logging.getLogger(__name__)
+
 MAX_COMPLAINT = 500
 FILTERED = "the provider's content filter withheld the reply."
 # A key of an object that may be damaged: in quotes of any kind, escaped or not, or in none right after a brace.
@@ -464,3 +467,58 @@ def unusable_replies() -> Iterator[list[UnusableReply]]:
         yield replies
     finally:
         _COLLECTED.reset(outer)
+
+
+class Metered(JudgeWrapper):
+    """A judge whose replies are counted in `ledger`. It is the outermost wrapper, so it sees every reply that is used.
+
+    A prompt counts as failed if it has no reply or a filtered one, or if the reply to its repair is unusable too.
+    """
+
+    def __init__(self, judge: Judge, ledger: Ledger) -> None:
+        super().__init__(judge)
+        self.ledger: Ledger = ledger
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        ledger = self.ledger
+        ledger.repaired += prompt.repair is not None
+        try:
+            reply = await self.judge.reply(prompt)
+        except (JudgeUnavailable, PromptRejected):
+            ledger.failed += 1
+            raise
+        ledger.model_versions.add(reply.model)
+        if reply.cached:
+            ledger.cached += 1
+        else:
+            ledger.calls += 1
+            ledger.usage += reply.usage
+        ledger.stages[prompt.name] += 1
+        ledger.stage_tokens[prompt.name] += reply.usage.prompt_tokens + reply.usage.completion_tokens
+        if reply.filtered or (prompt.repair is not None and read(reply, prompt)[0] is None):
+            ledger.failed += 1
+        return reply
+
+
+def count_text(judge: Judge, outcome: str) -> None:
+    """Count a text in the judge's ledger, if it has one, by what became of it; see `Ledger.texts`."""
+    if isinstance(judge, JudgeWrapper) and judge.ledger:
+        judge.ledger.texts[outcome] += 1
+
+
+NO_REPLY = "the judge gave no reply"
+REJECTED = "the judge cannot answer about this text"
+
+
+class RedactingJudge(JudgeWrapper):
+    """A judge for callers who do not run it: what the provider says of a failed request goes to the log only."""
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        try:
+            return await self.judge.reply(prompt)
+        except ReplyTooLarge:
+            raise
+        except (PromptRejected, JudgeUnavailable) as error:
+            _log.warning("%s: %s", self.name, error)
+            is_rejected = isinstance(error, PromptRejected)
+            raise (PromptRejected(REJECTED) if is_rejected else JudgeUnavailable(NO_REPLY)) from error

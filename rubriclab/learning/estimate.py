@@ -20,12 +20,12 @@ from typing import Any, Literal
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import PromptRejected
+from rubriclab.judges.cache import PREFIX
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.embedded import ANSWERS, EmbeddedJudge
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.options import JudgeOptions, Price
 from rubriclab.judges.providers import FREE, estimated_tokens
-from rubriclab.judges.stack import PREFIX
 from rubriclab.learning import scoring
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
 from rubriclab.methods.method import LearningCalls

@@ -13,8 +13,15 @@ from typing import Any, Generic, Literal, TypeVar
 
 from rubriclab.data.rows import RowError
 from rubriclab.errors import SettingsError
-from rubriclab.judges.judge import FAULTY_ROW, RATINGS_MISSING, SCORED, Judge, UnusableReply, unusable_replies
-from rubriclab.judges.stack import count_text
+from rubriclab.judges.judge import (
+    FAULTY_ROW,
+    RATINGS_MISSING,
+    SCORED,
+    Judge,
+    UnusableReply,
+    count_text,
+    unusable_replies,
+)
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gather_all, gather_in_order

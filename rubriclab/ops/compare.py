@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
-from rubriclab.judges.stack import recorded_name
+from rubriclab.judges.cache import recorded_name
 from rubriclab.learning.estimate import DryRun
 from rubriclab.learning.paired_scores import (
     MAX_UNSCORED,

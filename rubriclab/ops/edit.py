@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
-from rubriclab.judges.stack import PREFIX
+from rubriclab.judges.cache import PREFIX
 from rubriclab.learning.adaptation import rate_parts
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.candidates import Candidates, all_criteria

@@ -14,8 +14,7 @@ import numpy as np
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError
-from rubriclab.judges.judge import Judge, Ledger
-from rubriclab.judges.stack import Metered
+from rubriclab.judges.judge import Judge, Ledger, Metered
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
 from rubriclab.learning.rewriting import (
     Origins,

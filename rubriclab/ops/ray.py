@@ -23,8 +23,8 @@ from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, JudgeError, ProviderDown, RubriclabError, SettingsError, UserError
 from rubriclab.judges.connect import local_breaker, makes_requests
 from rubriclab.judges.judge import Judge, Ledger
+from rubriclab.judges.limits import LocalBudget, LocalLimits
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.stack import LocalBudget, LocalLimits
 from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example

@@ -22,9 +22,9 @@ from rubriclab.data.readers import Rows
 from rubriclab.data.rows import FieldError, Fields, RowError
 from rubriclab.data.write import json_line, table_kind
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
+from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.stack import recorded_name
 from rubriclab.learning.baselines import MAX_TEXTS, judged_rubric, text_feature_rubric
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import (

@@ -20,7 +20,7 @@ from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.write import data_frame
 from rubriclab.display import Displayed
 from rubriclab.errors import SettingsError
-from rubriclab.judges.stack import recorded_name
+from rubriclab.judges.cache import recorded_name
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.paired_scores import MAX_UNSCORED, ScoredText, score_columns
 from rubriclab.learning.scoring import RivalCounts, Score, addresses_judge

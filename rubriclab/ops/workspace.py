@@ -20,11 +20,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
+from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.connect import EMBEDDED, account, connect, is_language_model, makes_requests
 from rubriclab.judges.judge import Judge, Ledger
+from rubriclab.judges.limits import IN_FLIGHT, Breaker, Budget, Limits, LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import server_address
-from rubriclab.judges.stack import IN_FLIGHT, Breaker, Budget, Limits, LocalBudget, recorded_name
 from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.characters import count, describe, quoted_judge
 from rubriclab.models.rubric import Rubric

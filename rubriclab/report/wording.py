@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rubriclab.judges.cache import PREFIX as RECORDED
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.stack import PREFIX as RECORDED
 from rubriclab.methods.catalogue import JOINT, installed
 from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand

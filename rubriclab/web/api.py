@@ -32,10 +32,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rubriclab.base_options import faults
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError
 from rubriclab.judges.connect import is_language_model
-from rubriclab.judges.judge import Ledger
+from rubriclab.judges.judge import Ledger, RedactingJudge
 from rubriclab.judges.metrics import BUCKETS, Metrics
 from rubriclab.judges.providers import load_litellm
-from rubriclab.judges.stack import RedactingJudge
 from rubriclab.models.base import Unreadable, decode_text, read_file
 from rubriclab.models.characters import describe, one_line, preview
 from rubriclab.ops.inputs import repeated_id

@@ -24,7 +24,7 @@ from rubriclab.errors import (
     SettingsError,
     StoreError,
 )
-from rubriclab.judges.stack import PREFIX, recorded_name
+from rubriclab.judges.cache import PREFIX, recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CriterionKind, Rubric

@@ -11,9 +11,9 @@ from judge_questions import Clock, rate
 from reply_tokens import ABOVE, BELOW, CHOSEN, entry
 from server import RunningServer
 
+from rubriclab.judges.limits import Retried
 from rubriclab.judges.llm import LanguageModel
 from rubriclab.judges.responses import VERY_UNLIKELY, reported_tokens
-from rubriclab.judges.stack import Retried
 
 # The fake's address is OpenAI's own and one of litellm's generic ways in, which read replies in two different places.
 MODELS = ["openai/fake", "hosted_vllm/fake"]

@@ -19,7 +19,7 @@ from server import SNAPSHOT, RunningServer
 
 from rubriclab.cli.output import effort_row
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.judge import Ledger, dump_reply, load_reply
+from rubriclab.judges.judge import Ledger, Metered, dump_reply, load_reply
 from rubriclab.judges.llm import (
     CacheMarks,
     LanguageModel,
@@ -30,7 +30,6 @@ from rubriclab.judges.llm import (
 )
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import price_of
-from rubriclab.judges.stack import Metered
 from rubriclab.ops.workspace import spent
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt

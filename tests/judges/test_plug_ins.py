@@ -14,8 +14,8 @@ from memory_answers import MemoryAnswers
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PlugInError, SettingsError
 from rubriclab.judges.connect import connect as connect_function
 from rubriclab.judges.judge import Judge, Ledger, Reply
+from rubriclab.judges.limits import Retried
 from rubriclab.judges.options import JudgeOptions, Price
-from rubriclab.judges.stack import Retried
 from rubriclab.prompts.prompt import Prompt
 
 MODULE = __name__

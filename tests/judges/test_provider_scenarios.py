@@ -17,9 +17,9 @@ from pydantic import BaseModel, Field
 
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges.judge import Judge, ask
+from rubriclab.judges.limits import Retried
 from rubriclab.judges.llm import LanguageModel, close_connections
 from rubriclab.judges.replies import without_reasoning
-from rubriclab.judges.stack import Retried
 from rubriclab.methods.prompting import OnScale
 from rubriclab.prompts.prompt import Prompt
 

@@ -12,9 +12,10 @@ from judge_questions import GOOD, ScriptedJudge, good, rate
 from memory_answers import MemoryAnswers
 
 from rubriclab.errors import ProviderDown, ReplyTooLarge
+from rubriclab.judges.cache import Cached
 from rubriclab.judges.judge import Reply, Token, dump_reply, request_digest
+from rubriclab.judges.limits import Budgeted, LocalBreaker, LocalBudget, Retried
 from rubriclab.judges.responses import body_limit, score_distribution, text_limit
-from rubriclab.judges.stack import Budgeted, Cached, LocalBreaker, LocalBudget, Retried
 from rubriclab.prompts.prompt import MAX_QUOTED
 
 FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)

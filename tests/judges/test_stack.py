@@ -28,23 +28,12 @@ from rubriclab.errors import (
     RubriclabError,
     SettingsError,
 )
+from rubriclab.judges.cache import Cached, Recording, Replay, recorded_name
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FILTERED, FakeJudge, Ledger, Reply, Usage, ask, dump_reply, request_digest
+from rubriclab.judges.judge import FILTERED, FakeJudge, Ledger, Metered, Reply, Usage, ask, dump_reply, request_digest
+from rubriclab.judges.limits import Budgeted, Limited, LocalBreaker, LocalBudget, LocalLimits, Retried
 from rubriclab.judges.llm import LanguageModel
 from rubriclab.judges.options import JudgeOptions, Price, as_price
-from rubriclab.judges.stack import (
-    Budgeted,
-    Cached,
-    Limited,
-    LocalBreaker,
-    LocalBudget,
-    LocalLimits,
-    Metered,
-    Recording,
-    Replay,
-    Retried,
-    recorded_name,
-)
 from rubriclab.models.version import Effort
 from rubriclab.report import wording
 

@@ -33,8 +33,7 @@ from scripted_judge import (
 )
 
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import FakeJudge, Ledger
-from rubriclab.judges.stack import Metered
+from rubriclab.judges.judge import FakeJudge, Ledger, Metered
 from rubriclab.methods import single_call
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import (

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.cli.main import log_to_file, start_logging, stop_logging
-from rubriclab.judges import stack as limits
-from rubriclab.judges.stack import LocalLimits
+from rubriclab.judges import limits
+from rubriclab.judges.limits import LocalLimits
 from rubriclab.models import waits
 from rubriclab.models.characters import comma_list, comma_values, is_blank, one_line, plain
 from rubriclab.models.waits import LONG_WAIT, REPEAT_AFTER, log_wait

@@ -17,8 +17,8 @@ from planning_samples import CANDIDATES, METHODS, rubric
 from target_samples import KEPT, place
 
 from rubriclab.data.readers import read
+from rubriclab.judges.cache import Recording
 from rubriclab.judges.judge import Reply
-from rubriclab.judges.stack import Recording
 from rubriclab.learning.adaptation import rate
 from rubriclab.learning.candidates import Candidates, EarlierRubric, add_earlier
 from rubriclab.methods.hypoeval.score import HypoEvalSettings

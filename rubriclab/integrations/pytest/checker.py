@@ -24,8 +24,9 @@ from rubriclab.integrations.pytest.plugin import (
     Settings,
     on_inconclusive,
 )
+from rubriclab.judges.cache import PREFIX, read_recording, recorded_name
+from rubriclab.judges.limits import LocalBudget
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.stack import PREFIX, LocalBudget, read_recording, recorded_name
 from rubriclab.learning.paired_scores import MAX_UNSCORED, Outputs, SideSummary
 from rubriclab.learning.scoring import Score
 from rubriclab.models.characters import count, one_line, with_flags

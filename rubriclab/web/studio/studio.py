@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from rubriclab.errors import BudgetReached, NotInStore, SettingsError, StoreError
 from rubriclab.judges.judge import Ledger
-from rubriclab.judges.stack import LocalBudget
+from rubriclab.judges.limits import LocalBudget
 from rubriclab.learning.estimate import DryRun
 from rubriclab.methods.method import Progress
 from rubriclab.models.base import FrozenModel

@@ -1,0 +1,301 @@
+"""Replies that are kept: `Cached` looks them up in a store, `Recording` writes them to a file that `Replay` reads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, Protocol, TypeVar
+
+import orjson
+
+from rubriclab.errors import DamagedAnswer, DataError, ReplayMiss, SettingsError
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, read, request_digest
+from rubriclab.judges.limits import ReplyAfterCancellation
+from rubriclab.judges.options import DEFAULT_BYTES
+from rubriclab.models.base import Unreadable, check_regular
+from rubriclab.prompts.prompt import Prompt
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+class Storage(Protocol):
+    """Something of the store."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether calls wait for a network; they are then made in threads."""
+
+
+class AnswerCache(Storage, Protocol):
+    """Replies by the digest of their request."""
+
+    def get(self, digest: str, /) -> dict[str, Any] | None:
+        """Return the answer cached under `digest`, or `None`; raise `DamagedAnswer` if it was changed."""
+
+    def put(self, digest: str, answer: dict[str, Any], /) -> bool:
+        """Return whether `answer` (JSON types only) was cached; an answer that is there already stays."""
+
+    def check_writable(self) -> None:
+        """Raise a `StoreError` if no answer could be cached."""
+
+
+class Cached(JudgeWrapper):
+    """A judge that returns cached answers, and calls the wrapped judge for all others.
+
+    - Every reply is cached, an unusable or filtered one too: it was paid for, and at temperature 0 it would be the same
+      again. So is one that arrives soon after its request was cancelled. The repair that follows an unusable one is a
+      request of its own. Errors are never cached.
+    - `retry_failed` requests a further sample if the cached reply is unusable. That sample is cached beside the first
+      and used from then on. The same happens if the cached reply is larger than `max_reply_bytes` or damaged.
+    - Of identical requests in flight one is sent. The others share its reply or error; if it is cancelled, one of them
+      takes its place.
+    - Several processes that share a cache may make the same call at once; all return the reply that was cached first.
+    - A remote cache is used from threads, so that it does not block the event loop.
+
+    Args:
+        damaged: collects the digests of requests whose cached reply is damaged.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        answers: AnswerCache,
+        *,
+        retry_failed: bool = False,
+        max_reply_bytes: int = DEFAULT_BYTES,
+        damaged: set[str] | None = None,
+    ) -> None:
+        super().__init__(judge)
+        self._answers = answers
+        self._retry_failed = retry_failed
+        self._max_reply_bytes = max_reply_bytes
+        self._damaged = set() if damaged is None else damaged
+        self._in_flight: dict[str, asyncio.Future[Exception | None]] = {}
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        while True:
+            cached, digest, prompt = await self._look_up(prompt)
+            if cached is not None:
+                return cached
+            if same := self._in_flight.get(digest):
+                await asyncio.wait([same])
+                if error := same.result():
+                    raise error
+                continue
+            same = self._in_flight[digest] = asyncio.get_running_loop().create_future()
+            error = None
+            try:
+                if reply := await self._request(digest, prompt):
+                    return reply
+            except Exception as failed:
+                error = failed
+                raise
+            finally:
+                same.set_result(error)
+                del self._in_flight[digest]
+
+    async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
+        """Return the cached reply to `prompt`, or `None`, with the digest and prompt of the request to make.
+
+        If the cached reply is unusable, these are the next sample's, if that is cached or is to be requested.
+        """
+        digest = request_digest(self.judge.identity, prompt)
+        try:
+            reply = await self._read(digest)
+        except DamagedAnswer as error:
+            _log.info("%s: %s It is requested again.", self.name, error.message)
+            self._damaged.add(digest)
+            return await self._look_up(replace(prompt, sample=prompt.sample + 1))
+        if reply is None:
+            return None, digest, prompt
+        too_large = len(reply.text) > self._max_reply_bytes
+        if too_large or read(reply, prompt)[0] is None:
+            later = await self._look_up(replace(prompt, sample=prompt.sample + 1))
+            if later[0] is not None or self._retry_failed or too_large:
+                return later
+        return reply, digest, prompt
+
+    async def _read(self, digest: str) -> Reply | None:
+        answer = await call_storage(self._answers, self._answers.get, digest)
+        try:
+            return None if answer is None else load_reply(answer)
+        except ValueError as error:
+            raise DamagedAnswer(f"The answer {digest} is not a reply: {error}.") from None
+
+    async def _request(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
+        """Return the judge's reply; `None` if the cache has to be looked up again."""
+        await call_storage(self._answers, self._answers.check_writable)
+        if self._answers.remote and await call_storage(self._answers, self._answers.get, digest) is not None:
+            return None  # a request that ended during the look-up was the same
+        try:
+            reply = await self.judge.reply(prompt)
+        except ReplyAfterCancellation as late:
+            await self._put(digest, dump_reply(late.reply))
+            raise
+        if await self._put(digest, dump_reply(reply)):
+            return reply
+        try:
+            first = await self._read(digest)  # what another process cached first; this reply was paid for too
+        except DamagedAnswer:
+            return None
+        return replace(first, usage=reply.usage, cached=False) if first else reply
+
+    async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
+        """Return whether `answer` was cached. It was paid for, so a cancellation waits until it is stored."""
+        if not self._answers.remote:
+            return self._answers.put(digest, answer)
+        # Not a task: those are cancelled when the event loop is closed, before a busy thread pool has begun with them.
+        storing = asyncio.get_running_loop().run_in_executor(None, self._answers.put, digest, answer)
+        try:
+            return await asyncio.shield(storing)
+        except asyncio.CancelledError:
+            await asyncio.wait([storing])
+            if error := storing.exception():
+                _log.warning("%s: the answer %s could not be cached: %s", self.name, digest, error)
+            raise
+
+
+async def call_storage(storage: Storage, function: Callable[..., T], *arguments: Any) -> T:
+    """Return the result of a call of a storage, made in a thread if it waits for a network."""
+    return await asyncio.to_thread(function, *arguments) if storage.remote else function(*arguments)
+
+
+HEADER = {"format": "rubriclab-recording", "version": 1}
+PREFIX = "recorded:"
+
+
+@dataclass(slots=True)
+class RecordingContent:
+    """A recording: identities by judge, replies by request; `end` is the offset after the last complete line."""
+
+    judges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    replies: dict[str, Reply] = field(default_factory=dict)
+    end: int = 0
+
+
+def read_recording(path: Path) -> RecordingContent:
+    """Return the content of the recording at `path`. An incomplete last line, as a killed run leaves it, is skipped.
+
+    Raises:
+        DataError: if the file cannot be read, is no regular file, is no recording, or is damaged elsewhere.
+    """
+    content = RecordingContent()
+    hint = "Record again to a new file, with `record=PATH`."
+    try:
+        check_regular(path)
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    if line.endswith(b"\n"):
+                        row = orjson.loads(line)
+                        if number == 1 and row != HEADER:
+                            raise ValueError(row)
+                        if number > 1 and "judge" in row:
+                            content.judges[row["judge"]] = dict(row["identity"])
+                        elif number > 1:
+                            content.replies.setdefault(str(row["request"]), load_reply(row["reply"]))
+                        content.end += len(line)
+                    elif number == 1 and not orjson.dumps(HEADER).startswith(line):
+                        raise ValueError(line)
+                    else:
+                        _log.warning("%s ends with an incomplete line, which is skipped", path)
+                except (ValueError, KeyError, TypeError):
+                    expected = "the header of a recording" if number == 1 else "a judge or a reply"
+                    got = repr(line[:80].decode("utf-8", "replace"))
+                    raise DataError(f"{path}, line {number}: expected {expected}, got {got}.", hint) from None
+    except (OSError, Unreadable) as error:
+        raise DataError(f"The recording {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    return content
+
+
+class Recording(JudgeWrapper):
+    """A judge whose replies are also appended to the file at `path` as they arrive.
+
+    An existing recording is continued: an incomplete last line is removed, and no request is written twice. One of
+    another kind, or of this judge with other settings, is a `DataError`.
+    """
+
+    def __init__(self, judge: Judge, path: Path) -> None:
+        super().__init__(judge)
+        self._path = path
+        content = read_recording(path) if path.exists() else RecordingContent()
+        if path.exists() and content.end < path.stat().st_size:
+            self._write(lambda file: file.truncate(content.end), "r+b")
+        if content.end == 0:
+            self._append(HEADER)
+        known = content.judges.get(self.name)
+        if known is None:
+            self._append({"judge": self.name, "identity": dict(self.identity)})
+        elif known != self.identity:
+            raise DataError(
+                f"The recording {path} holds {self.name} at another address or with other settings: "
+                f"{known} there, {self.identity} here.",
+                "Record to a new file.",
+            )
+        self._recorded = set(content.replies)
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        reply = await self.judge.reply(prompt)
+        digest = request_digest(self.identity, prompt)
+        if digest not in self._recorded:
+            self._recorded.add(digest)
+            self._append({"request": digest, "template": prompt.name, "reply": dump_reply(reply)})
+        return reply
+
+    def _append(self, row: Mapping[str, Any]) -> None:
+        # Opened for each line, so that two judges of one command can share the file.
+        self._write(lambda file: file.write(orjson.dumps(row) + b"\n"), "ab")
+
+    def _write(self, change: Callable[[BinaryIO], object], mode: Literal["ab", "r+b"]) -> None:
+        try:
+            with self._path.open(mode) as file:
+                change(file)
+        except OSError as error:
+            raise DataError(f"The recording {self._path} cannot be written: {error.strerror}.") from None
+
+
+class Replay:
+    """A judge that returns the recorded replies of another judge, marked as cached; others are a `ReplayMiss`.
+
+    `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded. A file that is no recording is a
+    `DataError`; a judge that it does not hold, or several without a name, a `SettingsError`.
+    """
+
+    def __init__(self, spec: str) -> None:
+        path, judge = Path(spec.removeprefix(PREFIX)), None
+        if "#" in spec and not path.exists():
+            path, judge = Path(str(path).rpartition("#")[0]), recorded_name(spec)
+        content = read_recording(path)
+        names = sorted(content.judges)
+        self.recorded_name = names[0] if judge is None and len(names) == 1 else judge or ""
+        if self.recorded_name not in content.judges:
+            fault = "has more than one judge" if judge is None and names else f"has no judge {judge or ''}".rstrip()
+            raise SettingsError(
+                f"The recording {path} {fault}; it holds {', '.join(names) or 'none'}.",
+                f"Name one, as in {PREFIX}{path}#{names[0] if names else 'JUDGE'}.",
+            )
+        self.name = spec
+        self.identity: Mapping[str, Any] = content.judges[self.recorded_name]
+        self._replies = content.replies
+        self._path = path
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        digest = request_digest(self.identity, prompt)
+        if digest not in self._replies:
+            raise ReplayMiss(
+                f"The recording {self._path} holds no reply of {self.recorded_name} to this {prompt.name} prompt "
+                f"({digest[:19]}…): data, settings or the prompt's wording differ from when it was recorded.",
+                f"Record it with `judge={self.recorded_name}` and `record={self._path}`.",
+            )
+        return self._replies[digest]
+
+
+def recorded_name(judge: str) -> str:
+    """Return the judge whose replies `recorded:PATH#JUDGE` holds; any other name unchanged."""
+    path, separator, recorded = judge.rpartition("#")
+    return recorded if separator and path.startswith(PREFIX) else judge
