@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from types import MappingProxyType
 
 from rubriclab.data.annotations import LinePair, PairwiseComparison, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.mapping import (
@@ -23,7 +23,7 @@ from rubriclab.data.mapping import (
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.characters import describe, did_you_mean, is_blank
+from rubriclab.models.characters import describe, did_you_mean, is_blank, listed
 from rubriclab.models.text import (
     Example,
     Scale,
@@ -44,6 +44,8 @@ MAX_FAULTS_SHOWN = 20
 MIN_ALIKE = 3
 # With more different numbers outside the scale, they are not values for missing scores.
 MAX_OUTSIDE = 3
+# Lines that are named of one number among words.
+MAX_LINES = 5
 COMPARED_SCALE = Scale(low=0, high=1, whole=False)
 
 
@@ -79,17 +81,17 @@ def training_examples(
         SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
     rows = rows if isinstance(rows, Rows) else from_rows(rows)
-    examples, comparisons, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
+    placed, comparisons, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
+    examples = tuple(row.example for row in placed)
     compared = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
     rated = labelled(examples, aspect)
     if labels_needed:
         _check_any(examples, len(rated) + len(compared), aspect, rows)
     used_scale = given_scale or _scale(rated, compared, aspect)
-    _check_words(rated, used_scale, aspect)
+    notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(placed, used_scale, aspect)]
     completed, fit_notes = fit_scores(examples, compared, aspect, used_scale)
     chosen = labelled(completed, aspect)
     labels = [example.scores[aspect] for example in chosen]
-    notes = [*skipped, *unassessed_notes(rows, aspect)]
     if other := len(comparisons) - len(compared):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
     notes += fit_notes
@@ -118,8 +120,8 @@ def training_examples(
 
 def _select_sound(
     rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
-) -> tuple[tuple[Example, ...], list[LinePair], Scale | None, tuple[str, ...]]:
-    """Return the texts, the comparisons with their lines, the given scale, and a note on faulty rows."""
+) -> tuple[list[NumberedExample], list[LinePair], Scale | None, tuple[str, ...]]:
+    """Return the texts and the comparisons with their lines, the given scale, and a note on faulty rows."""
     placed, faults = _numbered_examples(rows)
     dropped, where, comparisons = rows.skipped_scores, rows.where, rows.comparisons
     examples = tuple(row.example for row in placed)
@@ -136,11 +138,11 @@ def _select_sound(
     faults += training_faults(placed, aspect, given_scale)
     faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
-        _stop_at(faults, verdict_words(values), numbers_beside_words(examples, faults))
-        return examples, comparisons, given_scale, ()
+        _stop_at(faults, verdict_words(values), numbers_beside_words(placed, faults))
+        return placed, comparisons, given_scale, ()
     faulty = {(fault.where, fault.line) for fault in faults}
-    sound_examples = tuple(row.example for row in placed if (row.where, row.line) not in faulty)
-    ids = {example.id for example in sound_examples}
+    sound_rows = [row for row in placed if (row.where, row.line) not in faulty]
+    ids = {row.example.id for row in sound_rows}
     sound = [
         (line, pair) for line, pair in comparisons if (where, line) not in faulty and {pair.better, pair.worse} <= ids
     ]
@@ -148,7 +150,7 @@ def _select_sound(
     left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped}
     notes = [f"{what}: {number}" for what, number in left_out.items() if number]
     first = [f"the first fault: {faults[0]}"] if faults else []
-    return sound_examples, sound, given_scale, (*notes, *first)
+    return sound_rows, sound, given_scale, (*notes, *first)
 
 
 def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspect: str) -> Scale:
@@ -183,14 +185,45 @@ def verdict_words(values: Iterable[float]) -> list[str]:
     return sorted({value.word for value in values if isinstance(value, WordScore) and value.usual})
 
 
-def _check_words(rated: tuple[Example, ...], scale: Scale, aspect: str) -> None:
-    words = verdict_words(value for example in rated for value in values_of(example, aspect))
+def _word_notes(placed: Sequence[NumberedExample], scale: Scale, aspect: str) -> Iterator[str]:
+    """Yield which numbers stand among words for verdicts; a `DataError` if together they are no two levels."""
+    values = [(row.line, value) for row in placed for value in _all_values(row.example, aspect)]
+    words = verdict_words(value for _, value in values)
+    numbers = _lines_of(values)
+    beside = f"; the numbers beside them are {_shown(numbers)}" if numbers else ""
     if words and not scale.names:
         raise DataError(
             f"The scores for {aspect!r} are on a scale of more than two levels, but some are words for verdicts: "
-            f"{', '.join(map(repr, words))}.",
+            f"{', '.join(map(repr, words))}{beside}.",
             f"Give the scores of these words: {propose_level_scores(words, beside_numbers=True)}.",
         )
+    if words and numbers:
+        yield f"numbers among words for verdicts are read as these levels: {_shown(numbers)}"
+
+
+def _all_values(example: Example, aspect: str) -> tuple[float, ...]:
+    return (*([example.scores[aspect]] if aspect in example.scores else []), *example.annotations.get(aspect, ()))
+
+
+def _lines_of(values: Iterable[tuple[int, float]]) -> dict[float, list[int]]:
+    """Return the lines of each number that is no usual word for a verdict, the rarest number first."""
+    lines: dict[float, list[int]] = {}
+    for line, value in values:
+        if not (isinstance(value, WordScore) and value.usual):
+            lines.setdefault(float(value), []).append(line)
+    return dict(sorted(lines.items(), key=lambda item: (len(item[1]), item[0])))
+
+
+def _shown(numbers: Mapping[float, Sequence[int]]) -> str:
+    """Return a few numbers with their lines, or the lowest of many."""
+    if len(numbers) > MAX_OUTSIDE:
+        return ", ".join(map(format_score, sorted(numbers)[:MAX_OUTSIDE])) + " …"
+    shown = []
+    for number, lines in numbers.items():
+        first, more = lines[:MAX_LINES], len(lines) - MAX_LINES
+        named = listed([*map(str, first), *([f"{more} more"] if more > 0 else [])])
+        shown.append(f"{format_score(number)} in line{'s' if len(lines) > 1 else ''} {named}")
+    return "; ".join(shown)
 
 
 def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
@@ -211,7 +244,7 @@ def _numbered_examples(rows: Rows) -> tuple[list[NumberedExample], list[RowError
     return placed, faults
 
 
-def _stop_at(faults: list[RowError], words: Sequence[str], numbers: Sequence[float]) -> None:
+def _stop_at(faults: list[RowError], words: Sequence[str], numbers: Mapping[float, Sequence[int]]) -> None:
     if not faults:
         return
     single = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
@@ -364,16 +397,17 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
             yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {MAX_REASON:,} characters")
 
 
-def numbers_beside_words(examples: Iterable[Example], faults: Sequence[RowError]) -> list[float]:
-    """Return the numbers among the scores of the aspects in which words are faulty, sorted, each once."""
+def numbers_beside_words(placed: Iterable[NumberedExample], faults: Sequence[RowError]) -> dict[float, list[int]]:
+    """Return the numbers among the scores of the aspects in which words are faulty, with their lines."""
     fields = {fault.field for row in faults for fault in row.all if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
-    rows = chain(examples, (fault.usable for fault in faults if fault.usable))
-    values = (value for example in rows for aspect in aspects for value in values_of(example, aspect))
-    return sorted({float(value) for value in values if not (isinstance(value, WordScore) and value.usual)})
+    rows = [(row.line, row.example) for row in placed] + [(row.line, row.usable) for row in faults if row.usable]
+    return _lines_of((line, each) for line, row in rows for aspect in aspects for each in _all_values(row, aspect))
 
 
-def fault_hints(faults: Sequence[RowError], words: Sequence[str] = (), numbers: Sequence[float] = ()) -> list[str]:
+def fault_hints(
+    faults: Sequence[RowError], words: Sequence[str] = (), numbers: Mapping[float, Sequence[int]] = MappingProxyType({})
+) -> list[str]:
     """Return the options that would make faulty scores valid: levels and missing values.
 
     `words` are words for verdicts in other rows, which are levels of the same scale; so are `numbers`.
@@ -383,8 +417,8 @@ def fault_hints(faults: Sequence[RowError], words: Sequence[str] = (), numbers: 
     proposal = propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     if hints and numbers and levels_of([*words, *faulty])[0]:
-        shown = ", ".join(map(format_score, numbers[:MAX_OUTSIDE])) + (" …" if len(numbers) > MAX_OUTSIDE else "")
-        hints = [f"{hints[0]}, with the score of each word on the scale of the numbers beside them ({shown}) for N"]
+        beside = f"the scale of the numbers beside them ({_shown(numbers)})"
+        hints = [f"{hints[0]}, with the score of each word on {beside} for N"]
     if any(UNCALCULATED in fault.got for fault in faults):
         hints.append(
             "to store the results of formulas, open the workbook in a spreadsheet program and save it; or leave the "

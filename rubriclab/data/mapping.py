@@ -188,7 +188,7 @@ _NAMES = {
     "group": "group group-id doc-id document-id article-id source-id prompt-id topic gruppe thema",
     "system": "system model model-name system-id modell",
 }
-# Columns that name what rival answers to one question are from, if their values divide these.
+# Columns of what wrote the outputs, if they have few values.
 _VERSION_NAMES = "version variant variante bot chatbot assistant assistent release"
 # Columns of tables with a row for each rating.
 _RATING_NAMES = {
@@ -347,15 +347,10 @@ def propose_mapping(
     if output not in cells and len(form_columns(cells)) > 1:
         return {}
     proposal |= _rating_columns(free, cells.get(output, ()), {*proposal.values(), *native})
-    if "system" not in native and "system" not in proposal:
-        about_columns = [proposal.get(name) or mapped.get(name, name) for name in ("source", "context")]
-        questions = [
-            tuple(map(str, each)) for each in zip(*(cells[c] for c in about_columns if c in cells), strict=True)
-        ]
-        unnamed = {column: values for column, values in free.items() if column not in proposal.values()}
-        if column := _version_column(unnamed, questions):
-            proposal["system"] = column
     left = {column: values for column, values in free.items() if column not in proposal.values()}
+    if not {"system"} & {*native, *proposal} and (column := _version_column(left)):
+        proposal["system"] = column
+        del left[column]
     worded, usual = _levels(left, aspect)
     found = numbers - {column for column in numbers if _are_measured(column, free[column], aspect)} | worded
     scored = {column: values for column, values in left.items() if column in (found & left.keys() or usual)}
@@ -379,17 +374,11 @@ def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], t
     return found
 
 
-def _version_column(free: Mapping[str, Sequence[Any]], questions: Sequence[Any]) -> str | None:
-    """Return the column named like that of a system whose values divide the rows about each question."""
-    few = {name: values for name, values in free.items() if 1 < len(set(map(str, values))) <= len(values) / 2}
-    asked = len(set(questions))
-    dividing = [
-        column
-        for column, values in few.items()
-        if asked < 0.9 * len(questions) < len(set(zip(questions, map(str, values), strict=False)))
-    ]
+def _version_column(free: Mapping[str, Sequence[Any]]) -> str | None:
+    """Return the column of a few values that is named like a version."""
+    few = [name for name, values in free.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
     names = _VERSION_NAMES.split()
-    return _find_named(dividing, names) or _find_compound(dividing, names)
+    return _find_named(few, names) or _find_compound(few, names)
 
 
 def chat_messages(value: Any) -> list[tuple[str, str]]:
@@ -478,18 +467,23 @@ def _mean_length(cells: Sequence[Any]) -> float:
 
 def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
     """Return the columns of a few short words that are scores by name or likeness to another one, or by their words."""
-    texts = {
-        column: [str(cell).strip().casefold() for cell in values if isinstance(cell, str | bool)]
-        for column, values in cells.items()
-    }
-    words = {column: {text for text in found if 0 < len(text) < _MIN_TEXT_LENGTH} for column, found in texts.items()}
+    words = {column: _short_words(values) for column, values in cells.items()}
     named = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
     few = {column: found for column, found in words.items() if (column not in named) < len(found) <= MAX_LEVEL_WORDS}
     many = [column for column in few if len(cells[column]) > MAX_LEVEL_WORDS]
-    pairs = [(one, two) for one in many for two in many if one != two]
-    alike = {one for one, two in pairs if 2 * len(few[one] & few[two]) >= len(few[one] | few[two])}
+    alike = {one for one in many if any(one != two and _are_alike(few[one], few[two]) for two in many)}
     usual = {column for column, found in few.items() if all(w in VERDICT_WORDS or is_level_word(w) for w in found)}
     return alike | (named & few.keys()), usual
+
+
+def _short_words(cells: Sequence[Any]) -> set[str]:
+    texts = {str(cell).strip().casefold() for cell in cells if isinstance(cell, str | bool)}
+    return {text for text in texts if 0 < len(text) < _MIN_TEXT_LENGTH and not _numbers([text])}
+
+
+def _are_alike(one: set[str], two: set[str]) -> bool:
+    """Return whether two sets, not both empty, have at least half of their words in common."""
+    return 0 < len(one | two) <= 2 * len(one & two)
 
 
 def _are_numbers(cells: Sequence[Any]) -> bool:
@@ -540,6 +534,10 @@ def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[s
         yield from ((f"annotations.{aspect}.{_rater(column, *first)}", column) for column in columns)
     elif column := _find_named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
         yield f"scores.{aspect}", column
+        # Other columns of its words are those of single raters.
+        words = _short_words(cells[column])
+        alike = [other for other in columns if other != column and _are_alike(_short_words(cells[other]), words)]
+        yield from ((f"annotations.{aspect}.{_rater(other, plain_aspect)}", other) for other in alike)
     elif len(columns) > 1:
         yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
 

@@ -212,6 +212,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     left = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not usable else []
     # Enough labels, and yet learning would stop: the notes say why.
     enough = any(each.labels >= MIN_LABELS for each in mapped.aspects)
+    said = mapped.notes if usable and enough else left
     stops = bool(enough and mapped.next and not mapped.next.startswith("rubriclab learn"))
     if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
         return replace(result, hints=result.hints or mapped.hints, notes=(*result.notes, *left))
@@ -219,7 +220,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         result,
         next=None if None in levels.values() else mapped.next or result.next,
         hints=result.hints or mapped.hints,
-        notes=(*mapped.notes, *raters) if result.usable or stops else (*result.notes, *left),
+        notes=(*mapped.notes, *raters) if result.usable or stops else (*result.notes, *said),
         levels=levels,
         usable_as_proposed=usable,
     )
@@ -230,13 +231,14 @@ def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
     proposed = parse_mapping(result.proposal).columns if result.proposal else {}
     raters = {name: column for name, column in proposed.items() if name not in options.mapping.columns}
     columns = [column for name, column in raters.items() if name.startswith("annotations.")]
-    if len(columns) < 2:
+    if not columns:
         return []
     aspect = next(name for name in raters if name.startswith("annotations.")).split(".")[1]
-    return [
-        f"the columns {listed(map(repr, columns))} are taken for scores of {len(columns)} people, whose mean is the "
-        f"label; if one of them is the label, map it alone to scores.{aspect}"
-    ]
+    taken = f"are taken for scores of {len(columns)} people" if len(columns) > 1 else "is taken for one person's scores"
+    which = f"the column{'s' if len(columns) > 1 else ''} {listed(map(repr, columns))} {taken}"
+    if label := raters.get(f"scores.{aspect}"):
+        return [f"{which} beside the label in {label!r}; leave them out if they are about something else"]
+    return [f"{which}, whose mean is the label; if one of them is the label, map it alone to scores.{aspect}"]
 
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
@@ -284,12 +286,20 @@ class _Reading:
         lines = [] if self.options.skip_faulty else first_faults(fault_lines(single))
         self.problems += lines
         notes = [*self._training(chosen, aspects), *self._column_notes(chosen, aspects)]
+        groups: dict[str, set[str]] = {}
+        for each in examples:
+            groups.setdefault(each.output, set()).add(each.group)
+        if repeated := sum(len(groups[each.output]) > 1 for each in examples):
+            notes.append(
+                f"texts that are in several groups, such as one answer to different questions: {repeated} of "
+                f"{len(examples)}; held-out agreement is then optimistic"
+            )
         if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
             notes += [f"left out: {line}" for line in first_faults(fault_lines(left_out))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(single)
-        numbers = numbers_beside_words(examples, [*self.faults, *self.left_out])
+        numbers = numbers_beside_words(self.placed, [*self.faults, *self.left_out])
         levels, _ = levels_of((fault.word for fault in single if fault.word), beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
         missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}

@@ -2,6 +2,7 @@
 
 import math
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,10 @@ from rubriclab.data.readers import from_rows
 from rubriclab.data.rows import RowError
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example, Scale, data_digest
+from rubriclab.ops.check import check
+from rubriclab.ops.options import CheckOptions
+
+LONG = "Eine Antwort aus mehreren Worten; sie ist mehr als ein Name"
 
 
 def rows(count=12, **changed):
@@ -68,6 +73,28 @@ def test_good_rows_come_back_in_order_with_the_scale_and_where_it_is_from_unless
 def test_a_score_that_is_far_from_all_others_may_be_a_typing_error():
     mistyped = [*rows(), {"id": "t12", "output": "A text.", "scores": {"coherence": 45}}]
     assert "one score is far from all others: 45; correct it if it is a typing error" in learned(mistyped).notes
+
+
+def test_numbers_among_words_are_named_with_their_lines() -> None:
+    verdicts = [{"output": f"Text {n}.", "scores": {"ok": ("pass", "fail")[n % 2]}} for n in range(14)]
+    for number, score in ((3, 1), (8, 0), (10, 1)):
+        verdicts[number]["scores"] = {"ok": score}
+    read_as = "numbers among words for verdicts are read as these levels: 0 in line 9; 1 in lines 4 and 11"
+    assert read_as in learned(verdicts, aspect="ok").notes
+    verdicts[5]["scores"] = {"ok": 3}
+    assert "'fail', 'pass'; the numbers beside them are 0 in line 9; 3 in line 6;" in str(
+        stopped(verdicts, aspect="ok")
+    )
+    words = [{**row, "scores": {"ok": 7 if n == 4 else ("good", "bad")[n % 2]}} for n, row in enumerate(verdicts)]
+    assert "the numbers beside them (7 in line 5) for N" in str(stopped(words, aspect="ok"))
+
+
+def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_mapped(tmp_path: Path) -> None:
+    for question, counted in (("Frage {}?", ["4 of 14"]), ("Eine Frage?", [])):
+        asked = [f"{question.format(n)},{LONG}{max(n, 4)},{n % 5}" for n in range(1, 15)]
+        (tmp_path / "asked.csv").write_text("\n".join(["Frage,Antwort,Note", *asked]))
+        notes = check(tmp_path / "asked.csv", CheckOptions(aspect="x")).notes
+        assert [note.split(": ")[1].split(";")[0] for note in notes if "several groups" in note] == counted
 
 
 def test_notes_count_what_is_left_out_and_what_labels_are() -> None:

@@ -86,6 +86,24 @@ def test_several_columns_of_an_aspect_are_its_raters() -> None:
     assert found == {"annotations.coherence.anna": "coherence_anna", "annotations.coherence.ben": "coherence_ben"}
 
 
+def test_raters_with_the_words_of_the_main_verdict_and_the_version_are_proposed_beside_it() -> None:
+    rows = [
+        {
+            "Antwort": f"{LONG} {n}",
+            "Urteil": word,
+            "Anna": word,
+            "Ben": "" if n % 3 else "fail",
+            "Version": "b1",
+        }
+        for n, word in enumerate(["pass", "fail"] * 8)
+    ]
+    rows[0] |= {"Urteil": "1", "Version": "b2"}
+    expected = {"output": "Antwort", "system": "Version", "scores.x": "Urteil"}
+    assert propose_mapping(rows, "x") == {**expected, "annotations.x.anna": "Anna"}
+    rows[1] |= {"Ben": "pass"}
+    assert propose_mapping(rows, "x") == {**expected, "annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}
+
+
 def test_fields_with_columns_of_their_own_are_not_mapped() -> None:
     assert propose_mapping([{"output": LONG, "id": "1", "scores.x": "4", "words": "12"}], "x") == {}
 
