@@ -62,14 +62,7 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """How far a batch is.
-
-    Attributes:
-        state: `validating`, `in_progress`, `finalizing`, `cancelling`, or one of `ENDED`.
-        files: ids of the files with answers and errors.
-        done, total: requests; 0 where the provider does not say.
-        fault: why the whole batch failed, and whether since too many tokens are in the queue.
-    """
+    """How far a batch is; `queue_full` if it failed since too many tokens are in the provider's queue."""
 
     state: str
     files: tuple[str, ...] = ()
@@ -85,11 +78,7 @@ class BatchStatus:
 
 
 class BatchModel(LanguageModel):
-    """A language model that is asked by batches, with the arguments of `LanguageModel`; a `SettingsError` if it cannot
-    be.
-
-    Requests raise `JudgeUnavailable` if a retry can help, and `JudgeRefused` if not.
-    """
+    """A language model that is asked by batches; a `SettingsError` if its provider has none."""
 
     def __init__(self, model: str, **settings: Any) -> None:
         super().__init__(model, **settings)
@@ -103,11 +92,9 @@ class BatchModel(LanguageModel):
 
     @cached_property
     def batch_price(self) -> Price | None:
-        """The price of requests in a batch; `None` if no price is known."""
         return self._price.times(ASSUMED_SHARE) if self._price else batch_price_of(self.model)[0]
 
     def line(self, name: str, prompt: Prompt[Any]) -> bytes:
-        """Return the line of the request file that asks `prompt`, with the body that a single call would have."""
         self._sent_with = self._mended
         model, provider = self._place
         messages, settings = self._messages(prompt), self._settings(prompt)
@@ -127,7 +114,7 @@ class BatchModel(LanguageModel):
         return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
     def reply_in(self, body: Mapping[str, Any], prompt: Prompt[Any] | None) -> Reply:
-        """Return the reply in the body of a response; without its prompt only the overall limit of size applies."""
+        """Return the reply in the body of a response; without its prompt, only the overall limit of size applies."""
         litellm = providers.load_litellm()
         try:
             response = litellm.utils.convert_to_model_response_object(
@@ -145,7 +132,7 @@ class BatchModel(LanguageModel):
         return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
-        """Return the error of a request that failed; one that can be sent again without a refused setting may be."""
+        """Return the error of a failed request; `JudgeUnavailable` if it can be sent without a refused setting."""
         error = self._provider_error(status, body)
         mended = self._sent_with
         sent = {*self._settings(prompt), *self._mended.dropped} - mended.dropped
@@ -159,20 +146,15 @@ class BatchModel(LanguageModel):
         return fault
 
     async def upload(self, lines: bytes) -> str:
-        """Return the id of the uploaded file of requests."""
         made = await self._call("acreate_file", FILE_SECONDS, file=("requests.jsonl", lines), purpose="batch")
         return str(made.id)
 
     async def create(self, file_id: str) -> str:
-        """Return the id of a new batch of the requests in a file."""
         made = await self._call("acreate_batch", completion_window="24h", endpoint=ENDPOINT, input_file_id=file_id)
         return str(made.id)
 
     async def find(self, file_id: str, since: datetime) -> str | None:
-        """Return the id of the batch that was made of a file, `None` if there is none.
-
-        All pages of the provider's list are read back to `since`, which is before it was made.
-        """
+        """Return the id of the batch that was made of a file, or `None`; the list is read back to `since`."""
         page = await self._call("alist_batches", limit=PAGE)
         while page is not None:
             is_mapping = isinstance(page, Mapping)  # for Vertex AI
@@ -190,23 +172,19 @@ class BatchModel(LanguageModel):
         return None
 
     async def status(self, batch_id: str) -> BatchStatus:
-        """Return how far a batch is."""
         # litellm would fetch the answers of every finished batch to compute their cost.
         metadata = {"batch_ignore_default_logging": True}
         return _status(await self._call("aretrieve_batch", batch_id=batch_id, litellm_metadata=metadata))
 
     async def cancel(self, batch_id: str) -> BatchStatus:
-        """Return how far a batch is that the provider was told to stop."""
         return _status(await self._call("acancel_batch", batch_id=batch_id))
 
     async def content(self, file_id: str, prompts: int) -> bytes:
-        """Return the content of a file with the answers to at most so many prompts."""
         most = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self._max_reply_bytes))
         found = await self._call("afile_content", FILE_SECONDS, most_bytes=most, file_id=file_id)
         return bytes(found.content)
 
     async def delete(self, file_id: str) -> None:
-        """Delete a file from the provider's storage."""
         await self._call("afile_delete", file_id=file_id)
 
     def _provider_error(self, status: int, body: Any) -> Exception:
@@ -244,7 +222,7 @@ class BatchModel(LanguageModel):
 
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
-    """Return the price of `model` in a batch, and whether it is listed; if it is not, half of the usual price."""
+    """Return the price of `model` in a batch, and whether it is listed; otherwise half of the usual price."""
     usual = providers.price_of(model)
     if usual is None:
         return None, False
@@ -274,10 +252,9 @@ _log = logging.getLogger(__name__)
 def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tuple[int | None, Any]]:
     """Return the HTTP status and body of the responses to the requests of these names, by name.
 
-    A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`. A request that was not
-    processed has an error with a code instead of a response; the result is then no status and the reason. Damaged
-    lines, unknown names and repeated ones are left out and logged; of the latter a completion comes first, otherwise
-    the first line.
+    A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`; a request that was not
+    processed has no status and the reason. Damaged lines, unknown and repeated names are logged and left out; of
+    repeated ones, a completion counts first.
     """
     found: dict[str, tuple[int | None, Any]] = {}
     ignored = Counter[str]()
@@ -406,10 +383,9 @@ Outcomes = dict[str, Reply | Exception]
 
 
 class BatchScheduler(JudgeWrapper):
-    """A judge that answers the prompts of a wave by batches. Every answer is cached as soon as it is fetched.
+    """A judge that answers the prompts of a wave by batches of at most `largest`, and caches every answer at once.
 
-    Open batches with prompts of a wave are collected instead of sent again; a batch has at most `largest` prompts, and
-    `notify` is told of it.
+    Open batches that hold prompts of a wave are collected instead of sent again.
     """
 
     def __init__(
@@ -435,11 +411,8 @@ class BatchScheduler(JudgeWrapper):
         self._fault: JudgeError | None = None
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply from the batch of the prompt's wave.
-
-        Raises `BatchTooSmall` if fewer prompts wait than a batch is worth. Errors that end the command concern the next
-        prompts too.
-        """
+        """Return the reply from the batch of the prompt's wave; `BatchTooSmall` if fewer prompts wait than a batch is
+        worth."""
         if self._fault:
             raise self._fault
         loop = asyncio.get_running_loop()
@@ -457,7 +430,6 @@ class BatchScheduler(JudgeWrapper):
         return task
 
     def _settle(self, requests: Iterable[_WaitingPrompt], outcome: Reply | Exception) -> None:
-        """Give the reply or error to whoever waits, if anyone still does."""
         if isinstance(outcome, JudgeRefused | BatchCancelled | ProviderDown):
             self._fault = outcome
         for request in requests:
@@ -482,7 +454,6 @@ class BatchScheduler(JudgeWrapper):
                 self._settle(wave.values(), error)
 
     async def _answer(self, wave: WaitingPrompts) -> None:
-        """Collect the prompts that open batches hold, and send the others."""
         rest = dict(wave)
         for batch in await call_storage(self._batches, self._batches.open, digest(self.identity)):
             if batch.key in self._finished:
@@ -547,7 +518,6 @@ class BatchScheduler(JudgeWrapper):
             self._settle([request], missing if is_lost else outcome)
 
     async def _results(self, batch: OpenBatch, *, resumed: bool) -> tuple[Outcomes, Exception]:
-        """Return what became of requests of a batch, once it has ended, and the error of all others."""
         try:
             batch_id = await self._made(batch, resumed=resumed)
             status, cancelled = await self._ended(batch, batch_id, resumed=resumed)
@@ -637,7 +607,6 @@ class BatchScheduler(JudgeWrapper):
             return error
 
     async def _persistently(self, request: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of a request about a batch, repeated while a retry can help."""
         pause = PAUSE
         for _ in range(FAILURES):
             try:

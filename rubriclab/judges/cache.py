@@ -47,18 +47,13 @@ class AnswerCache(Storage, Protocol):
 class Cached(JudgeWrapper):
     """A judge that returns cached answers, and calls the wrapped judge for all others.
 
-    - Every reply is cached, an unusable or filtered one too: it was paid for, and at temperature 0 it would be the same
-      again. So is one that arrives soon after its request was cancelled. The repair that follows an unusable one is a
-      request of its own. Errors are never cached.
-    - `retry_failed` requests a further sample if the cached reply is unusable. That sample is cached beside the first
-      and used from then on. The same happens if the cached reply is larger than `max_reply_bytes` or damaged.
-    - Of identical requests in flight one is sent. The others share its reply or error; if it is cancelled, one of them
-      takes its place.
-    - Several processes that share a cache may make the same call at once; all return the reply that was cached first.
-    - A remote cache is used from threads, so that it does not block the event loop.
-
-    Args:
-        damaged: collects the digests of requests whose cached reply is damaged.
+    - Every reply is cached, also an unusable or filtered one, which was paid for, and one that arrives soon after its
+      request was cancelled. Errors are not.
+    - If a cached reply is unusable and `retry_failed` is set, larger than `max_reply_bytes` or damaged, the next sample
+      is requested and cached beside it.
+    - Of identical requests in flight one is sent; the others share its reply or error.
+    - If several processes make the same call, all return the reply that was cached first.
+    - A remote cache is used from threads.
     """
 
     def __init__(
@@ -100,10 +95,8 @@ class Cached(JudgeWrapper):
                 del self._in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
-        """Return the cached reply to `prompt`, or `None`, with the digest and prompt of the request to make.
-
-        If the cached reply is unusable, these are the next sample's, if that is cached or is to be requested.
-        """
+        """Return the cached reply, or `None`, with the digest and prompt of the request to make: the next sample's, if
+        the cached reply is unusable."""
         digest = request_digest(self.judge.identity, prompt)
         try:
             reply = await self._read(digest)
@@ -179,11 +172,7 @@ class RecordingContent:
 
 
 def read_recording(path: Path) -> RecordingContent:
-    """Return the content of the recording at `path`. An incomplete last line, as a killed run leaves it, is skipped.
-
-    Raises:
-        DataError: if the file cannot be read, is no regular file, is no recording, or is damaged elsewhere.
-    """
+    """Return the content of a recording, without an incomplete last line; `DataError` if it is not usable."""
     content = RecordingContent()
     hint = "Record again to a new file, with `record=PATH`."
     try:
@@ -214,10 +203,10 @@ def read_recording(path: Path) -> RecordingContent:
 
 
 class Recording(JudgeWrapper):
-    """A judge whose replies are also appended to the file at `path` as they arrive.
+    """A judge whose replies are appended to the file at `path` as they arrive.
 
-    An existing recording is continued: an incomplete last line is removed, and no request is written twice. One of
-    another kind, or of this judge with other settings, is a `DataError`.
+    An existing recording is continued: an incomplete last line is removed, and no request is written twice. A recording
+    of this judge with other settings is a `DataError`.
     """
 
     def __init__(self, judge: Judge, path: Path) -> None:
@@ -260,10 +249,10 @@ class Recording(JudgeWrapper):
 
 
 class Replay:
-    """A judge that returns the recorded replies of another judge, marked as cached; others are a `ReplayMiss`.
+    """A judge that returns recorded replies, marked as cached; a request without one is a `ReplayMiss`.
 
-    `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded. A file that is no recording is a
-    `DataError`; a judge that it does not hold, or several without a name, a `SettingsError`.
+    `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded; a `SettingsError` if it names
+    none of them.
     """
 
     def __init__(self, spec: str) -> None:

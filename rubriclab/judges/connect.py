@@ -55,16 +55,11 @@ def connect(
 
     A language model, or the judge of a plug-in, is wrapped from the inside out in `Budgeted`, `Limited`, `Retried`,
     `Cached`, `Recording`, `Metered`: retries count towards the limits, and a prompt that waits for its next attempt
-    takes no slot. `SchemaProbed` stands around `Retried`, as its probe passes the cache and the ledger. A batch
-    reserves its cost at the price of batches.
+    takes no slot. `SchemaProbed` stands around `Retried`, as its probe passes the cache and the ledger.
 
     Args:
-        answers: the cache; `None` for none.
-        budget, limits, breaker: shared by several judges or processes; by default those in `options`, for this judge
-            alone.
-        batches: open batches; needed, like `answers`, to ask by batches.
-        notify: told of every batch.
-        metrics: counts every request to the provider.
+        budget, limits, breaker: shared by several judges or processes; by default those in `options`.
+        answers, batches: the cache and the open batches; both are needed to ask by batches.
         key_from: the environment variable with a language model's key; by default the provider's.
 
     Raises:
@@ -141,12 +136,10 @@ def connect(
 
 
 def makes_requests(spec: str) -> bool:
-    """Return whether a judge is neither the offline one nor a recording."""
     return spec != EMBEDDED and not spec.startswith(PREFIX)
 
 
 def is_language_model(spec: str) -> bool:
-    """Return whether a judge is a language model, which is asked through litellm."""
     return makes_requests(spec) and spec.partition(":")[0] not in judge_points()
 
 

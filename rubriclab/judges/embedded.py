@@ -97,7 +97,6 @@ class Reading:
 
 
 def values_of(fields: Mapping[str, Any]) -> Features:
-    """Return the features of the text that `fields` show."""
     return _features(fields["output"], fields.get("source"), fields.get("context"))
 
 
@@ -106,7 +105,6 @@ def _about(fields: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def own_readings(text: str) -> tuple[Reading, ...]:
-    """Return the readings that the offline judge has worded in `text`."""
     return tuple(
         Reading(_BY_TITLE[title], amount == "more", float(middle), float(spread))
         for amount, title, middle, spread in _OWN.findall(text)
@@ -135,7 +133,7 @@ def _readings(text: str, *about: str) -> tuple[Reading, ...]:
 
 
 def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
-    """Return how good the shown text is by what `text` asks for, from 0 to 1, and why; nan if it cannot be measured."""
+    """Return how good the shown text is by what `text` asks for, from 0 to 1, and why; NaN if that is unknown."""
     values, read = values_of(fields), readings(fields, text)
     shares = [share for reading in read if not math.isnan(share := reading.share(values))]
     shown = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in read)
@@ -150,8 +148,7 @@ def usual_readings(fields: Mapping[str, Any]) -> list[Reading]:
 def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
     """Return the `count` features that labelled texts and general knowledge speak for most.
 
-    Features that only repeat a stronger one on what was observed are left out, and so are those that do not vary; the
-    usual ones are returned where none varies.
+    Those that do not vary or repeat a stronger one are left out; without any, the usual ones are returned.
     """
     rows = [list(values_of(item).values()) for item in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
@@ -203,7 +200,7 @@ _DENIAL = re.compile(r"\b(?:no|not|none|nothing|never|without|free of|avoids?|fa
 
 
 def _asks_for_fault(question: str) -> bool:
-    """Return whether no is the good answer: somebody's question that names a fault and does not deny it."""
+    """Return whether "no" is the good answer: a question that names a fault and does not deny it."""
     words = question.lower()
     return bool(_FAULT.search(words)) and not _DENIAL.search(words) and not own_readings(question)
 
@@ -312,7 +309,7 @@ def _answers(fields: Fields) -> Answer:
 
 
 def _answer(fields: Fields, question: str) -> tuple[str, str]:
-    """Return "yes", "no" or, where nothing can be measured, "n/a", with what it was read off."""
+    """Return "yes", "no" or, if nothing can be measured, "n/a", with the reason."""
     share, reason = measure(fields, question)
     return "n/a" if math.isnan(share) else _yes_no((share >= 0.5) != _asks_for_fault(question)), reason
 
@@ -347,7 +344,6 @@ def _learned(fields: Fields, observations: Sequence[Fields]) -> str:
 
 
 def _judge(fields: Fields) -> Answer:
-    """Return what separate calls would: ratings by the criteria, answers to the questions, and holistic scores."""
     whole = {}
     for entry in fields["overall"]:
         text = _usual(fields) if entry["by"] == "definition" else entry["text"]
@@ -364,7 +360,7 @@ def _judge(fields: Fields) -> Answer:
 
 @cached_by_size(2**20)
 def _roots(text: str) -> frozenset[str]:
-    """Return the content words and numbers of a text; words that agree in six letters count as one."""
+    """Return the content words and numbers of a text; words with the same first six letters count as one."""
     return frozenset(word.replace(",", "")[:6] for word in (*Text(text).content, *Text(text).numbers))
 
 
@@ -374,10 +370,9 @@ def _shared(sentence: str, other: str) -> float:
 
 
 def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    """Return whether `others` support a sentence, which of them do, and why.
+    """Return whether `others` support a sentence, which of them, and why.
 
-    Enough of its words have to occur in a few of them, and all numbers and names, since a changed one changes
-    everything.
+    Enough of its words must occur in a few of them, and all numbers and names.
     """
     words, known, text = _roots(sentence), [_roots(other) for other in others], Text(sentence)
     near = sorted((place for place in range(len(known)) if words & known[place]), key=lambda p: -len(words & known[p]))
@@ -407,10 +402,6 @@ def _of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answe
 
 
 def _verify(fields: Fields) -> Answer:
-    """Return an answer to each question about each unit.
-
-    Facts, and texts beside a source, are looked up in what is shown, and neighbouring sentences compared.
-    """
     material = [fact["text"] for fact in fields["facts"]] or split_sentences(fields["source"] or "")
 
     def verdict(question: Fields, text: str) -> Answer:
@@ -448,7 +439,6 @@ def _rate_units(fields: Fields) -> Answer:
 
 
 def _facts(fields: Fields) -> Answer:
-    """Return each sentence as one fact; one without content words states none."""
     return {f"sentence {each['id']}": [each["text"]] if _roots(each["text"]) else [] for each in fields["sentences"]}
 
 
@@ -470,7 +460,6 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
 
 
 def _compare(fields: Fields) -> Answer:
-    """Return a reason for each sentence, which says whether the reference has its words; with a verdict if asked."""
     reference = split_sentences(fields["reference"])
     own: list[Fields] = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
     entries = {}
@@ -485,7 +474,7 @@ def _compare(fields: Fields) -> Answer:
 
 
 def _convert(fields: Fields) -> Answer:
-    """Return -1 for each reason whose first sentence either names a fault or denies something, 1 for any other."""
+    """Return -1 for each reason whose first sentence either names a fault or denies something, else 1."""
     marks = {}
     for each in fields["reasons"]:
         first = " ".join(split_sentences(each["text"].lower())[:1])
@@ -496,10 +485,8 @@ def _convert(fields: Fields) -> Answer:
 
 
 def _rewrite(fields: Fields) -> Answer:
-    """Return for each failing sentence the nearest of what is shown that is new to the text; removed without any.
-
-    Where the faults name no sentence, the last one is replaced. In later samples the replacement is a random one.
-    """
+    """Return for each failing sentence, or the last one, the nearest sentence shown that is new to the text; without
+    any it is removed. Later samples draw one."""
     texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
     material = [each for name in ("source", "context", "reference") for each in split_sentences(fields[name] or "")]
     edits = {}

@@ -103,9 +103,9 @@ class Ledger:
         cached: cached replies, and replies shared with an identical request in flight.
         failed: prompts without a usable reply.
         repaired: prompts that were repeated because the first reply was unusable.
-        by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
-        stages, stage_tokens: number of replies and of their tokens, cached ones included, by prompt template.
-        texts: number of texts by what became of them: `scored`, or why they have no score.
+        by_name_or_order: replies with entries that were recognised by names or order instead of ids.
+        stages, stage_tokens: replies and their tokens by prompt template, cached ones included.
+        texts: texts by what became of them: `scored`, or why they have no score.
         usage: of the replies from the provider; the cost is `None` once any price is unknown.
         damaged: digests of requests that were repeated because their cached answer is damaged.
     """
@@ -124,11 +124,9 @@ class Ledger:
 
     @property
     def lacks_replies(self) -> bool:
-        """Whether there were requests, and none of them had a reply."""
         return self.failed > 0 and not (self.calls or self.cached)
 
     def add(self, other: Ledger) -> None:
-        """Add the totals of another ledger, such as that of another process."""
         for each in fields(self):
             own, more = getattr(self, each.name), getattr(other, each.name)
             if isinstance(own, set):
@@ -137,7 +135,7 @@ class Ledger:
                 setattr(self, each.name, own + more)
 
     def take(self) -> Ledger:
-        """Return the totals so far, and begin again from zero; judges keep this ledger and its sets."""
+        """Return the totals so far and begin again from zero; judges keep this ledger and its sets."""
         totals = Ledger()
         totals.add(self)
         for name, zero in ((each.name, getattr(Ledger(), each.name)) for each in fields(self)):
@@ -148,7 +146,6 @@ class Ledger:
         return totals
 
     def effort(self, seconds: float) -> Effort:
-        """Return the totals, with the wall-clock time of the command in seconds."""
         names = ("calls", "cached", "failed", "repaired", "by_name_or_order")
         return Effort(
             **{name: getattr(self, name) for name in names},
@@ -186,7 +183,7 @@ class Judge(Protocol):
 
 
 class JudgeWrapper:
-    """Base of judges that add something to another one: they share its name, identity and ledger, if it has one."""
+    """Base of judges that add something to another one, with its name, identity and ledger."""
 
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
@@ -237,17 +234,15 @@ def _characters(_arguments: tuple[Any, ...], turns: tuple[Turn, ...]) -> int:
 
 @cached_by_size(RENDERED, _characters)
 def turns_of(prompt: Prompt[Any]) -> tuple[Turn, ...]:
-    """Return the rendered prompt, divided into what many texts share and the rest; short ones are rendered once."""
     return tuple(render_turns(prompt))
 
 
 def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
-    """Return the rendered prompt."""
     return tuple(turn.message for turn in turns_of(prompt))
 
 
 def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
-    """Return the digest of all that the reply depends on: the judge's identity and the canonical request."""
+    """Return the digest of all that the reply depends on."""
     reply: type[BaseModel] = prompt.reply
     return digest(
         {
@@ -264,8 +259,8 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
 
 def dump_reply(reply: Reply) -> dict[str, Any]:
     """Return `reply` in JSON types, without defaults and `cached`."""
-    fields: dict[str, Any] = _reply().dump_python(reply, mode="json", exclude={"cached"}, exclude_defaults=True)
-    return fields
+    dumped: dict[str, Any] = _reply().dump_python(reply, mode="json", exclude={"cached"}, exclude_defaults=True)
+    return dumped
 
 
 def load_reply(answer: Any) -> Reply:
@@ -305,13 +300,20 @@ _BOXED = re.compile(r"\{\W{0,20}\d")
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeAnswer(Generic[R]):
-    """A parsed answer, or the reason why it is missing.
+class UnusableReply:
+    """A raw reply that could not be used, even if its repair could; `prompt` is the name of the prompt."""
 
-    Attributes:
-        replied: whether there was a reply, even if unusable; one that was withheld is none.
-        reply: the reply that was parsed.
-    """
+    prompt: str
+    text: str
+    fault: str
+
+
+_COLLECTED: ContextVar[list[UnusableReply] | None] = ContextVar("collected", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAnswer(Generic[R]):
+    """A parsed answer, or why it is missing. `replied` says whether there was a reply that was not withheld."""
 
     value: R | None
     missing: str = ""
@@ -324,9 +326,9 @@ async def ask(
 ) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`, with one repair if the first reply is unusable.
 
-    If the repair is unusable too, or `repair` is false, the usable entries of a reply with several are kept; the later
-    reply is preferred. `salvage` is the reply model for that; it finds `SALVAGE` in the validation context. A
-    `KeyedReply` is its own. Errors that concern all prompts are raised.
+    If that fails too, the usable entries of the later reply, or else of the first one, are kept: those of a
+    `KeyedReply`, or what the model `salvage` accepts with `SALVAGE` in the validation context. Errors that concern all
+    prompts are raised.
     """
 
     async def answer(asked: Prompt[R]) -> tuple[Reply, R | None, str]:
@@ -361,9 +363,8 @@ async def ask(
 def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     """Return the reply as the prompt's reply model, or `None` and the fault.
 
-    Prose or a code fence around the JSON object is tolerated if it is clear which one is the answer, as the judge may
-    have quoted a verdict in the text beside its own: all objects that fit have the same values, and `_states_other`
-    finds no other verdict around them. Hidden reasoning is no part of the reply.
+    The judge may quote a verdict from the text beside its own. So prose and code fences around the JSON object are
+    accepted only if all objects that fit are equal, and nothing around them may be another verdict.
     """
     if reply.filtered:
         return None, FILTERED
@@ -384,7 +385,7 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     if answers and all(value == answers[0][1] for _, value in answers):
         bounds = [0, *(bound for found, _ in answers for bound in (found.begin, found.end)), len(text)]
         around = [text[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True)]
-        if not _states_other(around, answers[-1][0].value, _keys_of(prompt.reply)):
+        if not _holds_another_verdict(around, answers[-1][0].value, _keys_of(prompt.reply)):
             return answers[0][1], ""
     if reply.truncated:
         complaint = f"it was cut off after {prompt.max_tokens} tokens; be shorter."
@@ -402,11 +403,11 @@ def _plain(key: str) -> str:
     return key.strip().casefold()
 
 
-def _states_other(around: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
-    """Return whether the text `around` the answers may hold a verdict other than theirs.
+def _holds_another_verdict(around: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
+    """Return whether the text `around` the answers may hold another verdict.
 
-    It does if an object in it, whole or damaged, has a key with one of `keys` in its name, if the prose gives one of
-    them another number, yes or no, or if braces after the answers are left open or hold a number alone.
+    It may if it has one of `keys` in an object, or in prose with another number, yes or no; or if braces after the
+    answers are open or hold only a number.
     """
     text = "\0".join(around)
     if any(key in _plain(match["key"]) for match in _KEY.finditer(text) for key in keys):
@@ -423,7 +424,7 @@ def _states_other(around: Sequence[str], verdict: Mapping[str, Any], keys: Colle
 
 
 def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
-    """Yield each number, yes and no in an object, with its key, and again with the key or id of its entry."""
+    """Yield each number, yes and no with its key, and again with the key or id of its entry."""
     for part in value if isinstance(value, list) else ():
         yield from _verdicts(part)
     if not isinstance(value, dict):
@@ -438,7 +439,6 @@ def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
 
 
 def _plain_value(value: Any) -> float | str | None:
-    """Return a number, also one in a text, or a yes or no; `None` for anything else."""
     text = str(value).strip().casefold()
     try:
         return float(text)
@@ -446,21 +446,9 @@ def _plain_value(value: Any) -> float | str | None:
         return text if text in ("yes", "no", "true", "false") else None
 
 
-_COLLECTED: ContextVar[list[UnusableReply] | None] = ContextVar("collected", default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class UnusableReply:
-    """A raw reply that could not be used, even if its repair could be used; `prompt` is the name of the prompt."""
-
-    prompt: str
-    text: str
-    fault: str
-
-
 @contextmanager
 def unusable_replies() -> Iterator[list[UnusableReply]]:
-    """Yield a list of the replies that cannot be used in this context and in the tasks that it creates."""
+    """Yield a list that collects the unusable replies of this context and of tasks that it creates."""
     replies = list[UnusableReply]()
     outer = _COLLECTED.set(replies)
     try:
@@ -470,9 +458,9 @@ def unusable_replies() -> Iterator[list[UnusableReply]]:
 
 
 class Metered(JudgeWrapper):
-    """A judge whose replies are counted in `ledger`. It is the outermost wrapper, so it sees every reply that is used.
+    """A judge whose replies are counted in `ledger`; the outermost wrapper, so that it sees every reply that is used.
 
-    A prompt counts as failed if it has no reply or a filtered one, or if the reply to its repair is unusable too.
+    A prompt counts as failed if it has no reply, a filtered one, or an unusable one to its repair.
     """
 
     def __init__(self, judge: Judge, ledger: Ledger) -> None:
@@ -501,7 +489,6 @@ class Metered(JudgeWrapper):
 
 
 def count_text(judge: Judge, outcome: str) -> None:
-    """Count a text in the judge's ledger, if it has one, by what became of it; see `Ledger.texts`."""
     if isinstance(judge, JudgeWrapper) and judge.ledger:
         judge.ledger.texts[outcome] += 1
 
@@ -511,7 +498,7 @@ REJECTED = "the judge cannot answer about this text"
 
 
 class RedactingJudge(JudgeWrapper):
-    """A judge for callers who do not run it: what the provider says of a failed request goes to the log only."""
+    """A judge for callers who do not run it: what the provider says of a failed request is only logged."""
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         try:

@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class ReplyAfterCancellation(asyncio.CancelledError):
-    """The request was cancelled, and its reply arrived soon after."""
+    """The request was cancelled, and its reply arrived within `GRACE`."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__()
@@ -48,12 +48,11 @@ class ReplyAfterCancellation(asyncio.CancelledError):
 
 
 class Budget(Protocol):
-    """Remaining calls and money, which several judges may share, also across processes.
+    """Remaining calls and money, shared by judges, also across processes.
 
-    A request reserves one call and its highest possible cost, and settles when its reply arrives. What was sent and may
-    be billed, but brought no reply, counts as its reservation. If reservations alone reach a cap, further requests wait
-    for others to settle; the cap is reached only with nothing in flight. So every reply that was paid for has arrived
-    and been cached before `BudgetReached` is raised.
+    A request reserves one call and its highest possible cost, and settles when its reply arrives; one that may be
+    billed but brought no reply counts as its reservation. If reservations reach a cap, further requests wait for others
+    to settle, so every reply that was paid for is cached before `BudgetReached` is raised.
     """
 
     @property
@@ -122,15 +121,14 @@ class LocalBudget:
 
 
 class Budgeted(JudgeWrapper):
-    """A judge whose calls count towards a budget, which may raise `BudgetReached` before a request.
+    """A judge whose calls count towards a budget; it may raise `BudgetReached` before a request.
 
-    A reply counts as the cost that it reports. A request without one, or whose reply reports no cost, counts as its
-    reservation, unless it certainly was not sent or is not billed.
+    A reply without a cost, and an error that may be billed, count as the reservation.
 
     Args:
         price: the highest one in force; needed if cost is capped.
         tokens: returns upper bounds of the prompt and completion tokens of a request.
-        grace: seconds that a cancelled request waits for its reply, which is then in a `ReplyAfterCancellation`.
+        grace: seconds that a cancelled request waits for its reply.
     """
 
     def __init__(
@@ -189,7 +187,7 @@ MAX_PAUSE = 300.0
 
 
 class Bucket:
-    """A token bucket that may be overdrawn: requests are served in order, without a queue."""
+    """A token bucket that may be overdrawn, so that requests are served in order without a queue."""
 
     def __init__(self, per_minute: float, clock: Callable[[], float]) -> None:
         self._rate = per_minute / 60
@@ -211,10 +209,8 @@ class Bucket:
 
 
 class Limits(Protocol):
-    """When a request may be sent, which several judges may share, also across processes.
-
-    If the provider asks for a pause, nothing is sent until it is over, since the provider would refuse it too.
-    """
+    """When a request may be sent, shared by judges, also across processes. Nothing is sent while the provider wants a
+    pause."""
 
     @property
     def counts_tokens(self) -> bool:
@@ -228,7 +224,7 @@ class Limits(Protocol):
 
 
 class LocalLimits:
-    """The `Limits` of one process; rates are those of the provider's plan, `None` for no limit."""
+    """The `Limits` of one process; rates are per minute, `None` for no limit."""
 
     def __init__(
         self,
@@ -272,9 +268,8 @@ class LocalLimits:
 class Limited(JudgeWrapper):
     """A judge that is called no faster than its limits allow.
 
-    The tokens of a prompt are estimated before the request. The reply's usage then corrects the estimate and adds the
-    completion tokens, which delays later requests. A prompt that waits when another one is refused raises that
-    `JudgeRefused` too.
+    The usage of a reply corrects the estimate of its tokens, which delays later requests. A prompt that waits while
+    another one is refused raises the same `JudgeRefused`.
     """
 
     def __init__(self, judge: Judge, limits: Limits) -> None:
@@ -337,10 +332,9 @@ class LocalBreaker:
 class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
-    The pause after attempt n is uniform between half and all of `base * 2**(n - 1)` seconds, at most `longest`, and
-    never shorter than the provider asked for. If the provider asks for more than `MAX_PAUSE`, or too many prompts in a
-    row have failed after `attempts` requests each, `ProviderDown` ends the command. A `ReplyTooLarge` is not retried.
-    `on_retry` is called before each further attempt at a prompt.
+    The pause after attempt n is uniform between half and all of `base * 2**(n - 1)` seconds, at most `longest`, and no
+    shorter than the provider asks. `ProviderDown` is raised if it asks for more than `MAX_PAUSE`, or if too many
+    prompts in a row failed. `on_retry` is called before each further attempt.
     """
 
     def __init__(

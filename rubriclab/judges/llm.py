@@ -36,7 +36,6 @@ INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
 
 
 def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
-    """Return the `response_format` for `reply`, with limits of numbers if `ranges`; `None` if it has none."""
     schema = strict_schema(reply, ranges=ranges)
     if schema is None:
         return None
@@ -123,9 +122,8 @@ _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
 class MendedSettings:
     """The settings of requests as far as they differ from those that are sent first.
 
-    `limit_name` is the setting for the limit on a reply's tokens. If the model `has_no_room` in its context, there are
-    no tokens for hidden reasoning. `without_system`, the system's turn is part of the user's; `without_ranges`, the
-    JSON schema of a reply has no limits of numbers.
+    If the model `has_no_room` in its context, there are no tokens for hidden reasoning. `without_system`, the system's
+    turn is part of the user's; `without_ranges`, JSON schemas have no limits of numbers.
     """
 
     dropped: frozenset[str] = frozenset()
@@ -136,12 +134,9 @@ class MendedSettings:
     without_ranges: bool = False
 
     def after(self, error: Exception, sent: Collection[str], limit: int | None, needed: int) -> MendedSettings | None:
-        """Return the settings after a request was refused with `error`; `None` if none is the cause.
+        """Return the settings after a request was refused with `error`; `None` if none of those `sent` is the cause.
 
-        Args:
-            sent: the settings of the request.
-            limit: the limit on the reply's tokens in it.
-            needed: the limit without tokens for hidden reasoning.
+        `limit` is the limit on the reply's tokens in the request, `needed` the one without tokens for hidden reasoning.
         """
         message = providers.searched_message(error)
         if not (providers.is_bad_request(error) or _UNSUPPORTED.search(message)):
@@ -160,7 +155,6 @@ class MendedSettings:
         return replace(self, dropped=self.dropped | {min(named)}) if named else None
 
     def _with_other_limit(self, message: str, limit: int | None) -> MendedSettings | None:
-        """Return the settings with another name of the limit, unless the message says that it is too high."""
         numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
         lower = [number for number in numbers if limit is not None and 1 < number < limit]
         is_named = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
@@ -208,7 +202,6 @@ class CacheMarks:
         return messages
 
     def _is_marked(self, beginning: str) -> bool:
-        """Return whether `beginning` was sent before, and remember it."""
         # An upper estimate: what is too short by it is too short; a mark on something shorter is ignored.
         if providers.estimated_tokens([Message(role="user", content=beginning)]) < self._least_tokens:
             return False
@@ -263,7 +256,7 @@ class LanguageModel:
         api_base: the server's address, without credentials; replaces the provider's environment variable.
         key_from: the environment variable with the server's key; by default the provider's.
         reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
-            reasons, and none for other models. They are raised once if a reply ends at its limit without a text.
+            reasons, else 0. They are raised once if a reply ends at its limit without a text.
         other_judges: names to propose if litellm does not know the model string.
     """
 
@@ -296,7 +289,6 @@ class LanguageModel:
 
     @functools.cached_property
     def identity(self) -> Mapping[str, Any]:
-        """Model, address and the settings that shape a reply; known without importing litellm."""
         return {
             "model": self.model,
             "address": providers.server_address(self.model, self.api_base),
@@ -306,16 +298,13 @@ class LanguageModel:
 
     @functools.cached_property
     def price(self) -> Price | None:
-        """The price in force; `None` if neither the user nor litellm knows one."""
         return self._price or providers.price_of(self.model)
 
     @functools.cached_property
     def highest_price(self) -> Price | None:
-        """The highest price that a token may have; `None` if no price is known."""
         return self._price or providers.highest_price_of(self.model)
 
     def most_tokens(self, prompt: Prompt[Any]) -> tuple[int, int]:
-        """Return upper bounds of the prompt and completion tokens of a request."""
         schema = self._settings(prompt).get("response_format")
         spare = self.spare_tokens
         _RESERVED.set(spare)
@@ -337,13 +326,7 @@ class LanguageModel:
         return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.model) else 0
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the model's reply, by one request, and one more for each setting that is refused for the first time.
-
-        Raises:
-            JudgeUnavailable: for a time-out, a lost connection, a rate limit, a server error or a damaged reply.
-            PromptRejected: for a prompt that is too long or refused for its content, or a reply that is too large.
-            JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
-        """
+        """Return the reply, by one request, and one more for each setting that is refused for the first time."""
         providers.load_litellm()  # before the time starts, since the import takes seconds
         # litellm's own client would send the request without a key.
         if (
@@ -377,7 +360,6 @@ class LanguageModel:
 
     @asynccontextmanager
     async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[responses.Reception]:
-        """Limit the bytes and seconds of responses, and translate errors."""
         from openai import OpenAIError
 
         reception = responses.Reception(self.model, limit)
@@ -401,7 +383,6 @@ class LanguageModel:
 
     @property
     def _place_and_key(self) -> dict[str, str]:
-        """The server's address and key, as litellm takes them, where they are not those of the provider."""
         place = {"api_base": self.api_base} if self.api_base else {}
         if self.key_from is None and not providers.falls_back_to_openai(self.model):
             return place
@@ -442,9 +423,9 @@ class LanguageModel:
     def _mend(
         self, mended: MendedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
     ) -> bool:
-        """Return whether a request with the settings `mended` can be sent again, with others.
+        """Return whether a request with the settings `mended` can be sent again with others.
 
-        Of the requests that were in flight together and are refused together, the first mends the settings.
+        Of requests that are refused together, the first mends the settings.
         """
         if self._structured == "schema":
             sent = sent - {"response_format"}
@@ -455,7 +436,7 @@ class LanguageModel:
         return change is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
-        """Return the messages, with cache marks where the model needs them; these are part of no request digest."""
+        """Return the messages, with cache marks where the model needs them; marks are part of no request digest."""
         turns = [replace(turn, parts=tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
         if self._mended.without_system:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
@@ -549,7 +530,7 @@ class LanguageModel:
 
 
 async def close_connections() -> None:
-    """Close the connections of language models in this event loop, once, before it ends; other threads keep theirs."""
+    """Close the connections of language models in this event loop; those of other threads stay open."""
     if providers.load_litellm.cache_info().currsize:
         from rubriclab.judges.transport import close_transports
 
@@ -572,8 +553,8 @@ PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 class SchemaProbed(JudgeWrapper):
     """A judge that sends the probe before its first prompt, if it is unknown whether its server supports schemas.
 
-    `probed` answers the probe, in fewer attempts, as a failure may be the server's answer to the schema; `send` sends
-    it through the cache and the ledger, which stand around this judge.
+    `probed` answers the probe in fewer attempts, as a failure may be the answer to the schema; `send` sends it through
+    the cache and the ledger around this judge.
     """
 
     def __init__(self, judge: Judge, probed: Judge, model: LanguageModel) -> None:

@@ -21,11 +21,7 @@ BUCKETS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300)
 
 
 class Metrics(Collector):
-    """The requests to a provider, and the tokens, money and texts of a ledger.
-
-    Attributes:
-        registry: where further metrics of the same process can be registered.
-    """
+    """The requests to a provider, and the tokens, money and texts of a ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -40,19 +36,15 @@ class Metrics(Collector):
         self.waiting = Gauge("rubriclab_requests_waiting", "Requests that wait for a limit.", registry=registry)
 
     def observed(self, judge: Judge) -> Judge:
-        """Return a judge, next to the provider, whose requests are counted and timed."""
         return ObservedJudge(judge, self)
 
     def queued(self, judge: Judge) -> Judge:
-        """Return a judge, around the limits, whose requests count as waiting until they are sent."""
         return QueuedJudge(judge, self.waiting)
 
     def exposition(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the counts of the ledger."""
         ledger, usage = self._ledger, self._ledger.usage
         yield _counter("replies", "Replies received from the provider.", ledger.calls)
         yield _counter("cache_hits", "Replies taken from the cached answers instead.", ledger.cached)

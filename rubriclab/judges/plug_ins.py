@@ -31,8 +31,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PlugIn:
-    """A judge or a method of an installed package, as messages name it."""
-
     kind: Literal["judge", "method"]
     name: str
     package: str
@@ -41,14 +39,13 @@ class PlugIn:
         return f"The {self.kind} {self.name!r} of {self.package}"
 
     def error(self, fault: str, hint: str = REPORT) -> PlugInError:
-        """Return the error that says what is wrong with the plug-in; `fault` follows its name, without a full stop."""
         return PlugInError(f"{self} {fault}.", hint)
 
     @contextmanager
     def errors_named(self, what: str = "raised ") -> Iterator[None]:
-        """Translate what the plug-in raises inside the block, and log its traceback; rubriclab's own errors pass.
+        """Translate what the plug-in raises inside the block, and log its traceback.
 
-        A `ConnectionError` and a `TimeoutError` become `JudgeUnavailable`, others, `SystemExit` too, a `PlugInError`.
+        `ConnectionError` and `TimeoutError` become `JudgeUnavailable`, others a `PlugInError`.
         """
         try:
             yield
@@ -72,8 +69,7 @@ class PlugIn:
 def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the entry points of judges in installed packages, by name.
 
-    Each is a function of the rest of the specification (`NAME:REST`) and the options that returns a `Judge`. A name has
-    neither ":" nor "/", replaces neither `embedded` nor `recorded`, and comes before litellm's model strings.
+    Each is a function of the rest of the specification (`NAME:REST`) and the options that returns a `Judge`.
     """
     points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=JUDGES):
@@ -82,11 +78,8 @@ def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 def loaded(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tuple[PlugIn, Any]:
-    """Return the plug-in that the entry points of one name offer, and its object.
-
-    Raises:
-        PlugInError: if several packages offer the name, or the object cannot be imported.
-    """
+    """Return the plug-in of one name and its object; `PlugInError` if several packages offer it or it cannot be
+    imported."""
     point = points[0]
     if len(points) > 1:
         packages = " and ".join(sorted(map(_package, points)))
@@ -106,7 +99,6 @@ class PlugInJudge(JudgeWrapper):
 
     @property
     def name(self) -> str:
-        """The specification, by which versions find their judge again."""
         return self._name
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
@@ -127,7 +119,6 @@ def plug_in_judge(points: Sequence[EntryPoint], spec: str, options: JudgeOptions
 
 
 def _own_error(error: BaseException) -> RubriclabError | None:
-    """Return the error of rubriclab that an exception is, or that a group of a task group holds."""
     if isinstance(error, RubriclabError):
         return error
     if isinstance(error, BaseExceptionGroup):

@@ -73,10 +73,8 @@ _USER = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a message with all keys masked, by their form or the name of their field too.
-
-    A key from `environment`, by default that of this process, is also recognized by its first or last characters.
-    """
+    """Return a message with all keys masked: by their form, the name of their field, or as part of a key in
+    `environment`."""
     text = without_keys(text, environment)
     for key in _keys(environment):
         text = _part_of(key).sub(MASK, text)
@@ -89,10 +87,7 @@ def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return `text` with keys from the environment masked and nothing else, for replies, which must not change.
-
-    They are recognized literally, percent-encoded and in base64.
-    """
+    """Return `text` with the keys of the environment masked, also percent-encoded and in base64, and nothing else."""
     for key in _keys(environment):
         text = text.replace(key, MASK)
         if len(key) <= MAX_KEY:
@@ -109,7 +104,6 @@ def holds_secret(address: str) -> bool:
 
 
 def _keys(environment: Mapping[str, str] | None) -> list[str]:
-    """Return the keys in the environment, longest first, as one may contain another."""
     variables = os.environ if environment is None else environment
     keys = {value.strip() for name, value in variables.items() if _SECRET_VARIABLE.search(name)}
     return sorted((key for key in keys if len(key) >= MIN_KEY), key=lambda key: (-len(key), key))
@@ -152,9 +146,7 @@ _VARIABLES = ("API_BASE", "BASE_URL", "API_BASE_URL", "API_ENDPOINT")
 def check_address(address: str, source: str) -> str:
     """Return a server's address if it is valid and has no credentials; `source` names its origin in errors.
 
-    Raises:
-        SettingsError: if it has credentials, is no http address, or has characters that clients read differently. The
-            message never repeats credentials.
+    The `SettingsError` for any other never repeats credentials.
     """
     written = address.strip()
     authority = _AUTHORITY.match(written)
@@ -194,10 +186,7 @@ def check_environment(provider: str) -> None:
 
 
 def server_address(model: str, api_base: str | None) -> str | None:
-    """Return the server's address, unless it is the provider's own.
-
-    It has no user name, password, query or fragment, since recordings and packs are shared.
-    """
+    """Return the server's address, unless it is the provider's own; without user name, password and query."""
     prefix = provider_of(model).removesuffix("_chat").upper()
     address = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
     if not address:
@@ -215,7 +204,7 @@ def is_loopback(host: str) -> bool:
 
 
 def bypass_proxies(host: str) -> None:
-    """Have no request to `host` sent to a proxy of the environment: all of litellm's clients heed `NO_PROXY`."""
+    """Have no request to `host` sent to a proxy: litellm's clients heed `NO_PROXY`."""
     from urllib.request import proxy_bypass
 
     if not proxy_bypass(host):
@@ -269,7 +258,6 @@ def load_litellm() -> Any:
 
 
 def choose_client() -> None:
-    """Have litellm use its own HTTP client, unless a variable is set that only OpenAI's client sends."""
     if not any(map(os.environ.get, _SENT_BY_OPENAI_CLIENT)):
         os.environ.setdefault(OWN_CLIENT, "True")
 
@@ -457,7 +445,7 @@ def is_too_long(error: Exception) -> bool:
 def may_be_billed(status: int) -> bool:
     """Return whether the provider may bill a request that ended with this HTTP status.
 
-    With most statuses from 500 on, a gateway may have lost a reply that the provider bills.
+    From 500 on, a gateway may have lost a reply that the provider bills.
     """
     return not (300 <= status < 500 or status in OVERLOAD_STATUSES) or status == 408
 
@@ -503,7 +491,6 @@ def _code(error: Exception) -> object:
 
 
 def _stated(message: str) -> Mapping[str, Any]:
-    """Return the error in the JSON of a response's body, as most providers state it; an empty one if there is none."""
     body: Mapping[str, Any] = next((found.value for found in json_objects(message)), {})
     error = body.get("error", body)
     return error if isinstance(error, Mapping) else {"message": error}
@@ -532,10 +519,9 @@ _RESET = re.compile(r"ratelimit-(?:.*-)?reset(?:-.*)?")
 
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
-    """Return the seconds that the provider asks to wait, in its headers or its message; `None` if it does not say.
+    """Return the seconds that the provider asks to wait, by its headers (in lower case) or message, or `None`.
 
-    Where it only says when its limits are reset, those count that are used up, or may be: then the first one. Names of
-    headers are in lower case.
+    If it only says when its limits are reset, those count that are used up, or else the first one.
     """
     given = [
         (headers.get("retry-after"), 1),
@@ -556,7 +542,6 @@ def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
 
 
 def _seconds(value: str | None) -> float | None:
-    """Return the seconds that a header states: a number or several, a time of the epoch, a duration or a date."""
     numbers = [number for part in (value or "").split(",") if (number := _number(part)) is not None]
     if numbers:
         seconds = max(numbers)

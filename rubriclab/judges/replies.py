@@ -29,10 +29,7 @@ _SCANNER = json.JSONDecoder(parse_int=float, strict=False)
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """An outermost JSON object in a text. `fault` says why it cannot be used, to complete "the object ...".
-
-    Half of a character cut in two (`\\ud83d` alone) is a question mark: no file could hold it.
-    """
+    """An outermost JSON object in a text. `fault` says why it cannot be used, to complete "the object ..."."""
 
     begin: int
     end: int
@@ -41,11 +38,7 @@ class FoundObject:
 
 
 def json_objects(text: str) -> Iterator[FoundObject]:
-    """Yield the complete outermost objects in `text`, left to right.
-
-    What begins within a damaged object, before the damage, is skipped. Nothing follows an object that is nested more
-    than `MAX_DEPTH` levels deep.
-    """
+    """Yield the complete outermost objects in `text`, left to right; none inside a damaged one."""
     plain, at, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
     while damaged < MAX_DAMAGED and (opening := _OBJECT_START.search(plain, at)):
         begin = opening.start()
@@ -119,9 +112,8 @@ _TAG = re.compile(
 def without_reasoning(text: str) -> str:
     """Return `text` without what stands between tags of reasoning, before a closing one alone or after an opening one.
 
-    A fence with such a name is one too, and ends with the next fence. Tags in the strings of a complete JSON object are
-    part of it. So is a closing one alone while a brace is open: it may be quoted in a damaged verdict, which must not
-    disappear.
+    A fence with such a name counts too. Tags in the strings of a complete JSON object do not, nor does a closing one
+    while a brace is open, which may be quoted in a damaged verdict.
     """
     if not _TAG.search(text):
         return text

@@ -44,12 +44,10 @@ class Reception:
     may_be_billed: bool | None = None
 
     def too_large(self) -> ReplyTooLarge:
-        """Return the error for a response beyond the limit, and record it as the fault."""
         self.fault = ReplyTooLarge(f"{self.model}: unusable reply: it is larger than {self.limit:,} bytes.")
         return self.fault
 
     def billed(self, error: JudgeError) -> JudgeError:
-        """Return an error that says whether its request may be billed."""
         # Azure bills prompts that it rejects.
         if self.may_be_billed is not None and not isinstance(error, PromptRejected):
             error.may_be_billed = self.may_be_billed
@@ -61,12 +59,10 @@ RECEPTION: ContextVar[Reception | None] = ContextVar("reception", default=None)
 
 
 def text_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
-    """Return the largest allowed size of the reply's text in bytes, given its tokens and the overall limit `most`."""
     return min(most, BYTES_PER_TOKEN * (prompt.max_tokens + spare_tokens))
 
 
 def body_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
-    """Return the largest allowed size of the response in bytes, with log-probabilities if they were requested."""
     tokens = prompt.max_tokens + spare_tokens
     reported = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
     return min(most, FRAME_BYTES + BYTES_PER_TOKEN * tokens) + reported
@@ -95,11 +91,8 @@ def stated_status(body: Any) -> int | None:
 
 
 def readable(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body that litellm reads as it is meant.
-
-    Numbers of tokens in `usage` are whole, and 0 if they are unusable; a text in parts is one text; and the reason for
-    which a filter of content ended the reply is `content_filter`.
-    """
+    """Return a body that litellm reads correctly: whole numbers of tokens, 0 for unusable ones; a text in parts as one
+    text; and the reason `content_filter` if a filter ended the reply."""
     changed = dict(body)
     if body.get("usage") is not None:
         changed["usage"] = _usable_counts(body["usage"])
@@ -127,7 +120,6 @@ def _usable_counts(usage: Any) -> dict[str, Any]:
 
 
 def _whole_number(value: Any) -> int | None:
-    """Return a number, or a text that is one, rounded up; `None` for anything else."""
     if not isinstance(value, int | float | str) or isinstance(value, bool):
         return None
     try:
@@ -137,7 +129,7 @@ def _whole_number(value: Any) -> int | None:
 
 
 def why_empty(choice: Any) -> str:
-    """Return why a choice has no text, if it says so; the choice is `None` if a response has none."""
+    """Return why a choice (`None` if a response has none) has no text, if it says so."""
     if choice is None:
         return "the response held no reply."
     message = choice.message
@@ -154,18 +146,16 @@ def why_empty(choice: Any) -> str:
 
 
 def tokens_without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Return the tokens, or none if an alternative contains a key that the server has echoed."""
+    """Return the tokens, or none if an alternative contains a key that the server echoes."""
     texts = "\0".join(text for token in tokens for text, _ in token.alternatives)
     return () if without_keys(texts) != texts else tokens
 
 
 def token_count(reported: Any) -> int:
-    """Return the reported number of tokens; 0 (unknown) for an impossible one."""
     return reported if type(reported) is int and 0 <= reported <= MAX_TOKENS else 0
 
 
 def reported_name(reported: Any) -> str | None:
-    """Return the model's name as the provider reports it, if it is valid."""
     is_name = isinstance(reported, str) and len(reported) <= MAX_NAME and reported.isprintable()
     return reported if is_name else None
 
@@ -219,7 +209,7 @@ class _Report(BaseModel):
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
 
-    None are returned if anything is damaged or missing, or if no run of tokens joins to `text`.
+    None if anything is damaged or missing, or if no run of tokens joins to `text`.
     """
     try:
         positions = _Report.model_validate(report).content
@@ -237,7 +227,7 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
 
 
 def _run(texts: Sequence[str], text: str) -> slice | None:
-    """Return the last run of tokens that joins to `text`: hidden reasoning may quote the reply before."""
+    """Return the last run of tokens that joins to `text`, since hidden reasoning may quote the reply."""
     joined = "".join(texts)
     # Backwards, because `find` takes linear time, and `rfind` does not.
     after = joined[::-1].find(text[::-1]) if text else -1
@@ -258,13 +248,11 @@ _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
-    They come from the alternatives to the one token that holds the number (the last value of `field` at the top level
-    of the reply's JSON object). Those of tokens that read as the same score are added, and normalized over the legal
-    scores. Other tokens are ignored, as are those that could begin a longer legal score (a "1" if 10 is legal), unless
-    the alternatives show that such scores are written in one token.
+    They come from the alternatives to the one token that holds the number. Those that read as the same score are added.
+    Others are ignored, as are those that could begin a longer legal score (a "1" if 10 is legal), unless the
+    alternatives show that such scores are one token.
 
-    The result is `None` without tokens that join to the reply's text, without one token that holds the number, or if
-    less than `MIN_SHARE` of the probability is on legal scores.
+    `None` without such a token, or if less than `MIN_SHARE` of the probability is on legal scores.
     """
     if "".join(token.text for token in reply.tokens) != reply.text:
         return None
@@ -278,10 +266,7 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
 
 
 def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
-    """Return where the number of `field` begins and ends; `None` unless exactly one object in `text` has it.
-
-    Of several values of the field in that object, the last one counts.
-    """
+    """Return where the last number of `field` begins and ends; `None` unless exactly one object has the field."""
     places = [place for found in json_objects(text) if (place := place_of_value(text, found, field))]
     if len(places) != 1 or not (number := _NUMBER.fullmatch(text[slice(*places[0])].strip(' \t\n\r"'))):
         return None
@@ -290,7 +275,6 @@ def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
 
 
 def _read(token: Token, before: str, after: str) -> dict[str, float]:
-    """Return the probability of each number, as written, among the alternatives to `token`."""
     numbers: dict[str, float] = {}
     for text, logprob in token.alternatives:
         rest = text.removeprefix(before).lstrip(_AROUND_NUMBER)

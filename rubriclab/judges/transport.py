@@ -39,10 +39,9 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         _open.add(self)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the decompressed response. An error's body is cut at the limit.
+        """Return the decompressed response; an error's body is cut at the limit.
 
-        A reply that states an error has its status, and usage consists of usable numbers. An `httpx.HTTPError` is
-        raised for a response beyond the limit, a redirect to another server, or damaged compression.
+        Raises `httpx.HTTPError` for a response beyond the limit, a redirect to another server, or damaged compression.
         """
         if self._closed:  # litellm's transport would open a session that is never closed
             raise httpx.ConnectError("the connections are closed")
@@ -75,11 +74,9 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 
     @property
     def in_use_elsewhere(self) -> bool:
-        """Whether another event loop, which is running in another thread, uses the connections."""
         return self._loop is not None and self._loop.is_running() and self._loop is not _running_loop()
 
     async def aclose(self) -> None:
-        """Close the connections for good."""
         self._closed = True
         _open.discard(self)
         await self._source.aclose()
@@ -102,11 +99,7 @@ def bound_responses(handler: Any) -> None:
 
 
 def bound_sdk_responses(handler: Any, module: Any, name: str) -> None:
-    """Make every new client of the OpenAI package, which litellm uses for files and batches, a bounded one too.
-
-    `handler` is litellm's class `AsyncHTTPHandler`, whose transport heeds the proxies of the environment; `module`
-    makes clients of the class `name`.
-    """
+    """Make every new client of the OpenAI package, which litellm uses for files and batches, a bounded one too."""
 
     class BoundedClient(httpx.AsyncClient):
         def __init__(self, **settings: Any) -> None:
@@ -116,7 +109,7 @@ def bound_sdk_responses(handler: Any, module: Any, name: str) -> None:
 
 
 async def close_transports() -> bool:
-    """Close the connections of this event loop and of those that have ended, and return whether none are left open."""
+    """Close the connections of this event loop and of ended ones, and return whether none are left open."""
     for transport in list(_open):
         if not transport.in_use_elsewhere:
             await transport.aclose()

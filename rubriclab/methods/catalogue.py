@@ -52,12 +52,7 @@ class MethodCatalogue(Mapping[str, "Method"]):
         self._loaded: dict[str, Method] = {}
 
     def __getitem__(self, name: str) -> Method:
-        """Return the method called `name`.
-
-        Raises:
-            UnknownMethod: if it is neither built in nor offered by an installed package; also a `KeyError`.
-            PlugInError: if the package that offers it cannot be used.
-        """
+        """Return the method called `name`; `UnknownMethod`, also a `KeyError`, or `PlugInError` if that fails."""
         if name not in self._loaded:
             if name in BUILT_IN:
                 module, _, attribute = BUILT_IN[name].partition(":")
@@ -67,12 +62,10 @@ class MethodCatalogue(Mapping[str, "Method"]):
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names, those built in first."""
         yield from BUILT_IN
         yield from plug_in_names()
 
     def __len__(self) -> int:
-        """Return how many methods there are."""
         return len(list(iter(self)))
 
 
@@ -87,7 +80,6 @@ def installed(name: str) -> Method | None:
 
 
 def plug_in_names() -> tuple[str, ...]:
-    """Return the names of methods that installed packages offer, sorted."""
     return tuple(sorted({point.name for point in _points()} - set(BUILT_IN)))
 
 
@@ -103,7 +95,6 @@ def has_settings(name: str) -> bool:
 
 
 def settings_names() -> tuple[str, ...]:
-    """Return the names of whatever has settings, for messages."""
     return (*METHOD_NAMES, *plug_in_names(), JOINT)
 
 
@@ -121,9 +112,7 @@ def _load_plug_in(name: str) -> Method:
 
 
 def guard(method: object, plug_in: PlugIn) -> Method:
-    """Return the method with what it raises translated to errors that name its package; PlugInError if it is no
-    `Method`.
-    """
+    """Return the method with errors that name its package; PlugInError if it is no `Method`."""
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.holistic import require_scores

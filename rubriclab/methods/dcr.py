@@ -131,13 +131,12 @@ class Mark(pydantic.BaseModel):
 
 
 def of_each(what: str, shown: Sequence[Mapping[str, Any]], form: type[pydantic.BaseModel]) -> type[KeyedReply]:
-    """Return the reply model with one entry for each sentence or report shown, called as between its markers."""
     numbers = [str(each["id"]) for each in shown]
     return keyed_reply(tuple(ExpectedEntry(f"{what} {each}", form, names=(each,)) for each in numbers), of_text=True)
 
 
 async def ask_each(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
-    """Return the usable entry for each number asked about, or in words why there is none."""
+    """Return the usable entry for each number asked about, or why there is none."""
     entries, missing = await ask_entries(judge, prompt, "entry")
     return {int(each.id.split()[1]): entries.get(each.id, missing) for each in prompt.reply.expected}
 
@@ -166,11 +165,7 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
 
 
 def reference_field(units: texts.Units | None) -> texts.Material:
-    """Return the field of the text that the sentences are compared with.
-
-    Raises:
-        ChecklistError: if the units are not single sentences beside exactly one text, or have weights by the judge.
-    """
+    """Return the field of the text that the sentences are compared with; ChecklistError for other units."""
     if units is None:
         raise ChecklistError("The checks come without units: nothing says what sentences are held against.", _EXPECTED)
     if units.kind != "sentence" or len(units.beside) != 1 or units.weights != "equal":
@@ -188,7 +183,6 @@ TOKENS_PER_MARK = 64
 
 
 def why_incomparable(example: texts.Example, material: texts.Material, assignment: texts.Assignment) -> str | None:
-    """Return why a text cannot be compared with its field `material`, or `None` if it can."""
     words = assignment.words
     if not any(map(str.isalnum, getattr(example, material) or "")):
         return f"there is no {words.called(material)} to hold it against (field {material!r})"
@@ -204,10 +198,7 @@ def evaluate_prompts(
     assignment: texts.Assignment,
     settings: DCRSettings,
 ) -> list[Prompt[Any]]:
-    """Return the prompts about all pieces of a text, chunk by chunk; pieces are numbered from 1.
-
-    If the judge splits the text, there is one prompt without them.
-    """
+    """Return the prompts about all pieces of a text, numbered from 1; one without them if the judge splits the text."""
     (criterion,), material = part.criteria, reference_field(part.units)
     lines = criterion.statement.splitlines()
     verdict, whole = settings.verdict == "with the reason", settings.level == "paragraph"
@@ -246,8 +237,8 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
     The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). Alpha
-    and beta, which discount reasons about the whole text (appendix E.4), are 0: every reason is about a sentence. It is
-    `None` if the text or its reference has no sentence, or if half of the marks or more are missing.
+    and beta, which discount reasons about the whole text (appendix E.4), are 0. It is `None` if the text or its
+    reference has no sentence, or if half of the marks or more are missing.
     """
     settings, material = DCRSettings.model_validate(part.settings), reference_field(part.units)
     criterion, words = part.criteria[0], assignment.words
@@ -277,10 +268,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
 
 
 async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
-    """Return the verdict on each of the sentences of `prompt`, in order: 1 for a positive mark, 0 for a negative one.
-
-    Those on single sentences have the index of the sentence.
-    """
+    """Return the verdict on each sentence of `prompt`, in order: 1 for a positive mark, 0 for a negative one."""
     found: Mapping[int, Reason | str]
     if not prompt.fields["sentences"]:
         output = prompt.fields["output"]
@@ -328,7 +316,6 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: DCRSettings) -> interface.LearningCalls:
-    """Return the calls that compare each text with its reference, and those that convert the reasons."""
     sentences = [len(texts.split_sentences(example.output)) for example in training_input.examples]
     by_rule = settings.sentences == "rules"
     portions = sum(math.ceil(number / settings.most_per_call) if by_rule else 1 for number in sentences)
@@ -336,7 +323,6 @@ def learning_calls(training_input: interface.TrainingInput, settings: DCRSetting
 
 
 def part_faults(part: Part) -> Iterator[str]:
-    """Yield the faults of an imported part's units."""
     try:
         reference_field(part.units)
     except ChecklistError as error:

@@ -82,7 +82,7 @@ class HolisticSettings(BaseModel):
 
 
 def has_one_reasoned_score(settings: Mapping[str, Any]) -> bool:
-    """Return whether one score with a reason is requested, as in a shared call, whose reply gives no probabilities."""
+    """Return whether one score with a reason is requested, as in a shared call."""
     overall = HolisticSettings.model_validate(settings)
     return overall.scoring == "once" and overall.form == "with a reason"
 
@@ -116,7 +116,6 @@ class ScoreFormat:
 def holistic_prompt(
     example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: HolisticSettings
 ) -> Prompt[Any]:
-    """Return the prompt for one score of `example`, or for the first sample of a weighted score."""
     weighted = settings.scoring != "once"
     score_only = weighted or settings.form == "score only"
     assessable = not score_only and form.reasoned is prompting.Rating and assignment.scale.names is not None
@@ -143,9 +142,8 @@ def holistic_prompt(
 def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
     """Return the assignment with the scale of single answers.
 
-    Weighted scores and scores without a reason are requested in whole steps if the ends of the scale are whole: a
-    weighted mean gives values in between, and whole scores are single tokens. A scale from 0 to 1, with only two whole
-    scores, is reduced only for the papers' form.
+    Weighted scores, and those without a reason, are whole if the ends of the scale are: single tokens, of which a
+    weighted mean gives values in between. A scale from 0 to 1 is reduced only for the papers' form.
     """
     scale, alone = assignment.scale, settings.form == "score only"
     whole = scale.low.is_integer() and scale.high.is_integer() and (scale.width > 1 or alone)
@@ -163,7 +161,6 @@ async def holistic_rating(
     form: ScoreFormat,
     settings: HolisticSettings,
 ) -> interface.CriterionRating:
-    """Return the text's score by one criterion of the whole aspect, rounded, with the reason."""
     prompt = holistic_prompt(example, criterion, assignment, form, settings)
     first = await ask(judge, prompt)
     if settings.scoring == "once":
@@ -186,7 +183,7 @@ async def holistic_rating(
 
 
 def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
-    """Return the reported probability of each legal score; `None` without a usable reply or reported probabilities."""
+    """Return the reported probability of each legal score; `None` without a usable reply or probabilities."""
     low, high, whole = (prompt.fields["scale"][name] for name in ("low", "high", "whole"))
     if answer.value is None or answer.reply is None or not prompt.alternatives or not whole or high - low > MAX_SCORES:
         return None
@@ -194,12 +191,10 @@ def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float
 
 
 def require_scores(rated: Iterable[interface.CriterionRating]) -> None:
-    """Check that a text has a score, if there are any texts; raises JudgeError as `require_any` does."""
     prompting.require_any("score", [(rating.score, rating.reason) for rating in rated])
 
 
 def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) -> Criterion:
-    """Return the criterion with its correlation with the labels as evidence."""
     judged = ~np.isnan(scores)
     evidence = criterion.evidence.model_copy(
         update={
@@ -259,7 +254,7 @@ def learn_one(
 
 
 def scorer(form: ScoreFormat) -> interface.ScoreFunction:
-    """Return the scoring function of a method with one criterion, which is requested in `form`."""
+    """Return the scoring function of a method with one criterion."""
 
     async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> interface.Scored:
         settings = HolisticSettings.model_validate(part.settings)
@@ -290,7 +285,7 @@ def _baseline(
     written: int = 0,
     **more: Any,
 ) -> interface.Method:
-    """Return a baseline that shows so many labelled texts, which are not scored, after so many calls to a generator."""
+    """Return a baseline that shows so many labelled texts, and has `written` calls to a generator."""
 
     async def make(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
         made = await criterion(training_input, settings, generator, seed)
@@ -324,7 +319,6 @@ def whole_aspect(
     evidence: Evidence | None = None,
     demonstrations: tuple[Demonstration, ...] = (),
 ) -> Criterion:
-    """Return the criterion by which the aspect is scored as a whole."""
     return Criterion(
         id="score",
         kind="score",
@@ -388,7 +382,7 @@ async def _demonstrate(
 def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:
     """Return `count` labelled texts with scores at the quantiles of the labels, lowest first, of different groups.
 
-    The seed decides between equally good texts. Groups repeat only if there are too few.
+    The seed decides between equally good texts.
     """
     shuffled = list(content_order(examples))
     random.Random(f"demonstrations {seed}").shuffle(shuffled)
@@ -445,7 +439,6 @@ class Steps(BaseModel):
         return self
 
     def numbered(self) -> str:
-        """Return the steps as text, one numbered line each."""
         return "\n".join(f"{place}. {step.strip()}" for place, step in enumerate(self.steps, 1))
 
 
@@ -457,7 +450,7 @@ async def _list_steps(
 
 
 async def write_steps(assignment: Assignment, settings: HolisticSettings, generator: Judge) -> str:
-    """Return the evaluation steps that `generator` writes for the scale of single answers, one numbered line each."""
+    """Return the evaluation steps that `generator` writes, one numbered line each."""
     fields = with_answer_scale(assignment, settings).fields()
     answer = await ask(generator, Prompt("geval/steps", fields, Steps, max_tokens=1024))
     (steps,) = prompting.require_reply([answer], "evaluation steps", "generator")
@@ -492,10 +485,7 @@ async def _learn_features(
     on_progress: interface.Progress = interface.ignore_progress,
     **_unused: Any,
 ) -> interface.Learned:
-    """Return all text features that are defined for all labelled texts and vary among them; texts have no scores.
-
-    Raises DataError if there is no such feature.
-    """
+    """Return the text features that are defined for all labelled texts and vary; texts have no scores."""
     texts, labels = training_input.in_order, training_input.label_array
     rows = [Features(text.output, text.source, text.context) for text in texts]
     rated, evidence = dict[str, list[interface.CriterionRating]](), dict[str, Evidence]()
@@ -526,7 +516,6 @@ async def _learn_features(
 
 
 async def _score_features(example: Example, part: Part, _assignment: Assignment, _judge: Judge) -> interface.Scored:
-    """Return no score of the text, and each of the part's text features; raises DataError for an unknown one."""
     if unknown := [criterion.id for criterion in part.criteria if criterion.id not in _BY_NAME]:
         raise DataError(
             f"The rubric uses a text feature that this version does not have: {unknown[0]!r}.",
@@ -546,7 +535,6 @@ def _measure(entry: TextFeature, features: Mapping[str, float], example: Example
 
 
 def feature_criterion(name: str, evidence: Evidence | None = None) -> Criterion:
-    """Return the criterion of a text feature."""
     entry = _BY_NAME[name]
     return Criterion(
         id=name,

@@ -55,7 +55,6 @@ class TrainingInput:
 
     @property
     def shown(self) -> tuple[Example, ...]:
-        """The labelled texts that a generator may be shown."""
         return self.examples or self.unrated
 
     @property
@@ -171,7 +170,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class LearningCalls:
-    """About how many calls to judge and generator learning takes, for an estimate of its cost before it begins.
+    """About how many calls to judge and generator learning takes, for an estimate of its cost.
 
     Attributes:
         shown: number of labelled texts in a prompt to the generator.
@@ -275,15 +274,14 @@ class Method:
 
 
 def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> FloatArray:
-    """Return the scores of ratings, shape (texts, criteria), NaN if missing."""
     return float_table(([rated.score for rated in row] for row in ratings), criteria)
 
 
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
     """Return predictions, shape (texts,), by what `predict` learns from other groups; NaN with only one group.
 
-    Each group is a fold; if there are more than `MAX_FOLDS` groups, folds have several. `predict` takes the masks of
-    the training and the held-out texts, and returns predictions for the latter.
+    `predict` takes the masks of the training and the held-out texts. Each group is a fold; with more than `MAX_FOLDS`
+    groups, folds have several.
     """
     if len(set(groups)) < 2:
         return np.full(len(groups), np.nan)
@@ -291,10 +289,9 @@ def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.nda
 
 
 def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[str, Any]) -> BaseModel:
-    """Return the settings with `values`; a value `preset` names one of the `presets` to start from.
+    """Return the settings with `values`, in which `preset` names one of the `presets` to start from.
 
-    Raises:
-        ValueError: for an unknown preset; pydantic's ValidationError for unknown names or values out of bounds.
+    Raises ValueError for an unknown preset, pydantic's ValidationError for unknown names or values out of bounds.
     """
     chosen = dict(values)
     preset = chosen.pop("preset", None)
@@ -307,6 +304,5 @@ def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[st
 
 
 def pick_evenly(texts: Sequence[Example], most: int) -> tuple[Example, ...]:
-    """Return at most so many texts, evenly spread from the first to the last."""
     places = np.linspace(0, len(texts) - 1, min(most, len(texts))).round().astype(int)
     return tuple(texts[place] for place in places)

@@ -43,10 +43,7 @@ async def gather_all(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def gather_in_order(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results of coroutines that run concurrently, in order; the first error is raised, as by `gather`.
-
-    A single one runs in the caller's task: a task of its own would take longer than the offline judge's reply.
-    """
+    """Return the results in order, as `asyncio.gather`; a single one runs in the caller's task, which is quicker."""
     coroutines = list(requests)
     if len(coroutines) == 1:
         return [await coroutines[0]]
@@ -83,7 +80,6 @@ def chunks(items: Sequence[T], most: int) -> list[Sequence[T]]:
 
 
 def by_source(examples: Sequence[Example]) -> list[Example]:
-    """Return the examples with those of the same source next to each other, otherwise in the order given."""
     first: dict[str | None, int] = {}
     for place, example in enumerate(examples):
         first.setdefault(example.source, place)
@@ -93,7 +89,7 @@ def by_source(examples: Sequence[Example]) -> list[Example]:
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the fields of each text, with the number of an earlier text that has the same source or context.
 
-    The fields added are `source_as_in` and `context_as_in`: a number from 1, or `None` if the text shows its own.
+    It is in `source_as_in` and `context_as_in`, from 1; `None` if the text shows its own.
     """
     first: dict[tuple[str, str], int] = {}
     shown = []
@@ -107,7 +103,7 @@ def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Return the first usable answer of up to `SAMPLES` independent samples, or the last answer if none is usable."""
+    """Return the first usable answer of up to `SAMPLES` independent samples, or the last one."""
     for sample in range(SAMPLES):
         answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:
@@ -116,7 +112,7 @@ async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | No
 
 
 def require_reply(answers: Sequence[JudgeAnswer[R]], what: str, role: Literal["judge", "generator"]) -> list[R]:
-    """Return the usable replies to requests for `what`; without any raises JudgeError, which advises another `role`."""
+    """Return the usable replies to requests for `what`; JudgeError, which advises another `role`, without any."""
     usable = [answer.value for answer in answers if answer.value is not None]
     if not usable:
         raise JudgeError(f"No {what} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
@@ -162,7 +158,6 @@ def keep_valid(reasons: Collection[str]) -> pydantic.WrapValidator:
 
 
 def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str:
-    """Return why there is no usable `what` in an answer from which something was expected."""
     if answer.value is None or answer.reply is None:
         return answer.missing
     _, complaint = read(answer.reply, prompt)
@@ -177,10 +172,7 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], what: str) -> tu
 
 
 def at_most(most: int) -> pydantic.AfterValidator:
-    """Return a validator that refuses longer texts, which could not be stored.
-
-    A constraint of the field would enter the JSON schema, and some providers refuse schemas with lengths.
-    """
+    """Return a validator that refuses longer texts. A constraint in the JSON schema is refused by some providers."""
 
     def check(text: str) -> str:
         if len(text) > most:
@@ -257,16 +249,12 @@ class ScoreEntry(pydantic.BaseModel):
 
 
 def score_entry(fields: Mapping[str, Any]) -> type[ScoreEntry]:
-    """Return the model of a score whose JSON schema has the limits of the scale in a prompt's fields.
-
-    NaN where the judge says that a text cannot be assessed, if the prompt allows it.
-    """
+    """Return the model of a score, with the limits of the scale in its JSON schema; NaN for "cannot be assessed"."""
     scale = fields["scale"]
     return _score_entry(scale["low"], scale["high"], scale["whole"], scale.get("assessable", False))
 
 
 def bare_score(fields: Mapping[str, Any]) -> Any:
-    """Return the type of a score without a reason, with the limits of the scale in a prompt's fields."""
     return score_entry(fields).model_fields["score"].rebuild_annotation()
 
 
@@ -281,7 +269,6 @@ def _score_entry(low: float, high: float, whole: bool, assessable: bool) -> type
 
 
 def answer_rating(criterion: str, answer: JudgeAnswer[Any]) -> CriterionRating:
-    """Return the rating by an answer with a score and a reasoning; without a usable one, why it is missing."""
     if answer.value is None:
         return CriterionRating(criterion, None, answer.missing)
     return rating(criterion, answer.value.score, answer.value.reasoning)
@@ -312,9 +299,9 @@ class NumberedReason:
 
 
 def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[NumberedReason, ...]:
-    """Return the raters' reasons for their scores of `aspect`, numbered in the order of the texts.
+    """Return the raters' reasons for their scores of `aspect`, numbered in the order of the texts and raters.
 
-    A text's reasons are ordered by rater. Of more than `MAX_REASONS_PER_TEXT`, as many are drawn, always the same ones.
+    Of more than `MAX_REASONS_PER_TEXT` for a text, as many are drawn, always the same ones.
     """
     numbered: list[NumberedReason] = []
     for example in examples:
@@ -328,7 +315,6 @@ def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[Numbered
 
 
 def fields_of_reasons(reasons: Sequence[NumberedReason], example: str) -> list[dict[str, Any]]:
-    """Return the reasons for one text as a prompt shows them: no names, and control characters as escapes."""
     return [
         {"number": reason.number, "text": plain(reason.text), "score": reason.score}
         for reason in reasons
@@ -337,7 +323,6 @@ def fields_of_reasons(reasons: Sequence[NumberedReason], example: str) -> list[d
 
 
 def cited_reasons(numbers: Iterable[int], reasons: Sequence[NumberedReason]) -> tuple[CitedReason, ...]:
-    """Return the reasons with these numbers in the order of the prompt; unknown numbers are left out."""
     cited = set(numbers)
     return tuple(CitedReason(example=each.example, rater=each.rater) for each in reasons if each.number in cited)
 

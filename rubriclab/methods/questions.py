@@ -60,10 +60,9 @@ _ANSWER_OR_HEDGE = re.compile(
 def read_answer(text: str) -> YesNo | None:
     """Return the answer of `text` to a yes/no question, or `None` if it is unreadable or ambiguous.
 
-    Letter case, markdown, quotes, enclosing brackets, closing punctuation, full-width letters and invisible characters
-    are ignored; "NA" and "not applicable" are "n/a". An explanation may follow after punctuation, unless it contains
-    another answer or a hedge. "True" and "false" are unreadable, since they may be about the text instead of the
-    question.
+    Case, markdown, quotes, brackets, closing punctuation and invisible characters are ignored. An explanation may
+    follow after punctuation, unless it has another answer or a hedge. "True" and "false" may be about the text instead
+    of the question, and are unreadable.
     """
     ordinary = unicodedata.normalize("NFKC", text.replace("№", "#"))  # NFKC would turn it into "No"
     visible = "".join(character for character in ordinary if unicodedata.category(character) != "Cf")
@@ -90,24 +89,21 @@ Readable = Annotated[YesNo, _among("yes", "no", "n/a")]
 
 
 def question_of(criterion: Criterion) -> Question:
-    """Return the question of a criterion, its origin and good answer; raises ValueError if it is not a question."""
+    """Return the question of a criterion; ValueError if it is none."""
     if criterion.question is None:
         raise ValueError(f"criterion {criterion.id!r}: expected a question, got a {criterion.kind}")
     return criterion.question
 
 
 def is_seed(criterion: Criterion) -> bool:
-    """Return whether the question is a seed, of a person or a generator."""
     return question_of(criterion).origin == "seed"
 
 
 def is_handwritten(criterion: Criterion) -> bool:
-    """Return whether a person wrote the question."""
     return is_seed(criterion) and criterion.evidence.origin != "prior knowledge"
 
 
 def by_trait(questions: Sequence[Criterion]) -> dict[str, list[Criterion]]:
-    """Return the questions of each sub-dimension, in the order of first occurrence."""
     groups: dict[str, list[Criterion]] = {}
     for question in questions:
         groups.setdefault(question.trait, []).append(question)
@@ -132,8 +128,7 @@ def make_question(
     """Return the question with the id `name`.
 
     Args:
-        seed: the id of the seed that it was made from; `None` for a seed.
-        author: of a seed: a person, or the generator from prior knowledge.
+        seed: the id of the seed that it was made from; `None` for a seed, of this `author`.
         examples: ids of the texts whose raters' reasons the generator was shown.
         reasons: those that it came from.
     """
@@ -151,7 +146,7 @@ def make_question(
 def payload(criterion: Criterion, *, presupposed: bool = True) -> dict[str, str | None]:
     """Return the fields of a question in a prompt, without the good answer, which would suggest one.
 
-    If `presupposed`, with the answers stated for an absent subject and for a broken text.
+    If `presupposed`, with the answers for an absent subject and a broken text.
     """
     stated = question_of(criterion)
     absent, broken = (stated.absent, stated.broken) if presupposed else (None, None)
@@ -191,7 +186,6 @@ class AnswerMatrix:
     labels: FloatArray
 
     def rows(self, chosen: BoolArray) -> AnswerMatrix:
-        """Return the answers on some of the texts."""
         return AnswerMatrix(self.good[chosen], self.applies[chosen], self.labels[chosen])
 
 
@@ -214,12 +208,11 @@ def learn_from_answers(
 
     Args:
         part: all questions that were asked, and those that were dropped before.
-        answers: what the judge said about each of the labelled texts, in the order of `in_order`.
+        answers: what the judge said about each of the labelled texts `in_order`.
         counts: returns the number of each answer to a question, as evidence.
         score: returns the score by some questions.
-        select: returns what the labels speak against; all questions are kept without it.
-        reselect: whether labels had an influence, so that each text is also scored by what the other groups' labels
-            select.
+        select: returns what the labels speak against.
+        reselect: whether each text is also scored by what the other groups' labels select.
     """
     texts, labels, questions = training_input.in_order, training_input.label_array, part.criteria
     ratings = tuple(tuple(rate(each, question) for question in questions) for each in answers)
@@ -267,13 +260,11 @@ def learn_from_answers(
 def select_questions(
     questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0, proposed: bool = False
 ) -> Dropped:
-    """Return the questions that the labels speak against, with the reasons; without labels, none.
-
-    At least one question is kept: if the labels speak against all, the best of each sub-dimension.
+    """Return the questions that the labels speak against, with the reasons; the best of each sub-dimension stay.
 
     Args:
-        ends: the share of the texts with the lowest and with the highest labels on which generated questions are tried:
-            one that the worst texts pass as often as the best is dropped. 0 tries none.
+        ends: the share of the texts with the lowest and with the highest labels; a generated question that the worst
+            pass as often as the best is dropped. 0 tries none.
         proposed: whether proposed questions need a positive correlation with the labels, unless there are no others.
     """
     r: list[float] = label_correlations(answers.good, answers.labels).tolist()
@@ -308,10 +299,6 @@ def select_questions(
 
 
 def _unvarying(answers: AnswerMatrix, column: int) -> str | None:
-    """Return why a question with constant answers is dropped.
-
-    If every tenth text had another answer, 30 texts would all have the same one in one of 24 cases.
-    """
     good = answers.good[:, column]
     present = good[~np.isnan(good)]
     if not len(present) and (~answers.applies[:, column]).sum() >= MIN_ANSWERS:
@@ -324,7 +311,7 @@ def _unvarying(answers: AnswerMatrix, column: int) -> str | None:
 def _unearned(question: Criterion, answers: AnswerMatrix, column: int, ends: float) -> str | None:
     """Return why a generated question that the worst texts pass as often as the best is dropped.
 
-    Every text passes such a question, or even nonsense does. None is dropped if the two ends of the labels overlap.
+    None is dropped if the two ends of the labels overlap.
     """
     labels, ordered = answers.labels, np.sort(answers.labels)
     count = math.floor(ends * len(labels))
@@ -429,7 +416,7 @@ class Group(BaseModel):
         return self
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Return all pairs, or in a nested group, whose other members may differ, the first with each of the others."""
+        """Yield all pairs of equal members, or in a nested group the first with each of the others."""
         members = list(dict.fromkeys(self.members))
         return (
             itertools.combinations(members, 2)
@@ -455,9 +442,8 @@ async def find_redundant(
     """Return the ids of the criteria that repeat a better one, each with the reason; and notes for the user.
 
     Of two redundant criteria the later one is dropped: better tiers come first, and within a tier the better wording,
-    then the earlier position. A seed question and the finer questions made from it are nested by design, not redundant.
-    Without a usable reply, only equal wording is dropped; a reply by which more than a third of the criteria would be
-    dropped is not usable.
+    then the earlier position. Without a usable reply, only equal wording is dropped; a reply that would drop more than
+    a third is not usable.
 
     Args:
         tiers: criteria in order of preference.
@@ -480,7 +466,7 @@ async def find_redundant(
 
 
 def blocks(criteria: Sequence[Criterion], most: int) -> list[list[Criterion]]:
-    """Return lists of at most `most` criteria such that every two are together in at least one of them."""
+    """Return lists of at most `most` criteria, with every two together in at least one of them."""
     if len(criteria) <= most:
         return [list(criteria)] if len(criteria) > 1 else []
     half = most // 2
@@ -489,7 +475,6 @@ def blocks(criteria: Sequence[Criterion], most: int) -> list[list[Criterion]]:
 
 
 def wording(text: str) -> str:
-    """Return `text` in lower case without extra spaces, enclosing quotes and a closing mark."""
     plain = " ".join(text.translate(_QUOTES).casefold().split())
     quoted = _QUOTED.fullmatch(plain)
     return _CLOSING.sub("", quoted[2] if quoted else plain)

@@ -108,7 +108,6 @@ async def elicit(
 def explain_prompt(
     number: int, assignment: Assignment, settings: SEEvalSettings, steps: str = ""
 ) -> Prompt[Explanation]:
-    """Return the prompt for the explanation with this number, from 0; scoring repeats it verbatim."""
     return Prompt(
         "seeval/explain",
         {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps},
@@ -122,7 +121,6 @@ def explain_prompt(
 def refine_prompt(
     explanation: str, mistakes: Sequence[tuple[Example, float]], assignment: Assignment
 ) -> Prompt[Refined]:
-    """Return the prompt that shows labelled texts with their wrong scores and requests a better explanation."""
     aspect = assignment.aspect.name
     reasons = prompting.numbered_reasons((text for text, _ in mistakes), aspect)
     observations = [
@@ -166,15 +164,12 @@ async def learn(
 ) -> interface.Learned:
     """Return the part with the explanation that SEEval keeps, and the dropped ones.
 
-    Raises:
-        JudgeError: if the judge gives no explanation, or no usable score for any labelled text.
+    Raises JudgeError if the judge gives no explanation, or no usable score for any labelled text.
     """
     return await _SEEvalRun(training_input, settings, judge, generator, on_progress).run()
 
 
 class _SEEvalRun:
-    """One run of learning."""
-
     def __init__(
         self,
         training_input: interface.TrainingInput,
@@ -236,11 +231,8 @@ class _SEEvalRun:
         )
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
-        """Return the index of the best explanation, which alone scores the texts outside the trial, and the scores of
-        each group by the one that the other groups choose.
-
-        The trial has whole groups, or all texts with a single explanation.
-        """
+        """Return the index of the best explanation of the trial, which alone scores the other texts, and the scores of
+        each group by the one that the other groups choose. The trial has whole groups."""
         trial, groups = np.ones(len(self.order), dtype=bool), np.array(self.groups)
         if len(criteria) > 1 and len(self.order) > TRIED:
             trial[:] = False
@@ -266,7 +258,7 @@ class _SEEvalRun:
         return best, interface.cross_validated(self.groups, predict)
 
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> FloatArray:
-        """Return the scores of all texts by a criterion, of which these `examples` are new; NaN if there is none."""
+        """Return the scores of all texts by a criterion, of which these `examples` are new; NaN if missing."""
         requests = (
             holistic.holistic_rating(text, criterion, self.assignment, self.judge, form=FORM, settings=self.settings)
             for text in examples
@@ -286,14 +278,12 @@ class _SEEvalRun:
         return criterion.model_copy(update={"id": name, "steps": self.steps})
 
     def _with_evidence(self, criterion: Criterion) -> Criterion:
-        """Return the criterion with its correlation with the labels of the texts that it was to score."""
         asked = np.array([text in self.ratings[criterion.id] for text in self.ids], dtype=bool)
         return holistic.with_evidence(criterion, self._scores(criterion.id)[asked], self.labels[asked])
 
     async def _try_rewriting(self, base: Criterion) -> tuple[float, BoolArray, list[Criterion]] | None:
         """Return the mean gain in correlation by rewriting from one half on the other, which half is the first, and the
-        two rewritings; `None` if there are too few texts, or none could be had. Halves have no common groups.
-        """
+        two rewritings; `None` if there are too few texts, or none could be had. Halves have no common groups."""
         sizes, chosen = Counter(self.groups), set[str]()
         for group in sorted(sizes, key=lambda name: -sizes[name]):
             if sum(sizes[each] for each in chosen) + sizes[group] <= (len(self.order) + 1) // 2:
@@ -317,8 +307,8 @@ class _SEEvalRun:
         """Return the explanation rewritten by the texts of `seen` with the largest residuals of the regression of
         labels on scores; `None` if no other could be had.
 
-        The differences of scores and labels would not do: a judge that is only more lenient than people ranks all texts
-        correctly. Half of the residuals are positive and half negative, so that more than a shift can be learned.
+        Plain differences would blame a judge that is only more lenient. Half of the residuals are positive and half
+        negative.
         """
         scores = self._scores(base.id)
         places = np.flatnonzero(seen & ~np.isnan(scores))
@@ -360,10 +350,8 @@ def reselect_rewriting(
     groups of its own half, or else by the explanations (`explained`).
 
     The gain on the other half says nothing there: it grows with the labels of this half, which made that rewriting.
-
-    Args:
-        before: the scores by the explanation that was rewritten.
-        rewritten: each text's by the rewriting from the other half; `first` are the texts of one of the halves.
+    `before` are the scores by the explanation that was rewritten, `rewritten` those by the rewriting from the other
+    half; `first` marks one of the halves.
     """
 
     def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
@@ -394,7 +382,6 @@ def _correlation(scores: FloatArray, labels: FloatArray) -> float:
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: SEEvalSettings) -> interface.LearningCalls:
-    """Return the explanations, their scores of the texts that they are tried on, and the rewritings with theirs."""
     n, steps = len(training_input.examples), int(settings.elicitation == "open")
     if not n:
         return interface.LearningCalls(1, steps, unrated=int(bool(training_input.unrated)))

@@ -33,7 +33,6 @@ from rubriclab.prompts.render import Message
 
 
 def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:
-    """Return the reply model for the criteria that a prompt's fields show, in order, each with or without a reason."""
     score: Any = prompting.score_entry(fields)
     answer: Any = AnswerEntry
     if not reasons:
@@ -59,18 +58,15 @@ TOKENS_AROUND = 256
 
 
 def can_join(part: Part) -> bool:
-    """Return whether the criteria of `part` can be asked beside those of others; see `joins`."""
     return joins(part.method, part.settings)
 
 
 def joins(method: str, settings: Mapping[str, Any]) -> bool:
     """Return whether criteria of a method, with these settings, can be asked beside those of others.
 
-    Hypotheses can unless they get one score together; questions, of texts that are judged whole; scores of the whole
-    aspect, where one answer is asked for. What cannot: answers and scores without a reason, since every entry of the
-    reply has one; weighted scores, whose probabilities need a reply of their own; explanations that follow evaluation
-    steps, as turns of a conversation; `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis
-    before one score; methods that take texts apart (`seal`, `dcr`); and measures, which need no judge.
+    Hypotheses can unless they get one score together; questions about whole texts; and scores of the whole aspect with
+    one reasoned answer. What cannot: entries without a reason; weighted scores; explanations that follow evaluation
+    steps; `few_shot`, `analyze_rate`, `seal` and `dcr`; and measures.
     """
     return METHODS[method].shares_call(settings)
 
@@ -78,7 +74,6 @@ def joins(method: str, settings: Mapping[str, Any]) -> bool:
 def judge_prompt(
     example: Example, parts: Sequence[Part], assignment: Assignment, *, reasons: bool = True
 ) -> Prompt[KeyedReply]:
-    """Return the prompt about all criteria of `parts`, all of which can join."""
     criteria = [criterion for part in parts for criterion in part.criteria]
     fields = {
         **assignment.assessable_fields(),
@@ -105,7 +100,7 @@ def divide_criteria(parts: Sequence[Part], most: int | None) -> list[list[Part]]
 
 
 def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
-    """Return what a prompt shows of the criteria of `parts`; raises ValueError if an id names two of them."""
+    """Return what a prompt shows of the criteria; raises ValueError if an id names two of them."""
     criteria = [(part, criterion) for part in parts for criterion in part.criteria]
     twice = [name for name, count in Counter(criterion.id for _, criterion in criteria).items() if count > 1]
     if twice:
@@ -126,11 +121,8 @@ async def judge_all(
 ) -> tuple[CriterionRating, ...]:
     """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
 
-    All parts that `can_join` are asked about in one call, or in calls of the form given; the others are scored by their
-    methods. After one repair, the sound entries of a reply count, and the others are missing with the reason.
-
-    Raises:
-        ValueError: if an id names two of the criteria asked about in one call.
+    All parts that `can_join` are asked about in one call, or in calls of the `form`; the others are scored by their
+    methods. Raises ValueError if an id names two criteria.
     """
 
     calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
@@ -163,7 +155,6 @@ def _in_order(
 def _all_ratings(
     parts: Sequence[Part], judgments: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str
 ) -> dict[str, CriterionRating]:
-    """Return the rating by each criterion of `parts`; those missing say why there is no usable `what`."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     given = ratings_in(judgments, criteria) if judgments else {}
     missing = prompting.why_missing(prompt, answer, what) if len(given) < len(criteria) else ""
@@ -171,7 +162,6 @@ def _all_ratings(
 
 
 def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
-    """Return the ratings in a reply about one text, by criterion."""
     found = {}
     for name, each in judgments.entries.items():
         if criteria[name].kind == "question":
@@ -197,8 +187,8 @@ def group_calls(
 ) -> list[list[int]]:
     """Return the places in `examples` of the texts of each call, in the order in which the call shows them.
 
-    Only texts with the same group, source and context share a call. Groups beyond the limits are divided into calls of
-    about the same number of texts; a text that is too long for `MAX_TOKENS` by itself gets its own call.
+    Only texts with the same group, source and context share a call. Groups beyond the limits are divided evenly; a text
+    that is too long for `MAX_TOKENS` by itself gets its own call.
     """
     joined = [part for part in parts if can_join(part)]
     calls = list[list[int]]()
@@ -225,11 +215,8 @@ async def judge_group(
 ) -> list[tuple[CriterionRating, ...]]:
     """Return for each text its ratings by the criteria of `parts`, in their order, from one call about all texts.
 
-    The texts are shown in the order given. Criteria that cannot share a call are rated text by text. A text without an
-    entry in the reply, or with several, has no ratings, with the reason; the others keep theirs.
-
-    Raises:
-        ValueError: if the texts are not of one group, source and context; others as `judge_all` does.
+    Criteria that cannot share a call are rated text by text. A text without an entry in the reply, or with several, has
+    no ratings. Raises ValueError unless all texts have the same group, source and context.
     """
 
     joined = [part for part in parts if can_join(part)]
@@ -254,7 +241,6 @@ async def judge_group(
 def judge_group_prompt(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment
 ) -> Prompt[KeyedReply]:
-    """Return the prompt about texts of one group by all criteria of `parts`, all of which can join."""
     if len(_by_input(examples)) > 1:
         raise ValueError("texts rated in one call belong to one group and have the same source and context")
     with_source = any(each.needs_source for part in parts for each in part.criteria)
@@ -283,7 +269,6 @@ def _by_input(examples: Sequence[Example]) -> dict[tuple[str | None, ...], list[
 
 
 def shared_input(example: Example) -> tuple[str | None, ...]:
-    """Return what is the same for all texts that may share a call."""
     return example.group, example.source, example.context
 
 

@@ -43,7 +43,6 @@ class SeedQuestion(FrozenModel):
     support: Material | None = None
 
     def fields(self) -> dict[str, str]:
-        """Return what a prompt shows of the question."""
         return {"id": self.id, "text": self.text, "better": self.better}
 
 
@@ -74,7 +73,6 @@ class Checklist(FrozenModel):
 
     @property
     def questions(self) -> tuple[SeedQuestion, ...]:
-        """All questions, one sub-dimension after the other."""
         return tuple(question for sub in self.sub_dimensions for question in sub.questions)
 
     @model_validator(mode="after")
@@ -114,10 +112,9 @@ Folder = Literal["checklists", "units", "comparisons"]
 
 
 def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Folder = "checklists") -> Checklist:
-    """Return the checklist in the user's file `path`, or else the one in `folder` that ships for this task and aspect.
+    """Return the checklist in the file `path`, or else the one in `folder` that ships for this task and aspect.
 
-    Raises ChecklistError if there is none, if the file cannot be read or used, or if it is for another task or aspect,
-    or for units where whole texts are asked about.
+    Raises ChecklistError if there is none, if the file cannot be used, or if it is for something else.
     """
     shipped = shipped_checklists(folder)
     if path is None and (task, aspect) not in shipped:
@@ -148,23 +145,20 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
 def seed_questions(
     folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, needed: bool = True
 ) -> Checklist | None:
-    """Return the checklist that a method starts from whose questions lie in `folder`; `None` where it asks none.
-
-    One that is not `needed` is `None` too where the user gives no file and none ships; errors as for `load_checklist`.
-    """
+    """Return the checklist of a method whose questions lie in `folder`; `None` without a folder, or if it is not
+    `needed`, no file is given and none ships."""
     if folder is None or (path is None and not needed and (task, aspect) not in shipped_checklists(folder)):
         return None
     return load_checklist(task, aspect, path, folder)
 
 
 def shipped_checklists(folder: Folder = "checklists") -> tuple[tuple[str, str], ...]:
-    """Return task and aspect of every checklist in `folder` that ships, sorted."""
+    """Return task and aspect of every checklist that ships in `folder`, sorted."""
     files = content_path("stores", folder).glob("*/*.json")
     return tuple(sorted((file.parent.name, file.stem) for file in files))
 
 
 def read_checklist(file: Path) -> Checklist:
-    """Return the checklist in `file`, whatever it is for; raises ChecklistError as `parse_checklist` does."""
     try:
         content = read_file(file)
     except Unreadable as error:
@@ -176,8 +170,7 @@ def read_checklist(file: Path) -> Checklist:
 def parse_checklist(content: bytes, where: str) -> Checklist:
     """Return the checklist that `content` holds as JSON; `where` is what errors call it.
 
-    Questions without an id are numbered `s01`, `s02` ... in their order, past the ids that are given. Raises
-    ChecklistError, which names each field that is missing, unknown or wrong.
+    Questions without an id are numbered `s01`, `s02` ... in their order, past the ids that are given.
     """
     try:
         raw = parse_json(decode_text(content))
@@ -232,22 +225,19 @@ class Finding(BaseModel):
     file: Words | None = None
 
     def bears_on(self, aspect: str | None) -> bool:
-        """Return whether the finding says something about `aspect`; every finding does about None."""
         return aspect is None or not self.aspects or aspect in self.aspects
 
     def to_row(self) -> dict[str, Any]:
-        """Return the finding as one JSON object, without what is not recorded."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def load_findings(
     task: str, aspect: str | None = None, path: Path | None = None, *, without: Collection[str] = ()
 ) -> tuple[Finding, ...]:
-    """Return the findings for a task, in the order of their file; only those that bear on `aspect`, if it is given.
+    """Return the findings for a task that bear on `aspect`, in the order of their file.
 
-    Findings about the raters of a data set in `without` are left out. `path` is a file, or a folder with a
-    `<task>.json`; without it these are the shipped ones, if any. Raises LiteratureError, which names the file and the
-    entry that cannot be used.
+    Those about the raters of a data set in `without` are left out. `path` is a file, or a folder with a `<task>.json`;
+    by default the shipped ones. Raises LiteratureError for a file or entry that cannot be used.
     """
     folder = path or content_path("literature")
     file = folder / f"{task}.json" if folder.is_dir() else folder
@@ -258,7 +248,6 @@ def load_findings(
 
 
 def read_findings(file: Path) -> tuple[Finding, ...]:
-    """Return all findings of a file; raises LiteratureError as `load_findings` does."""
     try:
         entries = parse_json(decode_text(read_file(file)))
     except Unreadable as error:
@@ -277,7 +266,6 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
 
 
 def write_findings(file: Path, findings: Sequence[Finding]) -> None:
-    """Replace the content of a findings file, if it can be written."""
     new = file.with_suffix(".new")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -288,10 +276,7 @@ def write_findings(file: Path, findings: Sequence[Finding]) -> None:
 
 
 def benchmark_name(name: str, known: Collection[str] = ()) -> str:
-    """Return the name of a data set as findings carry it: a known spelling, or else `two_words` in lower case.
-
-    A citation after the name is not part of it, nor are other words in "the SummEval data set (Fabbri et al., 2021)".
-    """
+    """Return the name of a data set: a known spelling, or else `two_words` in lower case, without a citation."""
     words = re.findall(r"[^\W_]+", _NO_NAME.sub(" ", name).casefold())
     same = (each for each in known if re.sub(r"[\W_]", "", each.casefold()) == "".join(words))
     return next(same, "_".join(words))

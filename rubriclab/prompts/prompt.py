@@ -30,7 +30,6 @@ MAX_QUOTED = 4000
 
 
 def is_salvage(info: pydantic.ValidationInfo) -> bool:
-    """Return whether only the usable entries of a reply are wanted."""
     return bool(info.context and info.context.get(SALVAGE))
 
 
@@ -81,7 +80,6 @@ class Prompt(Generic[R]):
         return replace(self, repair=Repair(reply, complaint))
 
     def salvaging(self, reply: type[R]) -> Prompt[R]:
-        """Return the prompt by which the usable entries of a failed reply are read, in the form of `reply`."""
         return replace(self, reply=reply, fields={**self.fields, SALVAGE: True})
 
 
@@ -174,7 +172,6 @@ def keyed_reply(
 
 
 def known_keys(reply: type[pydantic.BaseModel]) -> Iterator[str]:
-    """Yield the keys of a reply and of its entries, and the names that are read like ids."""
     for name, field in reply.model_fields.items():
         yield field.alias or name
     for each in reply.expected if issubclass(reply, KeyedReply) else ():
@@ -184,7 +181,6 @@ def known_keys(reply: type[pydantic.BaseModel]) -> Iterator[str]:
 
 
 def shown_form(reply: type[KeyedReply]) -> str:
-    """Return the form of the reply as a prompt shows it: its keys, with what belongs in the place of each value."""
     schema = reply.model_json_schema()
     return _shown(schema, schema.get("$defs", {}))
 
@@ -230,7 +226,7 @@ class _Values:
 def _usable_entry(
     value: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, form: Any
 ) -> Any:
-    """Return the entry; in salvage mode `None` if it is not valid or another one about the same thing differs."""
+    """Return the entry; in salvage mode `None` if it is invalid or another one about the same thing differs."""
     given = value.values if isinstance(value, _Values) else ()
     if not is_salvage(info):
         if len(given) > 1:
@@ -256,7 +252,6 @@ def _fit(item: Any, form: Any) -> Any:
 
 
 def _complete(item: Any, form: Any) -> Any:
-    """Return an entry with empty reasons where it has none; a single value is that of the only other field."""
     if not _is_model(form) or issubclass(form, KeyedReply):
         return item
     verdicts = [name for name in form.model_fields if name not in REASONS]
@@ -281,8 +276,6 @@ class _Entry:
 
 
 class _Recognition:
-    """Finds out which entry of a reply is about which of the things expected."""
-
     def __init__(self, expected: Sequence[ExpectedEntry], raw: Mapping[Any, Any]) -> None:
         self._expected = expected
         self._by_id = _unique((_plain(each.id), each.id) for each in expected)
@@ -342,7 +335,7 @@ class _Recognition:
         return (id_, "id") if id_ else (self._by_name.get(plain), "name")
 
     def _shifted(self) -> set[str]:
-        """Return the beginnings of keys whose numbers are all higher or lower than expected by the same amount."""
+        """Return the beginnings of keys whose numbers all differ from those expected by the same amount."""
         got = _numbers(entry.key for entry in self._listed if entry.key is not None)
         wanted = _numbers(key for each in self._expected for key in (each.id, *each.names))
         return {
@@ -354,7 +347,7 @@ class _Recognition:
         }
 
     def _by_place(self, found: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the entries by id, of lists or objects of which none is recognised, if their number agrees."""
+        """Return the entries by id, if none is recognised and their number agrees."""
         kinds: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             kinds.setdefault(each.kind, []).append(each)

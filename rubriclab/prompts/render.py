@@ -68,33 +68,26 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a conversation.
-
-    Attributes:
-        parts: its text; divided, in the user's question about a text, into what is the same for all texts, what is the
-            same for all texts with the same input, and the text. The parts together are the turn's text.
-    """
+    """One turn of a conversation, divided into parts that other prompts share, from the beginning, and the rest."""
 
     role: str
     parts: tuple[str, ...]
 
     @property
     def message(self) -> Message:
-        """The turn as chat interfaces take it."""
         return Message(role=self.role, content="".join(self.parts))
 
 
 def render(prompt: Prompt[Any]) -> list[Message]:
-    """Return the messages that ask `prompt`; a faulty or missing template of another package is a `PlugInError`.
+    """Return the messages that ask `prompt`; a faulty template of another package is a `PlugInError`.
 
-    The form of the reply is at the end of the user's last turn, or of what this turn shares with those about other
-    texts unless its keys depend on the text.
+    The form of the reply follows what the user's last turn shares with those about other texts, or the whole turn if
+    its keys depend on the text.
     """
     return [turn.message for turn in render_turns(prompt)]
 
 
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
-    """Return the turns that ask `prompt`, divided into parts; see `render`."""
     try:
         turns = [(role, [part(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
     except Exception as error:
@@ -139,16 +132,15 @@ def prompts_digest(names: Iterable[str]) -> str:
 
 
 def fenced(text: str, label: str) -> str:
-    """Return `text` between two markers that it cannot contain, whatever it says; see `_tagged` and `inert`."""
+    """Return `text` between two markers that it cannot contain; see `_tagged` and `inert`."""
     return f"<<<{label} {_PLACEHOLDER}>>>\n{inert(text)}\n<<<end of {label} {_PLACEHOLDER}>>>"
 
 
 def _tagged(turns: Iterable[Turn]) -> list[Turn]:
     """Return the turns with the tags of the markers in place of the placeholders.
 
-    A part's tag is a digest of everything up to its end. So whoever knows one text cannot write its markers into
-    another one: that changes the tag, and a text that holds the tag that it leads to is a fixed point of a digest of 64
-    bits. The tag does not depend on later parts, so prompts that begin with the same parts begin with the same bytes.
+    A part's tag is a digest of everything up to its end, so a text cannot hold markers of its own prompt: it would be a
+    fixed point of a digest of 64 bits. Prompts that begin with the same parts begin with the same bytes.
     """
     so_far = hashlib.sha256()
     tagged: list[Turn] = []
@@ -195,7 +187,6 @@ def _path(name: str) -> Path:
 
 @functools.cache
 def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
-    """Return role and parts of each turn of a template, of which only the last, the user's, may be divided."""
     from jinja2 import meta
 
     before, *found = _PART.split(_path(name).read_text("utf-8"))
@@ -263,9 +254,8 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 def inert(text: str) -> str:
     """Return `text` without control tokens of chat templates, markers of quotations and text in invisible characters.
 
-    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn, and a model reads characters that
-    no person sees. A space after the first character keeps a control token readable and no longer a token; hidden text
-    is written out. Invisible characters that hold no text, such as the joiners of Persian, Hindi and emoji, stay.
+    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn; a space after the first character
+    prevents that. Hidden text is written out. Joiners of Persian, Hindi and emoji stay.
     """
 
     def reveal(found: re.Match[str]) -> str:

@@ -70,12 +70,7 @@ MAX_EXPLAINED = 6
 
 
 async def starting_checklist(training_input: TrainingInput, settings: CheckEvalSettings, generator: Judge) -> Checklist:
-    """Return the sub-dimensions and seed questions to start from.
-
-    Raises:
-        ChecklistError: if they come from a checklist, and there is none.
-        JudgeError: if the generator wrote no usable ones.
-    """
+    """Return the sub-dimensions and seed questions to start from; ChecklistError or JudgeError without any."""
     if settings.seeds == "checklist":
         return _shortened(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
@@ -128,7 +123,7 @@ async def augment(
     """Return the checklist's questions and those made from them, by sub-dimension, and why requests failed.
 
     The diversification is shown the raters' reasons for the labels of `explained`, without the texts. Raises JudgeError
-    if questions were requested, and all requests failed.
+    if all requests failed.
     """
     subs, improved, aspect = checklist.sub_dimensions, settings.procedure == "improved", assignment.aspect.name
     seeds = [(sub, seed) for sub in subs for seed in sub.questions]
@@ -187,9 +182,8 @@ async def augment(
 def explained_texts(examples: Sequence[Example], aspect: str) -> tuple[Example, ...]:
     """Return the labelled texts whose raters' reasons the diversification is shown, in canonical order.
 
-    Questions made from reasons have seen the labels of these texts' groups, so they cannot be tested on them. So few
-    texts are chosen, from at most half of the groups, and from those with the most explained texts; labels play no
-    part in the choice.
+    Questions made from reasons cannot be tested on these texts' groups. So few texts are chosen, from at most half of
+    the groups; labels play no part in the choice.
     """
     given = [example for example in examples if named_reasons(example, aspect)]
     groups = [example.group for example in content_order(given)]
@@ -202,7 +196,6 @@ def explained_texts(examples: Sequence[Example], aspect: str) -> tuple[Example, 
 def diversify_prompt(
     sub: SubDimension, assignment: Assignment, settings: CheckEvalSettings, explained: Sequence[Example] = ()
 ) -> Prompt[Any]:
-    """Return the prompt for questions about sides of a sub-dimension that its seeds do not cover."""
     aspect = assignment.aspect.name
     reasons = prompting.numbered_reasons(explained, aspect)
     rated = [
@@ -336,8 +329,8 @@ async def _filter_dimension(
 def by_author(questions: Sequence[Criterion]) -> list[list[Criterion]]:
     """Return the seeds, and the questions made from them, each by preference: a shorter list covers what it can.
 
-    Sub-dimensions come in turn, and within each of these in turn the diversified questions and the elaborated ones of
-    each seed.
+    Sub-dimensions come in turn, and within each of these the diversified questions and the elaborated ones of each
+    seed.
     """
     tiers = []
     for seeds in (True, False):
@@ -351,12 +344,10 @@ def by_author(questions: Sequence[Criterion]) -> list[list[Criterion]]:
 
 
 def round_robin(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
-    """Return the first of each list, then the second of each, and so on."""
     return [each for each in itertools.chain.from_iterable(itertools.zip_longest(*lists)) if each is not None]
 
 
 def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect, ...]:
-    """Return the other aspects that a question might be about: the checklist's, or else the task's shipped aspects."""
     if checklist.others:
         return tuple(Aspect(name=name, definition=words) for name, words in checklist.others.items())
     if assignment.aspect.name == WHOLE:
@@ -385,9 +376,9 @@ async def _verdicts(
 
 
 def _judged(question: Criterion, verdict: QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
-    """Return the question with the answers it presupposes and its good answer by the verdict, and why it is dropped.
+    """Return the question with the answers and the good answer by the verdict, and why it is dropped.
 
-    What a seed or the generator states is not changed. Of a seed, the verdict says whether it needs the source.
+    What a seed or the generator states is not changed, but whether a seed needs the source.
     """
     stated, seed = question_of(question), is_seed(question)
     better = "no" if verdict.yes_means == "worse" and not seed else stated.better
@@ -424,9 +415,7 @@ async def learn(
 ) -> Learned:
     """Return the part with the questions that CheckEval keeps, and the dropped ones with the reasons.
 
-    Raises:
-        ChecklistError: if there are no seed questions.
-        JudgeError: if no question could be obtained, or none was answered for any labelled text.
+    Raises ChecklistError without seed questions, JudgeError if no question was obtained or answered.
     """
     assignment, texts = training_input.assignment, training_input.in_order
     checklist = await starting_checklist(training_input, settings, generator)
@@ -479,7 +468,6 @@ async def learn(
 
 
 def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -> LearningCalls:
-    """Return the calls about sub-dimensions and seeds, and those that answer the questions about each text."""
     subs, seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * QUESTIONS_EACH
     if settings.seeds == "checklist":
         checklist = _shortened(training_input, settings)

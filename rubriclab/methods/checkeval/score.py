@@ -85,7 +85,6 @@ _AROUND_WORD = " \t\n*_`\"'“”‘’."
 
 
 def shown_questions(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the questions that a prompt's fields show, in order."""
     return [question for group in fields.get("sub_dimensions", [fields]) for question in group["questions"]]
 
 
@@ -122,7 +121,6 @@ class AnswerEntry(pydantic.BaseModel):
 
 
 def of_questions(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
-    """Return the reply model with one entry for each question that a prompt's fields show."""
     return keyed_reply(
         tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in shown_questions(fields))
     )
@@ -293,10 +291,7 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
 
 
 def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating], scale: Scale) -> float | None:
-    """Return the share of good answers, by the questions' weights, mapped from [0, 1] to `scale`, rounded.
-
-    `None` if too many answers are missing.
-    """
+    """Return the weighted share of good answers, mapped from [0, 1] to `scale`; `None` if too many are missing."""
     applicable = [question for question in questions if ratings[question.id].applies]
     answered = [question for question in applicable if ratings[question.id].score is not None]
     total_weight, answered_weight = (math.fsum(question.weight for question in some) for some in (applicable, answered))
@@ -307,7 +302,6 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
 
 
 def rate_question(question: Criterion, entry: AnswerEntry | YesNo) -> CriterionRating:
-    """Return the rating by a reply's entry, with a reason or without: 1 for the good answer, 0 for the other."""
     answer, reason = (entry.answer, entry.reason.strip()) if isinstance(entry, AnswerEntry) else (entry, "")
     if answer == "n/a":
         return CriterionRating(question.id, None, reason, applies=False)
@@ -323,7 +317,6 @@ async def ask_questions(
     *,
     settings: CheckEvalSettings,
 ) -> dict[str, CriterionRating]:
-    """Return the rating by each question, by its id."""
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
     replies = await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
     entries = {name: entry for found, _ in replies for name, entry in found.items()}
@@ -345,7 +338,6 @@ def answer_prompts(
     assignment: Assignment,
     settings: CheckEvalSettings,
 ) -> list[Prompt[KeyedReply]]:
-    """Return the prompts with all questions about a text; `dimensions` has the definitions of their traits."""
     bare = settings.answers == "yes or no"
     groups: dict[Ask, Iterable[Sequence[Criterion]]] = {
         "one by one": [[question] for question in questions],
@@ -370,7 +362,6 @@ def answer_prompts(
 def sub_dimension_fields(
     questions: Sequence[Criterion], dimensions: Mapping[str, str], *, presupposed: bool = True
 ) -> list[dict[str, Any]]:
-    """Return what a prompt shows of questions, by sub-dimension; see `payload`."""
     return [
         {
             "name": name,

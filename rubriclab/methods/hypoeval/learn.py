@@ -61,11 +61,9 @@ class Arm:
 
     @property
     def accuracy(self) -> float:
-        """The mean utility over the visits, 0 without any."""
         return self.total / self.visits if self.visits else 0.0
 
     def seen(self, utility: float | None, step: int) -> Arm:
-        """Return the arm after a visit at `step`; unchanged after a failed rating (`None`)."""
         return self if utility is None else Arm(self.id, self.visits + 1, self.total + utility, step)
 
 
@@ -75,7 +73,6 @@ def utility(rating: float, label: float, scale: Scale) -> float:
 
 
 def tolerance(theta: float, scale: Scale) -> float:
-    """Return `theta` points of a 1 to 5 scale in points of `scale`."""
     return theta * scale.width / PAPER_WIDTH
 
 
@@ -87,22 +84,21 @@ def wrong_needed(top: int, step: int, total: int) -> float:
 def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
     """Return the arm's mean utility plus its exploration bonus, after `step` labelled texts.
 
-    An updated bonus makes arms comparable whenever they were last visited; the paper's and its code's are out of date.
+    The paper's bonus, and that of its code, is the one of the arm's last visit.
     """
     at = step if procedure == "improved" else arm.visited
     return round(arm.accuracy, DIGITS) + round(alpha * math.sqrt(math.log(max(at, 1)) / max(arm.visits, 1)), DIGITS)
 
 
 def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure) -> list[Arm]:
-    """Return the arms by decreasing reward; equal ones by id."""
     return sorted(arms, key=lambda arm: (-reward(arm, step, alpha, procedure), arm.id))
 
 
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the criteria kept: the best `selected` by Pearson correlation, of those eligible.
 
-    Columns are eligible with ratings of at least half of the texts; those with a negative correlation only if none is
-    positive, unless the procedure is the paper's or its code's. Those without a correlation come last.
+    Eligible are columns with ratings of at least half of the texts; in the improved procedure only positive
+    correlations, if there are any.
     """
     r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
     rated = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
@@ -116,7 +112,7 @@ def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, s
     """Return the columns to drop, `rounds_left` rounds of rating before the end.
 
     Successive halving (Karnin, Koren and Somekh 2013, ICML) for several best arms: one and a half times as many as are
-    selected enter the last round, and twice as many each round before it. Undefined correlations are dropped first.
+    selected enter the last round, and twice as many each round before it.
     """
     r = label_correlations(matrix, labels)
     rank_arms = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
@@ -124,7 +120,6 @@ def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, s
 
 
 def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
-    """Return the mean over the selected columns, NaN if none of them has a rating; shape (texts,)."""
     means = np.ma.masked_invalid(matrix[:, list(columns)]).mean(axis=1).round(DIGITS)
     return np.ma.filled(means.astype(float), np.nan)
 
@@ -171,7 +166,7 @@ class ProposalContext:
     Attributes:
         known: existing hypotheses, which new ones must not repeat.
         predictions: by text, if texts were selected because known hypotheses were wrong.
-        tolerance: the largest error of a close prediction, in points of the scale; `None` without predictions.
+        tolerance: the largest error of a close prediction, in points of the scale.
     """
 
     examples: tuple[Example, ...] = ()
@@ -181,11 +176,9 @@ class ProposalContext:
     tolerance: float | None = None
 
     def reasons(self, aspect: str) -> tuple[prompting.NumberedReason, ...]:
-        """Return the raters' reasons for the labels, numbered in the order in which a prompt shows the texts."""
         return prompting.numbered_reasons(prompting.by_source(self.examples), aspect)
 
     def fields(self, assignment: Assignment) -> dict[str, Any]:
-        """Return what a prompt shows of the material."""
         reasons = self.reasons(assignment.aspect.name)
         observations = [
             {
@@ -296,7 +289,6 @@ class Hypothesis(BaseModel):
         return self
 
     def criterion(self, evidence: Evidence, reasons: tuple[CitedReason, ...] = ()) -> Criterion:
-        """Return the criterion without an id, its levels lowest first, with `evidence` that cites `reasons`."""
         levels = (Level(score=float(score), description=text.strip()) for score, text in self.levels.items())
         return Criterion(
             id="",
@@ -318,7 +310,7 @@ class HypothesisProposal(BaseModel):
 
 @functools.lru_cache(maxsize=64)
 def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
-    """Return the reply model of hypotheses that describe these scores and, if `citing`, name raters' reasons by number.
+    """Return the reply model of hypotheses that describe these scores and, if `citing`, cite raters' reasons.
 
     The levels are an object keyed by the scores, which a schema can require: lists of small models end after one level.
     """
@@ -347,7 +339,6 @@ WRONG_SHARE = 0.5
 
 
 def numbered(proposed: Sequence[Criterion], earlier: int) -> tuple[Criterion, ...]:
-    """Return the proposed hypotheses with ids after those of `earlier` ones."""
     return tuple(each.model_copy(update={"id": f"h{earlier + place:02d}"}) for place, each in enumerate(proposed, 1))
 
 
@@ -706,7 +697,6 @@ class _HypoEvalRun:
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSettings) -> interface.LearningCalls:
-    """Return the calls for ratings, redundancy and proposals, with new hypotheses as often as the texts allow."""
     n, from_labels = len(training_input.examples), "labels" in settings.sources
     later = bool(training_input.unrated)
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if from_labels else 0

@@ -107,12 +107,10 @@ async def rate(
 
 
 def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Rating]:
-    """Return the prompt for one rating of `example` by `criteria`."""
     return Prompt("hypoeval/rate", _fields(example, criteria, assignment), Rating, max_tokens=512)
 
 
 def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[KeyedReply]:
-    """Return the prompt for one rating by each of `criteria`, which are listed in the order of ids."""
     fields = _fields(example, by_id(criteria), assignment)
     score = score_entry(fields)
     form = keyed_reply(tuple(ExpectedEntry(each["id"], score, names=(each["trait"],)) for each in fields["criteria"]))

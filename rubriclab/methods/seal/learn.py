@@ -52,9 +52,7 @@ async def learn(
 ) -> Learned:
     """Return the part with the questions that SEAL keeps, and the dropped ones with the reasons.
 
-    Raises:
-        ChecklistError: if there is no pack of questions and none are proposed.
-        JudgeError: if there is no pack and no usable proposal, or if no labelled text has a usable verdict.
+    Raises ChecklistError without a pack and proposals, JudgeError without a usable proposal or verdict.
     """
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
@@ -107,7 +105,6 @@ async def learn(
 
 
 def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], dict[str, str]]:
-    """Return a pack's questions, and the definitions of their sub-dimensions; none without a pack."""
     subs = checklist.sub_dimensions if checklist else ()
     by_hand = Evidence(origin="written by hand")
     questions = (
@@ -124,7 +121,6 @@ def _question(name: str, trait: str, text: str, evidence: Evidence, **stated: An
 
 
 def learning_calls(training_input: TrainingInput, settings: SealSettings) -> LearningCalls:
-    """Return one proposal, and for each text the calls for its units and the verdicts on them."""
     packed, _ = pack_questions(training_input.checklist)
     questions = len(packed) + settings.proposed
     kind = ((training_input.checklist and training_input.checklist.units) or UNPACKED).kind

@@ -189,7 +189,7 @@ TOKENS_PER_WEIGHT = 24
 
 @dataclass(frozen=True, slots=True)
 class VerificationPlan:
-    """What is the same for all texts: the questions with the definitions of their traits, and the settings."""
+    """What is the same for all texts."""
 
     questions: tuple[Criterion, ...]
     dimensions: Mapping[str, str]
@@ -199,13 +199,11 @@ class VerificationPlan:
 
     @property
     def judge_weighs(self) -> bool:
-        """Whether the judge gives weights for each text."""
         packed = self.settings.weights == "as packed" and self.units.weights == "judge"
         return len(self.questions) > 1 and (self.settings.weights == "judge" or packed)
 
     @property
     def support(self) -> dict[str, Material]:
-        """The text whose facts must support a unit, by the id of each question that needs facts."""
         named = ((question.id, question_of(question).support) for question in self.questions)
         return {name: material for name, material in named if material}
 
@@ -237,7 +235,6 @@ class TextVerification:
 
     @property
     def rated(self) -> bool:
-        """Whether units are rated on the scale instead of verified: all of them, or only texts too short for units."""
         settings = self.plan.settings
         return not settings.verify or (self.kind == "whole" and settings.decompose)
 
@@ -245,8 +242,8 @@ class TextVerification:
 def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     """Return the prompts with every question about every unit.
 
-    If the judge weights several questions, the first prompt requests their weights too. If it does not have all the
-    questions, another prompt before it requests only weights.
+    If the judge weights several questions, the first prompt with all of them requests the weights too, or one of its
+    own.
     """
     plan, most = verification.plan, verification.plan.settings.most_per_call
     # The questions that can be asked, by template and by the material whose facts must support a unit.
@@ -280,10 +277,7 @@ def _verdict_prompt(
     *,
     weigh: bool = False,
 ) -> Prompt[KeyedReply]:
-    """Return the prompt for verdicts beside the facts of `material` alone, if given, or all texts and facts.
-
-    Instead of incomplete facts, the text that they are from is shown.
-    """
+    """Return the prompt for verdicts beside the facts of `material` alone, if given, or all texts and facts."""
     plan = verification.plan
     texts = {} if material else verification.texts
     names = [material] if material else [name for name in verification.facts if name not in texts]
@@ -413,11 +407,9 @@ class Unit:
 
     @property
     def words(self) -> str:
-        """The text of the unit."""
         return self.text if self.second is None else f"{self.text} {self.second}"
 
     def verdict(self, value: float | None, reason: str, support: tuple[str, ...] = ()) -> UnitVerdict:
-        """Return the verdict on the unit."""
         return UnitVerdict(self.words, self.sentences, value, reason, support)
 
 
@@ -426,8 +418,7 @@ async def decompose(
 ) -> tuple[Kind, tuple[Unit, ...]]:
     """Return the text's units in order and their kind; the whole text as one if it has too few of them.
 
-    The judge extracts facts that are not given, and splits sentences if the settings say so. A sentence whose facts
-    could not be obtained, or a text that could not be split, is a lost unit.
+    A sentence whose facts could not be obtained, or a text that could not be split, is a lost unit.
     """
     whole, kind, settings, words = Unit("u1", text), plan.units.kind, plan.settings, plan.assignment.words
     if kind in ("response", "triple"):
@@ -464,7 +455,6 @@ async def decompose(
 
 
 def split_by_judge(kind: UnitKind, settings: SealSettings) -> bool:
-    """Return whether the judge splits the text into sentences."""
     return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
 
 
@@ -628,7 +618,7 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
     """Return the text's score on the assignment's scale, and each question's rating with its verdicts and reason.
 
     It is `None` if the text is empty, if half of its units or more have no usable verdicts, or if requested weights are
-    unusable. The ratings then have the reason.
+    unusable.
     """
     settings = SealSettings.model_validate(part.settings)
     plan = VerificationPlan(part.criteria, part.dimensions or {}, part.units or UNPACKED, assignment, settings)
@@ -636,7 +626,6 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
 
 
 def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale: Scale) -> Scored:
-    """Return the text's score on `scale`, rounded, and each question's rating; without one, with the fault."""
     weights = [(verdicts.weights or {}).get(question.id, question.weight) for question in questions]
     fault = verdicts.fault or (None if any(weights) else "the judge gives none of these questions any weight")
     ratings = tuple(rate_question(verdicts, question) for question in questions)
