@@ -35,7 +35,7 @@ REPORTS = (
         "`rubriclab evaluate --html`: correlations with intervals, beside the baselines.",
     ),
     Report(
-        "verdict.html",
+        "pass-fail.html",
         "A rubric of pass and fail",
         "The same command for the same summaries, labelled pass or fail.",
     ),

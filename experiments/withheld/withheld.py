@@ -307,26 +307,19 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         percent(float(np.mean([each[f"mean {method}"] for each in real if f"mean {method}" in each])))
         for method in METHODS[:2]
     )
-    aspects = len({each["case"] for each in real})
-    where = f"{len(real)} draws of 30 labels, {aspects} aspects of 5 public sets"
-    return markdown(
-        ["measured on texts that learning never saw", "with the rubric", "the same judge asked directly"],
+    table = markdown(
+        ["on texts that learning never saw", "rubric", "asked directly"],
         [
-            [f"mean absolute error in points, offline judge; {where}", f"**{error[0]:.2f}**", f"{error[1]:.2f}"],
-            ["Spearman's correlation within groups, there", f"**{order[0]:.2f}**", f"{order[1]:.2f}"],
-            [
-                "mean absolute error, language model of 1.5 billion parameters; 4 aspects",
-                f"**{small:.2f}**",
-                f"{plain:.2f}",
-            ],
-            ["the same, asked directly and calibrated on the same labels", f"{small:.2f}", f"{calibrated:.2f}"],
-            [
-                "how often a 95 % interval of the mean of many texts holds people's, offline judge",
-                f"**{corrected}**",
-                alone,
-            ],
+            ["mean absolute error in points, lower is better", f"**{error[0]:.2f}**", f"{error[1]:.2f}"],
+            ["Spearman's correlation within groups, higher is better", f"**{order[0]:.2f}**", f"{order[1]:.2f}"],
+            ["error, small model", f"**{small:.2f}**", f"{plain:.2f}"],
+            ["the same, calibrated on those labels", f"{small:.2f}", f"{calibrated:.2f}"],
+            ["95 % intervals of mean scores that hold, 95 % is right", f"**{corrected}**", alone],
         ],
     )
+    aspects = len({each["case"] for each in real})
+    offline = f"offline judge, {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets"
+    return f"{table}\n\nMeans: {offline}; small model, 1.5 billion parameters, 4 aspects."
 
 
 def readme_figures() -> dict[str, str]:

@@ -158,7 +158,7 @@ def _ending(name: str) -> tuple[str, str]:
     return (name[: -len(ending)], ending) if ending else (name, "")
 
 
-NAME, STORE = "coherence", "store.db"
+NAME, PASS_FAIL, STORE = "coherence", "summary-pass-fail", "store.db"
 TASK = "--task summarization --aspect coherence"
 # Findings about the raters of this public set are left out, so that learning knows their labelled texts alone.
 LEARN = f"{TASK} --literature-without summeval JUDGE"
@@ -174,9 +174,9 @@ PARTS = {
         f"export {NAME} -o {NAME}.json",
     ),
     "Part 2: the same summaries, labelled pass or fail": (
-        f"learn verdicts-labelled.csv {LEARN} {MAP} --method hypoeval --method direct --name verdict",
-        "report verdict -o verdict.html",
-        f"evaluate verdicts-heldout.csv {MAP} --rubric verdict JUDGE",
+        f"learn verdicts-labelled.csv {LEARN} {MAP} --method hypoeval --method direct --name {PASS_FAIL}",
+        f"report {PASS_FAIL} -o pass-fail.html",
+        f"evaluate verdicts-heldout.csv {MAP} --rubric {PASS_FAIL} JUDGE",
     ),
 }
 
@@ -208,7 +208,7 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
         if code := run_in(folder, lines):
             call.end(code)
     click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
-    pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/verdict.html"
+    pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/pass-fail.html"
     click.echo(f"\nDone. Open {pages} in a browser, and {folder}/scores.csv in a spreadsheet.")
     program = Path(sys.argv[0])
     started = str(program) if program.name == "rubriclab" else f"{sys.executable} -m rubriclab"

@@ -150,6 +150,14 @@ def _direct_evaluators(table: RatingMatrix, fold: IntArray, scores: FloatArray) 
 
     The correlation of the second is that of the first: a line on all labels changes no order.
     """
+    return [
+        Evaluator(version.DIRECT, "judged", scores, 1.0, scores),
+        Evaluator(version.CALIBRATED, "judged", scores, 1.0, calibrated(table, fold, scores)),
+    ]
+
+
+def calibrated(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> FloatArray:
+    """Return the scores of `direct` on the scale of the labels, each calibrated on the labels of the other folds."""
     fit, scored = logistic if table.scale.names else linear, ~np.isnan(scores)
 
     def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
@@ -158,11 +166,7 @@ def _direct_evaluators(table: RatingMatrix, fold: IntArray, scores: FloatArray) 
         # `parameters=0`: the question was not fitted to labels, so the slope is not shrunk.
         return fit(scores[known], table.labels[known], 0).apply(scores[inside])
 
-    calibrated = np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
-    return [
-        Evaluator(version.DIRECT, "judged", scores, 1.0, scores),
-        Evaluator(version.CALIBRATED, "judged", scores, 1.0, calibrated),
-    ]
+    return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning import candidates as candidate_search, fitting
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds, conformal
-from rubriclab.learning.gate import raters, validation
+from rubriclab.learning.gate import calibrated, raters, validation
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import (
     held_out_verdicts,
@@ -366,6 +366,9 @@ class Study:
             verdicts.append(verdict_agreement(JOINT, nested.scores, self.verdicts, labels, groups, order=nested.raw))
             if (direct := self.direct) is not None:
                 verdicts.append(verdict_agreement(version.DIRECT, direct, verdicts_of(direct, 0.5), labels, groups))
+                shifted = calibrated(self.every, nested.folds[0], direct)
+                decided = self._held_out_verdicts(shifted)
+                verdicts.append(verdict_agreement(version.CALIBRATED, shifted, decided, labels, groups, order=direct))
             ratings = [example.annotations.get(assignment.aspect.name, ()) for example in candidates.examples]
             verdicts += filter(None, [raters_verdicts(ratings, groups)])
         agreed = raters(candidates.examples, assignment.aspect.name, assignment.scale)
@@ -375,11 +378,14 @@ class Study:
     @cached_property
     def verdicts(self) -> FloatArray | None:
         """The held-out verdicts, 0 or 1 and NaN without a score; `None` for other labels than verdicts."""
-        if (names := self.assignment.scale.names) is None:
+        if self.assignment.scale.names is None:
             return None
-        held_out, recall = self.selected.held_out, self.settings.recall(names)
-        fold, by_hand = held_out.folds[0], self.threshold_by_hand
-        return held_out_verdicts(held_out.scores, self.table.labels, fold, recall, by_hand)
+        return self._held_out_verdicts(self.selected.held_out.scores, self.threshold_by_hand)
+
+    def _held_out_verdicts(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
+        names, fold = self.assignment.scale.names, self.selected.held_out.folds[0]
+        recall = self.settings.recall(names) if names else None
+        return held_out_verdicts(scores, self.table.labels, fold, recall, by_hand)
 
     @property
     def agreement(self) -> version.TrainingAgreement:

@@ -299,7 +299,8 @@ class Validation(FrozenModel):
         verdicts: first against the best free baseline, then against the same judge asked directly, as it comes and
             calibrated, where it was; these decide. The others, against each method alone, decide nothing.
         raters: `None` where single raters' scores are not known.
-        verdict_agreements: for labels of two levels, the rubric's, the same judge's asked directly, and the raters'.
+        verdict_agreements: for labels of two levels, the rubric's, the same judge's asked directly, as it comes and
+            calibrated, and the raters'.
     """
 
     level: Literal["group", "dataset"]

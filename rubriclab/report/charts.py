@@ -72,7 +72,7 @@ def weight_axis(percents: Iterable[Interval]) -> Axis:
 
 
 def tick_row(axis: Axis, unit: str = "") -> Markup:
-    """Return the numbers of the axis with their unit, to be shown under strips."""
+    """Return the numbers of the axis with their unit, to be shown above strips."""
     words = Markup("").join(
         Markup('<text x="{}" y="13" text-anchor="middle">{}{}</text>').format(axis.percent(tick), _number(tick), unit)
         for tick in axis.ticks

@@ -24,7 +24,7 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion, Rubric
-from rubriclab.models.text import Example, labelled
+from rubriclab.models.text import Example, Scale, labelled
 from rubriclab.models.version import DIRECT, RecordedText, VerdictAgreement
 from rubriclab.ops.evaluate import Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import charts, rubrics, wording
@@ -35,6 +35,7 @@ from rubriclab.stats.agreement import (
     ScoreErrors,
     coefficient_interval,
     difference,
+    less_error,
     score_errors,
     scored_texts,
     used_texts,
@@ -113,9 +114,10 @@ def error_row(version: Version, texts: Sequence[JudgedText]) -> list[object] | N
     if errors is None:
         return None
     held = [text.score.interval[0] <= text.human <= text.score.interval[1] for text in texts if text.score.interval]
-    inside = (
-        f"{sum(held):,} of {len(held):,}; {wording.percent(conformal.confidence)} meant" if conformal and held else ""
-    )
+    inside = ""
+    if conformal and held:
+        share = wording.percent(sum(held) / len(held))
+        inside = f"{sum(held):,} of {len(held):,} ({share})"
     scored = sum(text.score.score is not None for text in texts)
     return [q(version.ref), *rubrics.error_cells(errors), f"{scored:,}", inside]
 
@@ -184,12 +186,15 @@ class EvaluatorComparison:
     """A rubric against another evaluator on the texts that both have scored; undefined if these are not known.
 
     Attributes:
+        difference: the rubric's Spearman correlation minus the other's.
+        less_error: the other's mean absolute error minus the rubric's, in points; undefined unless both have one scale.
         n, groups: the texts of the difference, and their groups.
         too_few_groups: whether there are too few groups for an interval.
         p: see `rubriclab.stats.AgreementDifference`.
     """
 
     other: Result
+    less_error: Interval
     difference: Interval
     n: int = 0
     groups: int = 0
@@ -198,15 +203,17 @@ class EvaluatorComparison:
 
     @property
     def verdict(self) -> Verdict:
-        """What the interval of the difference shows; `overlaps` if it includes 0 or a difference has none."""
+        """`above` or `below` if the interval of one gain excludes 0 and the other does not contradict it."""
         if self.too_few_groups:
             return "too few groups"
-        low, high = self.difference.low, self.difference.high
-        if low is None or high is None:
-            return "not comparable with" if self.difference.value is None else "overlaps"
-        if low > 0:
-            return "above"
-        return "below" if high < 0 else "overlaps"
+        gains = [gain for gain in (self.less_error, self.difference) if gain.value is not None]
+        if not gains:
+            return "not comparable with"
+        above = any(gain.low is not None and gain.low > 0 for gain in gains)
+        below = any(gain.high is not None and gain.high < 0 for gain in gains)
+        if above == below:
+            return "overlaps"
+        return "above" if above else "below"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +243,14 @@ class EvaluationSummary:
     """The rubrics of one aspect, best first, then its baselines, at the first level with a defined correlation.
 
     `baselines` holds the best rubric against each baseline; without any rubric the baselines are ranked instead.
+    `errors` are those of the best.
     """
 
     aspect: str
     level: Level
     evaluators: tuple[EvaluatorRow, ...]
     baselines: tuple[EvaluatorComparison, ...]
+    errors: ScoreErrors | None
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
@@ -250,7 +259,7 @@ class EvaluationSummary:
         return (*made, *((self.evaluators[0].ref, each) for each in self.baselines))
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return one JSON object for each comparison: Spearman's difference on the same texts, and what it shows."""
+        """Return one JSON object for each comparison: both gains on the same texts, and what they show."""
         return [
             {
                 "evaluator": ref,
@@ -259,6 +268,7 @@ class EvaluationSummary:
                 "level": self.level,
                 "n": each.n,
                 "groups": each.groups,
+                "less_error": asdict(each.less_error),
                 "difference": asdict(each.difference),
                 "permutation_p": each.p,
                 "verdict": each.verdict,
@@ -288,6 +298,7 @@ def summarize(
     rows.sort(key=lambda row: -(row.agreement.spearman.value or 0.0))
     scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
     scores |= {ref: rubric_scores(texts[ref]) for ref in refs}
+    scales = {ref: version.rubric.scores_on for ref, version in refs.items()}
     # All that a version of one baseline method does is what the baseline does; several parts are a rubric.
     methods = {ref: [part.method for part in version.rubric.parts] for ref, version in refs.items()}
     as_baselines = {ref for ref, names in methods.items() if len(names) == 1 and is_baseline(names[0])}
@@ -299,7 +310,7 @@ def summarize(
     known = texts[ranked[0].evaluator]
 
     def contest(row: Result, other: Result | None) -> EvaluatorComparison | None:
-        return None if other is None or other is row else _comparison(row, other, scores, known)
+        return None if other is None or other is row else _comparison(row, other, scores, known, scales)
 
     evaluators = tuple(
         EvaluatorRow(
@@ -311,25 +322,33 @@ def summarize(
         )
         for row in (*ranked, *beside)
     )
-    against = tuple(_comparison(ranked[0], row, scores, known) for row in beside)
-    return EvaluationSummary(aspect, level, evaluators, against)
+    against = tuple(_comparison(ranked[0], row, scores, known, scales) for row in beside)
+    return EvaluationSummary(aspect, level, evaluators, against, errors_of(refs[ranked[0].evaluator], known))
 
 
 def _comparison(
-    row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[JudgedText]
+    row: Result,
+    other: Result,
+    scores: Mapping[str, FloatArray],
+    texts: Sequence[JudgedText],
+    scales: Mapping[str, Scale],
 ) -> EvaluatorComparison:
     if _key(other.evaluator) not in scores:
-        return EvaluatorComparison(other, Interval(None))
+        return EvaluatorComparison(other, Interval(None), Interval(None))
+    own, theirs = scores[row.evaluator], scores[_key(other.evaluator)]
+    labels, groups = human_scores(texts), [text.example.group for text in texts]
     found = difference(
-        scores[row.evaluator],
-        scores[_key(other.evaluator)],
-        human_scores(texts),
-        [text.example.group for text in texts],
+        own,
+        theirs,
+        labels,
+        groups,
         [text.example.system or "" for text in texts],
         level=row.agreement.level,
         constant=row.agreement.constant,
     )
-    return EvaluatorComparison(other, found.spearman, found.n, found.groups, found.too_few_groups, found.p)
+    one_scale = scales.get(other.evaluator) == scales[row.evaluator] and not scales[row.evaluator].names
+    gain = less_error([theirs, own], labels, groups) if one_scale and found.n else Interval(None)
+    return EvaluatorComparison(other, gain, found.spearman, found.n, found.groups, found.too_few_groups, found.p)
 
 
 def _key(evaluator: str) -> str:
@@ -359,6 +378,8 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     by_version = [(version, _texts(evaluation, version)) for version in versions]
     graded = {version.rubric.aspect.name for version in versions if not version.rubric.scores_on.names}
     with_errors = [each for each in by_version if not each[0].rubric.scores_on.names]
+    fitted = (version.rubric.aggregation for version, _ in with_errors)
+    nominal = {wording.percent(each.conformal.confidence) for each in fitted if each and each.conformal}
     raters = {version.rubric.aspect.name: raters_row(version, texts) for version, texts in with_errors}
     errors = [*(error_row(*each) for each in with_errors), *raters.values()]
     # By aspect and level, the results of rubrics and those of free baselines.
@@ -375,6 +396,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         verdict_sections=list(_verdicts(evaluation)),
         summaries={name: each for name, each in summaries.items() if name in graded},
         errors=list(filter(None, errors)),
+        nominal=nominal.pop() if len(nominal) == 1 else "",
         several=len({aspect for aspect, _ in blocks}) > 1,
         blocks=blocks,
         few_levels=[(version.ref, _level_agreement(version, texts)) for version, texts in by_version],
@@ -457,6 +479,7 @@ class EvaluatedVerdicts:
     Attributes:
         found: by evaluator, those of the raters last.
         gains: the AUROC of each rubric less that of the best free baseline.
+        thresholds: from which score on a text passes, in words.
         best, best_auroc: the free baseline with the highest AUROC.
         basis: the columns of files on what the figures rest on.
     """
@@ -465,6 +488,7 @@ class EvaluatedVerdicts:
     names: tuple[str, str]
     found: list[VerdictAgreement]
     gains: dict[str, Interval]
+    thresholds: list[str]
     best: str
     best_auroc: Interval
     basis: dict[str, Any]
@@ -479,12 +503,13 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
         free = {wording.evaluator_parts(each.name)[0]: each.scores for each in baseline_evaluators(texts, own)}
         reached = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free.items()}
         best = max(reached, key=lambda name: reached[name].value or 0.0)
-        found, gains, names = [], {}, ("", "")
+        found, gains, thresholds, names = [], {}, dict[str, str](), ("", "")
         for version in chosen:
             rubric, scores = version.rubric, rubric_scores(_texts(evaluation, version))
             if rubric.threshold is None or rubric.scores_on.names is None:
                 continue
             names = rubric.scores_on.names
+            thresholds[version.ref] = wording.threshold(rubric)
             decided = verdicts_of(scores, rubric.threshold)
             found.append(verdict_agreement(version.ref, scores, decided, labels, groups))
             gains[version.ref] = verdict_statistic("AUROC", [scores, free[best]], labels, groups)
@@ -493,7 +518,9 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
         if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in texts], groups):
             found.append(raters)
         basis = {"aspect": aspect, "level": "dataset", "n": sum(found[0].cells), "groups": len(set(groups))}
-        yield EvaluatedVerdicts(aspect, names, found, gains, best, reached[best], basis)
+        own_thresholds = [f"{words} ({ref})" for ref, words in thresholds.items()]
+        shown = own_thresholds if len(thresholds) > 1 else list(thresholds.values())
+        yield EvaluatedVerdicts(aspect, names, found, gains, shown, best, reached[best], basis)
 
 
 def _texts(evaluation: Evaluation, version: Version) -> list[JudgedText]:

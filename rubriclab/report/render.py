@@ -10,7 +10,7 @@ template is HTML as in a browser, kept to what all forms can show:
 - `<p>` may be `lead`, `quiet`, `strong`, `bad`, `warning`, `remark` (beside the heading above) or `badge`. There are
   `<ul>`, `<dl class="facts">`, `<blockquote>`, `<p class="prose">`, which keeps its lines, and `<figure>`, on pages.
 - A table has `{{ head("name", "+number") }}` and `{{ row(...) }}`; an SVG drawing in a cell is for pages. `<tfoot>`
-  holds the numbers of the drawings' axis.
+  holds the numbers of the drawings' axis, which stand above them.
 - `{{ value }}` shows wording of ours, with true minus signs and `code` in backticks on pages; an `Interval` is an
   estimate with its interval. Whatever comes from users, models and data is `{{ value | q }}`, or in a style
   `{{ value | q("id") }}`: it is shown unchanged, and cannot turn the text around it. Jinja escapes both.
@@ -33,7 +33,7 @@ from markupsafe import Markup, escape
 from rubriclab.data.write import csv_text, data_frame
 from rubriclab.models.characters import asked_at, count, listed, one_line, plain
 from rubriclab.models.text import format_score
-from rubriclab.report.wording import cut, figure, interval, lines
+from rubriclab.report.wording import cut, estimate, lines
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
@@ -235,12 +235,15 @@ def shown(value: object) -> object:
     """Return what stands for a value of ours: safe characters for words, an estimate with its interval, or nothing."""
     if value is None or isinstance(value, Markup):
         return value or ""
-    if isinstance(value, Interval):
-        ends = ",".join("" if end is None else repr(float(end)) for end in (value.value, value.low, value.high))
-        around = Markup(' <span class="interval">{}</span>').format(text) if (text := interval(value)) else ""
-        value_and_interval = Markup('<data value="{}"><span class="value">{}</span>{}</data>')
-        return value_and_interval.format(ends, figure(value.value), around)
-    return plain(cut(str(value)))
+    return data(value, estimate(value)) if isinstance(value, Interval) else plain(cut(str(value)))
+
+
+def data(statistic: Interval, words: str) -> Markup:
+    """Return an estimate as `words`, in which its interval is in brackets; files contain the figures in full."""
+    ends = ",".join("" if end is None else repr(float(end)) for end in (statistic.value, statistic.low, statistic.high))
+    value, bracket, interval = words.partition(" [")
+    around = Markup(' <span class="interval">[{}</span>').format(interval) if bracket else ""
+    return Markup('<data value="{}"><span class="value">{}</span>{}</data>').format(ends, value, around)
 
 
 def q(value: object, style: str = "") -> Markup:
@@ -492,6 +495,9 @@ def _table(table: Element, level: int, title: str) -> Markup:
         )
         made.append(Markup("<thead><tr>{}</tr></thead>\n").format(Markup().join(cells)))
     made.append(Markup("<tbody>\n"))
+    if ticks is not None:
+        drawn = (Markup("<td{}>{}</td>").format(kind, _inside(ticks) if "drawing" in kind else "") for kind in kinds)
+        made.append(Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(Markup().join(drawn)))
     for each in table.iterfind("tr"):
         first, *others = (_inside(cell, level, title) for cell in each)
         kind = each.get("class")
@@ -503,9 +509,6 @@ def _table(table: Element, level: int, title: str) -> Markup:
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
         row_kind = Markup(' class="{}"').format(kind) if kind else ""
         made.append(Markup("<tr{}>{}{}</tr>\n").format(row_kind, named_row, Markup().join(cells)))
-    if ticks is not None:
-        drawn = (Markup("<td{}>{}</td>").format(kind, _inside(ticks) if "drawing" in kind else "") for kind in kinds)
-        made.append(Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(Markup().join(drawn)))
     return Markup().join((*made, Markup("</tbody>\n</table></div>\n")))
 
 

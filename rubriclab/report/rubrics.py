@@ -32,7 +32,7 @@ from rubriclab.models.version import (
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, line, macro, q, quiet, view
+from rubriclab.report.render import View, data, line, macro, q, quiet, view
 from rubriclab.report.wording import estimate, figure
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
@@ -504,9 +504,33 @@ def explanation_view(explanation: ScoreExplanation) -> View:
 # Decisions by two levels, and scores of few levels.
 
 
+def recall(agreement: VerdictAgreement, level: int) -> str:
+    """Return how many of the texts with a label of `level` are found, as `11 of 15 (73 %) [50, 97]`."""
+    found, missed = agreement.cells[3 * level], agreement.cells[1 + level]
+    return wording.share(agreement.recalls[level], found, found + missed)
+
+
+def precision(agreement: VerdictAgreement, level: int) -> str:
+    """Return how many of the decisions for `level` are right, as `11 of 15 (73 %) [46, 100]`."""
+    right, wrong = agreement.cells[3 * level], agreement.cells[2 - level]
+    return wording.share(agreement.precisions[level], right, right + wrong)
+
+
+def share_rows(agreements: Sequence[VerdictAgreement], names: tuple[str, str]) -> Iterator[list[Markup]]:
+    """Yield the rows of recalls and precisions: a title, and a cell for each evaluator."""
+    for level, name in enumerate(names):
+        yield [q(f"recall of {name!r}"), *(data(each.recalls[level], recall(each, level)) for each in agreements)]
+    for level, name in enumerate(names):
+        yield [
+            q(f"precision of {name!r}"),
+            *(data(each.precisions[level], precision(each, level)) for each in agreements),
+        ]
+
+
 def columns_of(agreements: Sequence[VerdictAgreement]) -> list[str]:
     """Return the titles of the columns of evaluators."""
-    return [f"+{wording.evaluator_name(each.name)}" for each in agreements]
+    short = {DIRECT: "asked directly", CALIBRATED: "asked directly, calibrated"}
+    return [f"+{short.get(each.name) or wording.evaluator_name(each.name)}" for each in agreements]
 
 
 def level_titles(agreement: LevelAgreement) -> list[str]:

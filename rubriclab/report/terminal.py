@@ -5,7 +5,7 @@ No string goes through rich's markup, and no control character reaches the termi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any, Literal
@@ -176,15 +176,10 @@ class _FittedTable:
         every = columns_of(self.table)
         places = [place for place, column in enumerate(every) if not column.drawing]
         titles = {place: words_of(every[place].title) for place in places}
-        rows = [row for row in self.table.iterfind("tr") if row.get("class") != "title"]
-        longest_title = max((cell_len(words_of(row)) for row in self.table.iterfind("tr[@class='title']")), default=0)
-        shown = {place: max([0 if place else longest_title, *(_width(row[place]) for row in rows)]) for place in places}
-        one_line_widths = (
-            max(cell_len(titles[place]), shown[place] if every[place].numeric else min(shown[place], NAMES))
-            for place in places
-        )
-        stacked = sum(one_line_widths) + GAP * (len(places) - 1) > options.max_width
-        widths = _widths(titles, rows, options.max_width) if stacked else {}
+        # Figures stand above their intervals where whole ones would break the words beside them.
+        stacked, widths = False, self._widths(titles, options.max_width, stacked=False)
+        if not widths:
+            stacked, widths = True, self._widths(titles, options.max_width, stacked=True)
         drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         drawn.show_header = any(words_of(column.title) for column in every)
         for place in places:
@@ -201,34 +196,36 @@ class _FittedTable:
             drawn.add_row(*cells, style=STYLES.get(kind, ""))
         yield drawn
 
-
-def _width(cell: Element) -> int:
-    if any(child.tag in BLOCKS for child in cell):
-        return NAMES
-    return cell_len(_text(cell).plain)
-
-
-def _widths(titles: dict[int, str], rows: Sequence[Element], width: int) -> dict[int, int]:
-    """Return the width of each column if no word has to be broken, else none: rich then breaks words."""
-    longest = {
-        place: max(max(map(cell_len, title.split()), default=0), *(_longest_word(row[place]) for row in rows), 0)
-        for place, title in titles.items()
-    }
-    widths = dict(longest)
-    free = width - sum(widths.values()) - GAP * (len(widths) - 1)
-    if free < 0:
-        return {}
-    for place, title in titles.items():
-        cells = (_longest_word(row[place]) if figure_of(row[place]) else _width(row[place]) for row in rows)
-        added = min(free, max(max(cell_len(title), *cells, 0) - widths[place], 0))
-        widths[place], free = widths[place] + added, free - added
-    return widths
+    def _widths(self, titles: Mapping[int, str], width: int, *, stacked: bool) -> dict[int, int]:
+        """Return the width of each column if no word has to be broken, else none: rich then breaks words."""
+        rows = [row for row in self.table.iterfind("tr") if row.get("class") != "title"]
+        least, most = {}, {}
+        for place, title in titles.items():
+            cells = [_widths_of(row[place], stacked=stacked) for row in rows]
+            least[place] = max(_longest_word(title), *(short for short, _ in cells), 1)
+            most[place] = max(cell_len(title), *(long for _, long in cells), 1)
+        if self.table.find("tr[@class='title']") is not None:
+            most[0] = max(most[0], *(cell_len(words_of(row)) for row in self.table.iterfind("tr[@class='title']")))
+        widths = {place: least[place] if stacked else max(least[place], min(most[place], NAMES)) for place in titles}
+        free = width - sum(widths.values()) - GAP * (len(widths) - 1)
+        if free < 0:
+            return {}
+        # What is left goes where it saves most lines.
+        for _ in range(free):
+            if short_of := [place for place in titles if widths[place] < most[place]]:
+                widths[max(short_of, key=lambda place: most[place] / widths[place])] += 1
+        return widths
 
 
-def _longest_word(cell: Element) -> int:
-    """Return the width of the longest word of a cell, or of the interval below a figure."""
-    if any(child.tag in BLOCKS for child in cell):
-        return 0
+def _widths_of(cell: Element, *, stacked: bool) -> tuple[int, int]:
+    """Return the widths of the longest word of a cell and of its longest line."""
     words = words_of(cell)
-    parts = words.replace(" [", "\n[").split("\n") if figure_of(cell) else words.split()
-    return max(map(cell_len, parts), default=0)
+    if figure_of(cell):
+        widest = max(map(cell_len, words.replace(" [", "\n[").split("\n"))) if stacked else cell_len(words)
+        return widest, widest
+    blocks = [child for child in cell if child.tag in BLOCKS]
+    return _longest_word(words), max((cell_len(words_of(each)) for each in blocks), default=cell_len(_text(cell).plain))
+
+
+def _longest_word(words: str) -> int:
+    return max(map(cell_len, words.split()), default=0)

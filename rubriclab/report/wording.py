@@ -254,8 +254,8 @@ def judge(made: Provenance, name: str | None = None, address: str | None = None)
     if name == EMBEDDED:
         return f"{name} (offline, no language model)"
     if name.startswith(RECORDED):
-        path, _, model = name.removeprefix(RECORDED).partition("#")
-        return f"{model or listed(made.model_versions) or 'a model'}, from the recording {path}"
+        model = name.removeprefix(RECORDED).partition("#")[2]
+        return f"{model or listed(made.model_versions) or 'a model'} (recorded)"
     return asked_at(name, address)
 
 
@@ -433,6 +433,16 @@ def reasons(evidence: Evidence) -> str:
 def percent(share: float) -> str:
     """Return a share as `19 %`, or `<1 %` for one that is not 0 but would be shown so."""
     return "<1 %" if 0 < share < 0.005 else f"{100 * share:z.0f} %"
+
+
+def share(statistic: Interval, part: int, whole: int) -> str:
+    """Return a share with its interval in percent, as `11 of 15 (73 %) [50, 97]`."""
+    if statistic.value is None:
+        return "undefined"
+    counts = f"{part:,} of {whole:,} ({percent(statistic.value)})"
+    if statistic.low is None or statistic.high is None:
+        return counts
+    return f"{counts} [{100 * statistic.low:z.0f}, {100 * statistic.high:z.0f}]"
 
 
 # How far a rubric agrees with people.

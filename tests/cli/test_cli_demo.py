@@ -24,7 +24,7 @@ def test_the_recorded_answers_fit_every_prompt_of_the_demonstration(tmp_path: Pa
     for line in chain(*demo_parts(judge).values()):
         done = rubriclab(*line, "--store", STORE)
         assert done.code == 0, done.err
-    assert {path.name for path in tmp_path.glob("*.html")} == {"rubric.html", "evaluation.html", "verdict.html"}
+    assert {path.name for path in tmp_path.glob("*.html")} == {"rubric.html", "evaluation.html", "pass-fail.html"}
 
 
 def test_the_demonstration_ends_with_commands_that_work_and_needs_no_configuration(
@@ -37,7 +37,7 @@ def test_the_demonstration_ends_with_commands_that_work_and_needs_no_configurati
     monkeypatch.chdir(tmp_path)
     every_command()["demo"].main(["tried"], standalone_mode=False)
     said = capfd.readouterr().out
-    assert "Open tried/rubric.html, tried/evaluation.html and tried/verdict.html in a browser" in said
+    assert "Open tried/rubric.html, tried/evaluation.html and tried/pass-fail.html in a browser" in said
     shown = re.findall(r"^  .*rubriclab ((?:studio|label) .+)$", said, re.MULTILINE)
     assert len(shown) == 2
     for name, *arguments in map(shlex.split, shown):

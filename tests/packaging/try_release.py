@@ -137,7 +137,7 @@ def try_one(trial: Trial, python: str, archives: Path, folder: Path) -> None:
     run(installed, "-P", "-c", "import rubriclab, sys; sys.exit('site-packages' not in rubriclab.__file__)")
     work.mkdir()
     run(environment / "bin" / "rubriclab", "demo", cwd=work)
-    for name in ("rubric.html", "scores.csv", "evaluation.html", "verdict.html"):
+    for name in ("rubric.html", "scores.csv", "evaluation.html", "pass-fail.html"):
         if not (work / "demo" / name).stat().st_size:
             raise ValueError(f"the demonstration wrote an empty {name}")
     run(*install, *TEST_TOOLS)

@@ -97,7 +97,7 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
     assert found.evaluators[0].best_baseline
     assert found.evaluators[0].best_baseline.verdict == verdict
     assert words(found).startswith(said)
-    assert "news@1 reaches a Spearman correlation of " in words(found)
+    assert " points and a Spearman correlation of " in words(found)
     assert words(summary_of(rate, beside=False)).startswith("NO COMPARISON MADE as no baseline was evaluated")
 
 
@@ -124,7 +124,9 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     assert found.evaluators[0].best is None
     assert found.evaluators[1].best
     assert found.evaluators[1].best.verdict == "below"
-    assert "news@2 reaches a Spearman correlation of 1.00" in words(found)
+    assert "news@2 has a mean absolute error of 0.00 [0.00, 0.00] points and a Spearman correlation of 1.00" in words(
+        found
+    )
     assert re.search(r"news@1 news@2 .* worse", words(found))
     assert "The best of several" in words(found)
 
@@ -152,11 +154,11 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert [contest.verdict for contest in found.baselines] == ["overlaps", "above"]
     said = words(found)
     assert said.startswith("INCONCLUSIVE compared with shown@1 Next: label more texts")
-    assert "news@1 reaches a Spearman correlation of 1.00" in said
+    assert "news@1 has a mean absolute error of 0.00 [0.00, 0.00] points and a Spearman correlation of 1.00" in said
     assert re.search(r"news@1 plain@1 .* better", said)
     assert "The best of several" not in said
     alone = summary_of((unlabelled(), at_random), (shown(), like_people))
-    assert "shown@1 reaches a Spearman correlation of 1.00" in words(alone)
+    assert "shown@1 has a mean absolute error of 0.00" in words(alone)
 
 
 def test_texts_of_groups_that_a_version_has_learned_from_are_counted_and_only_what_saw_labels_learns() -> None:

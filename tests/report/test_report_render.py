@@ -245,7 +245,7 @@ def test_every_page_and_command_has_one_verdict_one_agreement_and_one_error(kept
     assert studio["agreement"]
     asked = (("list",), ("log", "joint"), ("show", "joint"), ("show", "joint", "--evidence"), ("gate", "joint"))
     shown_views = {" ".join(arguments): " ".join(kept(*arguments).out.split()) for arguments in asked}
-    row = (studio["verdict"], studio["remark"], estimate(studio["agreement"]), studio["errors"])
+    row = (studio["verdict"], studio["remark"], estimate(studio["agreement"]), estimate(studio["error"]))
     shown_views |= {
         "learn": words_of(learned_view(one), 200),
         "report": Page(kept("report", "joint").out).reading,

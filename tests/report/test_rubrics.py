@@ -87,12 +87,12 @@ CONCLUSIONS = {
 @pytest.mark.parametrize("name", CONCLUSIONS)
 def test_the_conclusion_says_what_was_found_and_what_to_do_next(name: str, snapshot: SnapshotAssertion) -> None:
     one = CONCLUSIONS[name]
-    shown = View(macro("offline_banner", one) + macro("conclusion", one))
+    shown = View(macro("offline_banner", one) + macro("outcome", one))
     assert words_of(shown, 200) == snapshot
 
 
 def test_commands_are_shown_as_code_in_pages_and_markdown() -> None:
-    view = View(macro("conclusion", decided("better")))
+    view = View(macro("outcome", decided("better")))
     page = view.page()
     assert "`" not in page.partition("<main>")[2]
     words = "</span> <span>".join(["rubriclab", "score", "TEXTS", "--rubric", "news@3"])

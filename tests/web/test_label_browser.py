@@ -25,7 +25,7 @@ def press(browser: Chrome, *keys: str) -> None:
 
 def wait_for(browser: Chrome, position: str) -> None:
     """Wait until the page says how far the rater is."""
-    WebDriverWait(browser, 20).until(lambda page: page.find_element(By.ID, "position").text == position)
+    WebDriverWait(browser, 20).until(lambda page: page.find_element(By.ID, "position").text.endswith(f", {position}"))
 
 
 def wait_for_status(browser: Chrome, words: str) -> None:

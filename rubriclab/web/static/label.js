@@ -70,8 +70,8 @@ function show(answer) {
   done = progress.done
   trouble('')
   by('bar').value = progress.total ? progress.done / progress.total : 0
-  // Numbers of texts would betray that some come twice.
-  by('position').textContent = `${Math.floor(100 * by('bar').value)} %`
+  // The number of all texts would betray that some come twice.
+  by('position').textContent = `${done} done, ${Math.floor(100 * by('bar').value)} %`
   by('work').hidden = by('controls').hidden = !shown
   by('done').hidden = Boolean(shown)
   if (!by('panel').hidden) refreshPanel()
@@ -107,7 +107,10 @@ function showAnswer() {
     return made
   }
   const answer = by('answer')
-  by('actions').querySelector('[data-do="cannot"]').classList.toggle('given', former?.kind === 'cannot judge')
+  const button = name => by('actions').querySelector(`[data-do="${name}"]`)
+  button('cannot').classList.toggle('given', former?.kind === 'cannot judge')
+  button('skip').hidden = answered(shown)
+  button('forward').hidden = !answered(shown)
   const ends = element('div', { className: 'ends' },
     element('span', { textContent: `${scale.low}: lowest` }), element('span', { textContent: `${scale.high}: highest` }))
   if (scale.levels.length) {

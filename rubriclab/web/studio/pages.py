@@ -144,7 +144,7 @@ def summary(version: Version) -> dict[str, Any]:
         "agreement": found.value if found else None,
         "measure": measure,
         "measured": measured,
-        "errors": wording.errors_words(found.errors) if found and found.errors else "",
+        "error": found.errors.absolute if found and found.errors else None,
         "procedure": HELD_OUT_BY[made.held_out_by] if made.validation else "",
         "price": wording.price(version),
         "judge": judge,
