@@ -39,8 +39,7 @@ class RatedTexts:
 
     Attributes:
         cells: shape (texts, criteria).
-        scores: by the rubric, on its own scale; NaN where missing, and everywhere if the criteria were rated without
-            it.
+        scores: by the rubric, on its own scale; NaN where missing.
         reason: why the latest unscored text is unscored.
     """
 
@@ -56,7 +55,7 @@ class RatedTexts:
         return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
     def select(self, examples: Sequence[Example]) -> RatedTexts:
-        """Return the ratings of `examples`, matched by id; `examples` replace the texts rated, as with labels."""
+        """Return the ratings of `examples`, which replace the rated texts with the same ids, as with labels."""
         row_of = {example.id: row for row, example in enumerate(self.examples)}
         rows = [row_of[example.id] for example in examples]
         return replace(
@@ -70,11 +69,7 @@ class RatedTexts:
 
 
 async def rate(rubric: Rubric, ref: str, examples: Sequence[Example], judge: Judge, under_way: int = 16) -> RatedTexts:
-    """Return the texts with the ratings and scores of the rubric, whose version is `ref`.
-
-    Raises:
-        JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
-    """
+    """Return the texts with the ratings and scores of the rubric with version `ref`; errors as for `score_text`."""
     rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
         cells = {rating.id: cell_of(rating) for rating in score.criteria}
@@ -119,10 +114,7 @@ def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:
 
 @dataclass(frozen=True, eq=False)
 class LabelledTarget:
-    """A rubric and target texts, rated by its criteria and with labels of `aspect` on `label_scale`.
-
-    `settings` are those of fitting, as when the rubric was learned.
-    """
+    """A rubric and target texts, rated by its criteria and with labels of `aspect` on `label_scale`."""
 
     rubric: Rubric
     rated: RatedTexts
@@ -142,7 +134,6 @@ class LabelledTarget:
 
     @property
     def fold(self) -> IntArray:
-        """The fold of each text."""
         return grouped_folds(self.table.groups, self.settings.folds, self.seed)
 
     @property
@@ -153,11 +144,9 @@ class LabelledTarget:
 
 @dataclass(frozen=True, eq=False)
 class AdaptedRubric:
-    """A rubric for the target, fitted to all labels, and its scores, shape (texts,), NaN for unscored.
+    """A rubric for the target, fitted to all labels, and its held-out scores, shape (texts,), NaN for unscored.
 
-    Attributes:
-        scores: of each text, fitted to the labels of other groups.
-        raw: the same without the level that labels set, so that texts of different folds can be ranked.
+    `raw` are the scores without the level that labels set, so that texts of different folds can be ranked.
     """
 
     action: Action
@@ -177,11 +166,7 @@ def reuse_rubric(target: LabelledTarget) -> AdaptedRubric:
 
 
 def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
-    """Return the rubric with a new map onto the scale and new intervals.
-
-    A rubric without learned weights gets the aggregation that its criteria's own weights define. The threshold of
-    verdicts is that which a person set, else that of held-out scores, by the recall that the rubric prefers.
-    """
+    """Return the rubric with a new map onto the scale, new intervals, and a new threshold unless a person set it."""
     aggregation, table = target.rubric.aggregation or mean_aggregation(target), target.table
     raw, scale, labels = raw_values(aggregation, target.rated), table.scale, table.labels
     scored = ~np.isnan(raw)
@@ -223,9 +208,9 @@ def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
 
 
 def mean_aggregation(target: LabelledTarget) -> Aggregation:
-    """Return the mean of the criteria by their own weights, as an aggregation.
+    """Return the mean of the criteria by their own weights, as an aggregation with the target's centers and spreads.
 
-    Centers and spreads are those of the target texts; a criterion that is constant there has a spread of one point.
+    A criterion that is constant there has a spread of one point.
     """
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
@@ -256,7 +241,6 @@ def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
 
 
 def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
-    """Return scores mapped linearly from one scale to another."""
     return np.array([scale.moved_to(onto, score) for score in scores.tolist()], dtype=float)
 
 

@@ -1,8 +1,4 @@
-"""Evaluators without calls or labels: text features, and rubrics from prior knowledge of an aspect.
-
-The agreement of a rubric without labels with people is unknown. A language model is asked for one holistic score; the
-offline judge, which does not understand texts, is replaced by text features with their prior weights.
-"""
+"""Evaluators without calls, and rubrics without labels: a score of the whole, or text features by prior weights."""
 
 from __future__ import annotations
 
@@ -36,10 +32,7 @@ def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatAr
 
 
 def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
-    """Return the text feature that correlates most with the scores of `aspect`, in either direction.
-
-    Only features defined for every text are considered. `None` if none of them varies with the scores.
-    """
+    """Return the text feature, defined for every text, that correlates most with the scores of `aspect`."""
     labels, values = [example.scores[aspect] for example in examples], feature_values(examples, FEATURE_NAMES)
     correlations = [
         (r, name)
@@ -55,18 +48,12 @@ def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
 def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
     """Return the scores of each text by baselines without calls, fitted only to the labels of the other folds.
 
-    - `constant`: its value does not affect a correlation; it must not be the mean label of the other folds, which is
-    high where the fold's own labels are low.
-    - `word count`: not fitted.
-    - `best text feature`: the one with the largest correlation, in its direction.
-    - `all text features`: one component of partial least squares (Wold, Sjostrom & Eriksson 2001, "PLS-regression: a
-    basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58).
-
-    The last two are deviations from the mean label of the other folds, for the same reason. A missing feature counts as
-    average; a feature that is missing in any text cannot be the best.
+    All text features are one component of partial least squares (Wold, Sjostrom & Eriksson 2001, "PLS-regression: a
+    basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58). Fitted scores are deviations from
+    the mean label of the other folds, which is high where the fold's own labels are low.
 
     Args:
-        features: shape (texts, features), columns as in `FEATURE_NAMES`, NaN where undefined.
+        features: shape (texts, features), columns as in `FEATURE_NAMES`, NaN where undefined: these count as average.
         fold: of each text, shape (texts,).
     """
     best, everything = np.zeros(len(labels)), np.zeros(len(labels))
@@ -107,10 +94,7 @@ def judged_rubric(assignment: Assignment) -> Rubric:
 
 
 def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
-    """Return the rubric of text features by their prior weights (`rubriclab.models.text_features.prior_directions`).
-
-    Scores compare a text with `examples`, at most `MAX_TEXTS`, whose mean is the middle of the scale; labels are not
-    read.
+    """Return the rubric of text features by their prior weights, which compares a text with `examples`.
 
     Raises:
         DataError: if there are fewer than `MIN_TEXTS` texts, or no text feature with a prior weight varies among them.

@@ -1,10 +1,9 @@
 """Calibration: maps from the weighted sum of standardised scores onto the raters' scale.
 
-A map is linear, isotonic, or the weighted mean of the judge's ratings. The weights were fitted to the same labels as
-the map, so the sum agrees better with these labels than with new ones. The slope of a linear map is therefore shrunk
-from the regression line's by the adjustment of R squared for the degrees of freedom of the weights (Copas 1983,
-"Regression, prediction and shrinkage", JRSS B 45; van Houwelingen & le Cessie 1990, "Predictive value of statistical
-models", Statistics in Medicine 9, section 3).
+The weights were fitted to the same labels as the map, so the slope of a linear map is shrunk from the regression line's
+by the adjustment of R squared for the degrees of freedom of the weights (Copas 1983, "Regression, prediction and
+shrinkage", JRSS B 45; van Houwelingen & le Cessie 1990, "Predictive value of statistical models", Statistics in
+Medicine 9, section 3).
 """
 
 from __future__ import annotations
@@ -29,12 +28,7 @@ RIDGE = 1e-9
 
 
 def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
-    """Return the least-squares linear map with its slope, which is not negative, shrunk for the fitted weights.
-
-    Args:
-        raw: shape (texts,), without NaN.
-        parameters: degrees of freedom of weights fitted to these labels.
-    """
+    """Return the least-squares linear map, its slope not negative and shrunk; `raw` has no NaN."""
     n, middle = len(raw), float(raw.mean())
     across = float(np.square(raw - middle).sum())
     up = float(np.square(labels - labels.mean()).sum())
@@ -48,8 +42,8 @@ def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMET
 def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
     """Return the map to probabilities of label 1, with its slope shrunk as that of `linear`.
 
-    Labels count as slightly less certain than 0 and 1, so that the slope is finite if raw values separate them (Platt
-    1999, "Probabilistic outputs for support vector machines", section 2.2).
+    Labels are moved inwards from 0 and 1, so that the slope is finite if raw values separate them (Platt 1999,
+    "Probabilistic outputs for support vector machines", section 2.2).
     """
     from scipy.optimize import brentq
     from scipy.special import expit
@@ -76,7 +70,7 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
 
 
 def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
-    """Return the least-squares map among all that never decrease, by its knots; arguments as for `linear`."""
+    """Return the least-squares map among all that never decrease, by its knots; `raw` has no NaN."""
     from scipy.optimize import isotonic_regression
 
     # Knots closer than the stored precision would coincide when stored.
@@ -94,10 +88,7 @@ def mean_rating_map(
 ) -> Calibration | None:
     """Return the map to the weighted mean of the judge's ratings, in points of the scale.
 
-    Each criterion counts by weight over spread. `None` if a weight is negative or all weights are zero.
-
-    Args:
-        unit: whether a criterion's scores are shares, 0 to 1, of the scale's width rather than points of the scale.
+    `None` if a weight is negative or all weights are zero. `unit` is as in `RatingMatrix`.
     """
     width, bottom = np.where(unit, scale.width, 1.0), np.where(unit, scale.low, 0.0)
     sizes = weights / (spreads * width)
@@ -109,11 +100,7 @@ def mean_rating_map(
 
 
 def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conformal | None:
-    """Return the errors that determine intervals; `None` if there are too few texts for this confidence.
-
-    Args:
-        scores: on the scale, each by a rubric fitted without the labels of the text's group; NaN where there is none.
-    """
+    """Return the errors of held-out scores, NaN where missing; `None` if there are too few for this confidence."""
     errors = (labels - scores)[~np.isnan(scores)]
     if not enough_errors(len(errors), confidence):
         return None
@@ -136,6 +123,5 @@ def _shrinkage(fit: float, n: int, parameters: int) -> float:
 
 
 def linear_map(slope: float, x: float, y: float) -> Calibration:
-    """Return the linear map of this slope through a point."""
     at_zero = y - slope * x
     return Calibration(kind="linear", x=(0.0, 1.0), y=(round(at_zero, DIGITS), round(at_zero + slope, DIGITS)))

@@ -1,12 +1,8 @@
-"""Candidate criteria of several methods on the same labelled texts, with the rating of every text by each of them.
+"""Candidate criteria of several methods, with the rating of every labelled text by each of them.
 
-Methods learn one after the other, as each would alone. Criteria that a method would drop are candidates too: they are
-selected from all methods together, which can be repeated without the labels of a fold.
-
-`rate_in_one_call` rates the texts by all candidates as scoring does, with a single call for each text or for several
-rivals. The form of these calls is tried on a few labelled texts first: small models that cannot answer about twenty
-criteria at once can about fewer, at a higher price. Others do answer, but give every text the same scores, from which
-nothing can be learned.
+Criteria that a method would drop are candidates too: selection from all methods can be repeated without the labels of a
+fold. `rate_in_one_call` rates the texts as scoring does. The form of these calls is tried on a few texts first: some
+small models cannot answer about twenty criteria at once, and others then give every text the same scores.
 """
 
 from __future__ import annotations
@@ -49,8 +45,6 @@ UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A method to run, with its training input and settings."""
-
     method: interface.Method
     training_input: interface.TrainingInput
     settings: BaseModel
@@ -62,12 +56,10 @@ class Candidates:
 
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
-        cells: the rating of each text by each candidate in calls by method, or for questions without such ratings from
-            the single call.
-        together: the same from the single call, for candidates that can join it; empty without such a call.
+        cells: the rating of each text by each candidate in calls by method; from the single call if there are none.
+        together: the same from the single call; empty without such a call.
         rivals: the size of the calls if each was about several texts of a group.
         form: that of calls about one text, if the judge could not answer about many criteria at once.
-        notes: to the user, each preceded by the method's name.
         bounds: by id, the lowest and highest weight that a person allows.
     """
 
@@ -83,12 +75,10 @@ class Candidates:
 
     @functools.cached_property
     def ids(self) -> tuple[str, ...]:
-        """The candidates' ids, in the order of the columns."""
         return tuple(candidate.criterion.id for candidate in self.candidates)
 
     @property
     def joined(self) -> tuple[int, ...]:
-        """The numbers of the candidates that can join the single call."""
         names = {part.method for part in self.parts if can_join(part)}
         return tuple(place for place, candidate in enumerate(self.candidates) if candidate.method in names)
 
@@ -97,7 +87,6 @@ class Candidates:
         return self.together if ask == "in one call" and self.together else self.cells
 
     def table(self, assignment: Assignment, ask: Ask) -> RatingMatrix:
-        """Return the rating matrix of the candidates for this way of asking."""
         values = float_table(([cell.score for cell in row] for row in self.rated(ask)), len(self.candidates))
         labels = floats(example.scores[assignment.aspect.name] for example in self.examples)
         return rating_matrix(self.candidates, values, self.examples, labels, assignment, bounds=self.bounds)
@@ -110,10 +99,7 @@ class Candidates:
         return calls_per_text(parts, ask, assignment, self.examples, self.form)
 
     def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts with any criterion in `kept`, with these as their criteria and all others dropped.
-
-        `reasons` says by id why; for those not named it is the method's own reason.
-        """
+        """Return the parts with any criterion in `kept`, with all others dropped for `reasons` or else the method's."""
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
@@ -123,7 +109,7 @@ class Candidates:
         return tuple(parts)
 
     def dropped_parts(self, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
-        """Return the criteria of the parts with none in `kept`, with the reasons; arguments as for `parts_with`."""
+        """Return the criteria of the parts with none in `kept`; arguments as for `parts_with`."""
         whole = {part.method for part in self.parts_with(kept)}
         left = (part for part in self.parts if part.method not in whole)
         return tuple(each for part in left for each in self._dropped(part, kept, reasons))
@@ -151,8 +137,7 @@ class EarlierRubric:
 def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     """Return the candidates with the criteria of an earlier rubric after them, except those that were proposed again.
 
-    A criterion joins the part of its method, under the id `earlier.ID` if its own is taken. Its ratings stand for those
-    in calls by method, however the earlier rubric had asked.
+    A criterion whose id is taken becomes `earlier.ID`. Its ratings stand for those in calls by method.
     """
     parts = {part.method: part for part in candidates.parts}
     columns, cells, taken = list(candidates.candidates), [list(row) for row in candidates.cells], set(candidates.ids)
@@ -187,10 +172,9 @@ async def find_candidates(
     rated_later: bool = False,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Return the candidates of the methods, run one after the other in the order of the plans, with `unique_names`.
+    """Return the candidates of the methods, run one after the other, with `unique_names`.
 
-    With `rated_later`, methods that can do without ratings only propose criteria, which `rate_in_one_call` has rated.
-    The order of the examples is irrelevant.
+    With `rated_later`, methods that can do without ratings only propose criteria.
 
     Raises:
         DataError: if there are no labelled texts.
@@ -257,12 +241,11 @@ def _candidate(method: str, criterion: Criterion) -> Candidate:
 
 
 def joining_methods(plans: Sequence[Plan]) -> list[str]:
-    """Return the methods with criteria that can join a single call."""
     return [plan.method.name for plan in plans if joins(plan.method.name, plan.settings.model_dump())]
 
 
 def plans_to_run(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
-    """Return the plans, where texts are rated later without texts to rate for the methods that can do without."""
+    """Return the plans; if texts are `rated_later`, methods that can do without ratings get them as unrated."""
     return [
         replace(plan, training_input=replace(plan.training_input, examples=(), unrated=plan.training_input.examples))
         if rated_later and plan.method.rated_later(plan.settings)
@@ -272,7 +255,8 @@ def plans_to_run(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
 
 
 def cell_of(rated: interface.CriterionRating) -> Cell:
-    """Return a rating as a cell of a record; equal reasons share memory."""
+    """Return a rating as a cell of a record."""
+    # Equal reasons share memory.
     return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
 
 
@@ -284,8 +268,7 @@ def all_criteria(part: Part) -> tuple[Criterion, ...]:
 def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
     """Return for each part the unique name of each criterion, by its id.
 
-    A text feature keeps its id, its key in the catalogue. The first holistic score of a method has the method's name;
-    duplicate ids become METHOD.ID.
+    A text feature keeps its id, a method's first score of the whole gets its name, and duplicate ids become METHOD.ID.
     """
     used = {item.id for part in parts for item in all_criteria(part) if item.kind == "feature"}
     names_of_parts = []
@@ -344,7 +327,7 @@ MAX_QUOTED = 200
 
 @dataclass(frozen=True)
 class UsableForm:
-    """The form in which replies can be used: `None` for the usual one, of which `ratings` are complete, by text."""
+    """The form in which replies can be used, `None` for the usual one; `ratings` are those known in it, by text."""
 
     form: CallForm | None = None
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = field(default_factory=dict)
@@ -356,12 +339,8 @@ async def usable_form(
 ) -> UsableForm:
     """Return the first form in which the judge's replies can be used; raises JudgeError if there is none.
 
-    If texts with different labels get the same scores by every criterion, it is a simpler form in which they do not, or
-    else the usual one.
-
-    Args:
-        parts: the criteria of a call in the usual form.
-        criteria: the number of all criteria that the texts are to be rated by, for the price.
+    If all texts get the same scores, it is a simpler form in which they do not, or else the usual one. A call in the
+    usual form is about `parts`; all texts are to be rated by so many `criteria`.
     """
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual, labels = len(by_id), {each.id: each.scores[assignment.aspect.name] for each in examples}
@@ -382,7 +361,6 @@ async def usable_form(
         return not are_equal([row[name] for row in rows if name in row] for name in by_id)
 
     def simpler(form: CallForm, why: str) -> UsableForm:
-        """Return a form with a note on why it is needed and on its price."""
         calls = len(examples) * math.ceil(criteria / form.criteria)
         tokens = calls * estimated_tokens(render(prompt_in(form, examples[0])))
         note = (
@@ -443,14 +421,8 @@ async def rate_in_one_call(
     """Return the candidates with their ratings from calls about at most `MAX_ENTRIES` criteria of a text.
 
     The first call is about the scores of the whole and the first criteria. By its ratings methods propose more, which
-    are rated with the rest. The score of the whole that a rubric is compared with is asked for by itself, too.
-
-    Args:
-        rivals: the largest size of calls about several texts of a group. The candidates have the size that was needed,
-            so that scoring by fewer criteria does not show more texts at once than learning did.
-
-    Raises:
-        JudgeError: if no reply could be used.
+    are rated with the rest. The candidates get the size of calls about `rivals` that was needed, so that scoring by
+    fewer criteria does not show more texts at once than learning did. Raises JudgeError if no reply could be used.
     """
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     order = ("score", "hypothesis", "question")
@@ -467,7 +439,7 @@ async def rate_in_one_call(
             on_progress(usable.note, 0.0)
 
     async def rated(names: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
-        """Return the cells of these candidates by id; the ratings of some texts are `known`."""
+        """Return the cells of these candidates by id."""
         texts = [example for example in examples if example.id not in known]
         parts = [part for part in candidates.parts_with(names) if can_join(part)]
         new = await ratings_of_texts(

@@ -1,11 +1,7 @@
-"""Estimates of the calls, tokens and cost of a command, made before any call: `--dry-run`, and what pages ask about.
+"""Estimates of the calls, tokens and cost of a command, made before any call.
 
-Scoring: the texts x the prompts about a text x the tokens of these prompts, as rendered for a sample of the texts. The
-offline judge stands in for the judge, so that prompts which follow from earlier replies are counted too.
-
-Learning: the number of calls that the method states x the tokens of a typical prompt.
-
-Nothing here is a limit: caps on calls and cost are.
+Scoring: from the prompts about a sample of the texts. The offline judge stands in for the judge, so that prompts which
+follow from earlier replies are counted too. Learning: the number of calls that the method states x a typical prompt.
 """
 
 from __future__ import annotations
@@ -46,7 +42,7 @@ TOKENS_SHOWN, TOKENS_REPLIED = 150, 128
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """Prompts, tokens read, by their length, and tokens written if every reply is as long as it may be."""
+    """Prompts, their tokens, and tokens written if every reply is as long as it may be."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -56,12 +52,10 @@ class CallEstimate:
         return CallEstimate(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     def __mul__(self, times: float) -> CallEstimate:
-        """Return the estimate for so many times as much, rounded."""
         return CallEstimate(*(round(number * times) for number in astuple(self)))
 
 
 def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
-    """Return the estimate for these prompts."""
     sizes = [(estimated_tokens(render(prompt)), prompt.max_tokens) for prompt in prompts]
     return CallEstimate(len(sizes), sum(read for read, _ in sizes), sum(written for _, written in sizes))
 
@@ -69,9 +63,7 @@ def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
 def estimate_scoring(
     rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None = None
 ) -> CallEstimate:
-    """Return an estimate for scoring `rows` by `rubric`; faulty rows take no call; arguments and errors as for
-    `score_stream`.
-    """
+    """Return an estimate for scoring `rows`; arguments and errors as for `score_stream`."""
     limits, assignment = scoring.rival_limits(rubric, rivals), scoring.assignment_of(rubric)
     examples = (row for row in rows if isinstance(row, Example))
     calls: Iterator[Sequence[Example]] = ([text] for text in examples)
@@ -136,8 +128,7 @@ def estimate_learning(
 ) -> tuple[CallEstimate, CallEstimate]:
     """Return an estimate for the judge and for the generator, from their numbers of calls.
 
-    A prompt about one text has the size that the `direct` baseline's prompts about the texts have on average; one that
-    shows several texts counts as so many. Criteria that share calls add to these.
+    A typical prompt is one of the `direct` baseline; one that shows several texts counts as so many.
     """
     texts = examples[:SAMPLE] or [Example(id="0", output="", group="0")]
     criterion = whole_aspect(assignment, assignment.aspect.definition)
@@ -156,7 +147,6 @@ class JudgeEstimate(CallEstimate):
     cost_usd: float | None = None
 
     def to_row(self) -> dict[str, Any]:
-        """Return the estimate as one JSON object."""
         return {
             "judge": self.judge,
             "calls": self.calls,
@@ -169,7 +159,7 @@ class JudgeEstimate(CallEstimate):
 class DryRun(Displayed):
     """What an operation is estimated to ask, by role.
 
-    `batch` says whether the cost is that of batches, and `assumed` names the judges for which that is an assumption.
+    With `batch` the cost is that of batches; for the judges `assumed` their price is an assumption.
     """
 
     roles: Mapping[str, JudgeEstimate]
@@ -177,7 +167,6 @@ class DryRun(Displayed):
     assumed: tuple[str, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
-        """Return the estimates as one JSON object."""
         return {"dry_run": True, "estimate": {role: each.to_row() for role, each in self.roles.items()}}
 
     def lines(self) -> Iterator[str]:
@@ -197,7 +186,6 @@ class DryRun(Displayed):
 
 
 def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions) -> DryRun:
-    """Return the estimate with the cost of each role, given its judge and its calls."""
     estimates: dict[str, JudgeEstimate] = {}
     assumed: set[str] = set()
     for role, (judge, calls) in roles.items():

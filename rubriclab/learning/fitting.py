@@ -1,20 +1,16 @@
-"""The form of a rubric that several methods learn together, the fit to a rating matrix, and its cross-validation.
+"""Selection of criteria, the fit of a rubric to a rating matrix, and its cross-validation.
 
-The rubric has a few criteria as reasons, then the aspect as a whole. The criteria are those whose ratings correlate
-most with the labels, shrunken, without redundant ones; weights and the map onto the raters' scale are fitted to all
-labels. Thirty labels cannot tell sizes, methods and ways of asking apart: a choice among them by held-out labels agreed
-less with people (`docs/decisions`).
+A rubric has the scores of the whole aspect and the criteria whose ratings correlate most with the labels. Sizes,
+methods and ways of asking are not chosen by held-out labels: with thirty, that agreed less with people
+(`docs/decisions`).
 
 `cross_validate` repeats every step for each fold, so that a fold's scores do not depend on its labels (Varma & Simon
 2006, "Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley &
-Talbot 2010, "On over-fitting in model selection", JMLR 11). Criteria that were generated from a fold's labels are left
-out there.
+Talbot 2010, "On over-fitting in model selection", JMLR 11).
 
-`refitted_agreement` gives standard errors that include the variance of learning. A held-out score depends on two random
-samples: the text, and the texts that its rubric was learned from. Resampling final scores covers only the first, and
-with thirty labels the second is as large: intervals are too narrow (Bates, Hastie & Tibshirani 2024, "Cross-validation:
-what does it estimate and how well does it do it?", JASA 119). So groups are left out here, and the rubrics of all folds
-are refitted without them: a jackknife of the whole procedure.
+`refitted_agreement` gives standard errors that include the variance of learning: resampling only final scores would
+give intervals that are too narrow (Bates, Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how
+well does it do it?", JASA 119).
 """
 
 from __future__ import annotations
@@ -58,7 +54,7 @@ Asking = Literal["in one call", "with rivals", "by method"]
 
 @dataclass(frozen=True)
 class Recall:
-    """The level of verdicts, 0 or 1, whose recall a threshold keeps, and the least share of its texts to be found."""
+    """The level of verdicts, 0 or 1, of which a threshold must find at least a share of the texts."""
 
     level: int
     least: float
@@ -112,14 +108,13 @@ class JointSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric; it duplicates column `like`, with the correlation `alike`."""
+    """Why a candidate is not in the rubric; a repeated one correlates by `alike` with column `like`."""
 
     why: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     like: int = -1
     alike: float = 0.0
 
     def words(self, names: Sequence[str]) -> str:
-        """Return the reason in words; `names` are the names of the table's columns."""
         if self.why == "repeated":
             return f"says what {names[self.like]} says (r = {self.alike:.2f}), and tracks the labels no better"
         return {
@@ -136,10 +131,9 @@ class Fit:
 
     Attributes:
         columns: of the table it was fitted to, ascending; empty if none is usable.
-        weights, centers, spreads: of these, shape (columns,); absolute weights sum to 1. A criterion of weight 0 is
-            only shown as a reason.
+        weights, centers, spreads: of these, shape (columns,); absolute weights sum to 1.
         low, high: interval of each weight.
-        dropped: for every other column of the table, the reason.
+        dropped: the reason for every other column of the table.
     """
 
     columns: tuple[int, ...]
@@ -154,13 +148,12 @@ class Fit:
     def raw(self, values: FloatArray) -> FloatArray:
         """Return the weighted sums of standardised scores, shape (n,), from values of shape (n, all columns).
 
-        NaN if the criteria with a score have half of the weight or less, and everywhere without any criterion.
+        NaN if the criteria with a score have half of the weight or less.
         """
         sums = _weighted_sums(values[:, list(self.columns)], self.weights, self.centers, self.spreads)
         return np.asarray(sums.round(SCORE_DIGITS))
 
     def scores(self, values: FloatArray, scale: Scale) -> FloatArray:
-        """Return each text's score, clipped to the scale, shape (n,), NaN where `raw` is NaN."""
         return np.asarray(np.clip(self.calibration.apply(self.raw(values)), scale.low, scale.high))
 
 
@@ -184,7 +177,7 @@ class HeldOut:
 class CandidatePool:
     """The columns that a rubric is selected from: the `most` best, all if `None`, and those that are `always` selected.
 
-    `reasons` says whether to keep criteria of weight 0, as they need no additional call.
+    With `reasons` criteria of weight 0 are kept to be shown as reasons: they need no additional call.
     """
 
     columns: tuple[int, ...]
@@ -210,7 +203,7 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> Sel
 
 
 def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArray:
-    """Return for each column of the rubric the share of the folds' rubrics with its criterion, shape (columns,).
+    """Return the share of the folds' rubrics that have each of the rubric's criteria, shape (columns,).
 
     Folds with labels that the criterion was generated from do not count; the share is 1 if there are no others.
     """
@@ -233,11 +226,8 @@ def fit(
 ) -> Fit:
     """Return the weights and calibration fitted to all texts of the table, independent of their order.
 
-    With constant labels, or a single text, the weights are the prior. Of columns that correlate by `redundant` or more
-    only one is kept.
-
-    Raises:
-        SettingsError: if `calibration` is `none` with signed candidates.
+    Of columns that correlate by `redundant` or more only one is kept. Raises SettingsError if `calibration` is `none`
+    with signed candidates.
     """
     matrix = weighting.design(table.rows(canonical_order(table)), redundant)
     every = np.ones(len(table.labels), dtype=bool)
@@ -262,7 +252,7 @@ def fit_folds(
 ) -> HeldOut:
     """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
 
-    Columns that were generated from labels of a fold could leak them, so the fold's rubric is fitted without them.
+    A fold's rubric is fitted without columns that were generated from its labels.
 
     Args:
         folds: each text's fold, from 0, shape (repetitions, texts); a fold of all texts is left out.
@@ -318,10 +308,8 @@ def _fit_rows(
     from scipy.special import ndtri
 
     table = matrix.table
-    candidates, always = (
-        [column for column in columns if column not in excluded] for columns in (pool.columns, pool.always)
-    )
-    pool = replace(pool, columns=tuple(candidates), always=tuple(always))
+    candidates, always = (tuple(each for each in some if each not in excluded) for some in (pool.columns, pool.always))
+    pool = replace(pool, columns=candidates, always=always)
     usable, dropped = _usable_columns(matrix, weighting.shrunken_correlations(table, moments), pool)
     weights = weighting.posterior(table, moments, usable)
     total = float(np.abs(weights.mean).sum()) or 1.0
@@ -336,11 +324,8 @@ def _fit_rows(
         shares = np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
     kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.reasons)
     chosen, shares = columns[kept].tolist(), shares[kept]
-    spreads = matrix.spreads[columns]
-    centers, spreads = (
-        round_significant(matrix.centers[chosen]),
-        round_significant(np.where(spreads > 0, spreads, 1.0)[kept]),
-    )
+    centers, spreads = round_significant(matrix.centers[chosen]), matrix.spreads[chosen]
+    spreads = round_significant(np.where(spreads > 0, spreads, 1.0))
     raw = _weighted_sums(table.values[:, chosen], shares, centers, spreads)
     judged = None
     if not table.signed[chosen].any():
@@ -372,9 +357,8 @@ def _usable_columns(
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the usable columns of a pool, ascending, and the reasons why the constant and redundant ones are dropped.
 
-    If every column is constant over several texts, the first judged one is usable, a score of the whole if there is
-    one: by it every text has the mean label. Of the holistic scores of a method, which are highly correlated, only the
-    first is usable.
+    Of a method's scores of the whole only the first is usable. If every column is constant over several texts, one
+    judged column is usable: by it every text has the mean label.
     """
     table, every = matrix.table, sorted({*pool.columns, *pool.always})
     constant = {
@@ -424,7 +408,7 @@ def _calibration(
     *,
     judged: Calibration | None,
 ) -> Calibration:
-    """Return the map onto the scale; without any raw value, or with equal ones only, it is the mean label."""
+    """Return the map onto the scale; the mean label without raw values that differ."""
     there = rows & ~np.isnan(raw)
     if not there.any():
         return linear_map(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
@@ -443,7 +427,7 @@ def _calibration(
 def fixed_terms(
     names: Sequence[str], weights: FloatArray, centers: FloatArray, spreads: FloatArray
 ) -> tuple[Term, ...]:
-    """Return terms whose weights were not fitted to labels, so that their intervals are points."""
+    """Return terms whose weights were not fitted to labels."""
     rows = zip(names, *(column.tolist() for column in (weights, centers, spreads)), strict=True)
     return tuple(
         Term(criterion=name, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
@@ -461,9 +445,6 @@ def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level) ->
 
     The rubric selected in each fold of `nested` is refitted without each group. Only the first repetition is used: the
     variance that repetitions average out is not an error of learning.
-
-    Args:
-        level: of the agreement, as in `rubriclab.stats.agreement`.
     """
     matrix, bundle = weighting.design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
     every = matrix.moments(np.ones(len(bundle), dtype=bool))

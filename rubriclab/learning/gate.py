@@ -5,22 +5,16 @@ have a larger error than the plain question calibrated on the same labels, and h
 that takes no calls: otherwise calibration to the mean label would pass. For labels of two levels, AUROC takes the place
 of the correlation and the Brier score that of the error.
 
-All evaluators are compared on the same labelled texts, and each text is scored without the labels of its group.
 Correlations are within groups if enough groups can be compared, else over all texts. Groups with constant labels are
-left out, and an evaluator with constant scores has correlation 0 if the labels differ. Intervals are by
-the jackknife over groups (paired for differences); with very few groups there are none.
+left out; constant scores have correlation 0. Intervals are by the jackknife over groups, paired for differences.
 
 Scores fitted to the other folds must not include their mean label: it is high where the held-out labels are low, which
 biases the correlation over all texts downwards (Parker, Gunter & Bedo 2007, "Stratification bias in low signal
-microarray studies", BMC Bioinformatics 8). Scores of different folds may therefore differ by a factor, but not by an
-offset that depends on labels.
+microarray studies", BMC Bioinformatics 8).
 
-`labels_needed` says how many more labels would decide. An estimated difference usually overstates the true one, and its
-standard error is itself estimated from few groups. So the chance of a decision is averaged over what the true
-difference may be, given the estimate and a normal prior around 0, and over what the true standard error may be (the
-assurance of O'Hagan, Stevens & Campbell 2005, "Assurance in clinical trial design", Pharmaceutical Statistics 4). The
-present labels are part of the larger set. `raters` gives interrater agreement and the ceiling that it sets for any
-judge.
+`more_labels` says how many more labels would decide. The chance of a decision is averaged over what the true difference
+may be, given the estimate and a normal prior around 0, and over what its true standard error may be (the assurance of
+O'Hagan, Stevens & Campbell 2005, "Assurance in clinical trial design", Pharmaceutical Statistics 4).
 """
 
 from __future__ import annotations
@@ -85,17 +79,14 @@ def validation(
     direct: FloatArray | None = None,
     points: FloatArray | None = None,
 ) -> version.Validation:
-    """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
+    """Return the held-out agreement of a rubric, compared with baselines and other evaluators; scores by text.
 
     Args:
-        table: all candidates, selected or not.
-        features: of the texts, shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
-        held_out: the rubric's scores of each text, fitted without the labels of its fold; see the module's docstring.
+        features: shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
+        held_out: the rubric's scores fitted without the labels of a text's fold, and without their mean label.
         fitted: the same when fitted to all.
-        fold: of each text, shape (texts,); a group lies in one fold.
-        alone: by method, held-out scores of each text by its own criteria.
-        calls: calls per text of `joint` and each of `alone`.
-        direct: each text's score by the same judge asked directly, in a call of its own; `None` if it was not asked.
+        alone: by method, held-out scores by its own criteria.
+        direct: by the same judge asked directly; `None` if it was not asked.
         points: the rubric's calibrated held-out scores, for its errors.
     """
     comparison = EvaluatorComparison(table)
@@ -111,8 +102,7 @@ def validation(
         value = agreements[name].order.value
         return -math.inf if value is None else value
 
-    # The worse of the verdicts against the best baseline and against the constant: a rubric that is not better than a
-    # constant must not pass because the other baselines are even worse.
+    # A rubric that is not better than a constant must not pass because the other baselines are even worse.
     best = max(baselines, key=lambda baseline: (correlation(baseline.name), baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     free = [comparison.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
@@ -146,10 +136,7 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
 
 
 def _direct_evaluators(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> list[Evaluator]:
-    """Return `direct` as it comes, and calibrated on the labels of the other folds.
-
-    The correlation of the second is that of the first: a line on all labels changes no order.
-    """
+    """Return `direct` as it comes, and calibrated on the labels of the other folds, which changes no correlation."""
     return [
         Evaluator(version.DIRECT, "judged", scores, 1.0, scores),
         Evaluator(version.CALIBRATED, "judged", scores, 1.0, calibrated(table, fold, scores)),
@@ -171,8 +158,6 @@ def calibrated(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> Float
 
 @dataclass(frozen=True, eq=False)
 class EvaluatorComparison:
-    """Comparison of evaluators on the same labels."""
-
     table: RatingMatrix
 
     @cached_property
@@ -182,11 +167,9 @@ class EvaluatorComparison:
 
     @property
     def of_verdicts(self) -> bool:
-        """Whether labels have two levels."""
         return self.table.scale.names is not None
 
     def evaluator_agreement(self, evaluator: Evaluator) -> version.EvaluatorAgreement:
-        """Return an evaluator's agreement with the labels."""
         table, scores, points = self.table, evaluator.scores, evaluator.points
         auroc = brier = errors = None
         if self.of_verdicts:
@@ -233,7 +216,7 @@ class EvaluatorComparison:
         )
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
-        """Return the difference of the correlations with the labels; without ends if groups are too few."""
+        """Return the difference of the correlations with the labels."""
         if self.of_verdicts:
             return verdict_statistic("AUROC", [first, second], self.table.labels, self.table.groups)
         return self._interval([first, second], pearson_rows)
@@ -262,7 +245,7 @@ class EvaluatorComparison:
 
 
 def outcome_of(difference: Interval, matters: float) -> version.Outcome:
-    """Return the outcome for a difference by its interval; one of at least `matters` is worth its price."""
+    """Return the outcome for a difference by its interval; smaller ones than `matters` do not count."""
     if difference.low is None or difference.high is None:
         return "inconclusive"
     if difference.low > 0:
@@ -280,10 +263,7 @@ ERRORS = 9
 
 
 def more_labels(difference: Interval, labels: int, clusters: int) -> version.MoreLabels | None:
-    """Return how many more labels would decide with an even chance and likely; `None` without an interval.
-
-    `difference` is in correlation, from `labels` labelled texts in `clusters` clusters.
-    """
+    """Return how many more labels would decide a difference in correlation, found with so many; `None` if undefined."""
     if difference.value is None or difference.low is None or difference.high is None or clusters < MIN_GROUPS:
         return None
     more = np.arange(LABELS_STEP, version.MAX_LABELS + 1, LABELS_STEP, dtype=np.float64)
@@ -312,20 +292,14 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
 
 @dataclass(frozen=True, eq=False)
 class RaterScores:
-    """Single raters' scores, shape (raters, texts), NaN where missing.
-
-    The order within a column has no meaning without names.
-    """
+    """Single raters' scores, shape (raters, texts), NaN where missing; without names a row is not always one person."""
 
     names: tuple[str, ...]
     table: FloatArray
 
 
 def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Raters | None:
-    """Return the agreement of the raters, with intervals over groups; `None` below two raters.
-
-    The ceiling is for correlations at the gate's level.
-    """
+    """Return the agreement of the raters, and the ceiling that it sets at the gate's level; `None` below two raters."""
     rated, names = ratings(examples, aspect), [example.group for example in examples]
     if rated is None:
         return None
@@ -348,8 +322,8 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
 def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
     """Return single raters' scores of `aspect`; `None` unless some text has two of them.
 
-    Raters are identified by name or, if no text has names and all lists are equally long, by their position. If some
-    texts have names, unnamed scores are left out.
+    Raters are identified by name or, if no text has names and all lists are equally long, by their position. Beside
+    named scores unnamed ones are left out.
     """
     listed = [named_annotations(example, aspect) for example in examples]
     named = any(listed)

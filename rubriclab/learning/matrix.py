@@ -1,4 +1,4 @@
-"""The rating matrix: labelled texts by candidate criteria, its folds, and its columns on a common scale."""
+"""The rating matrix: labelled texts by candidate criteria."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ class RatingMatrix:
         holistic: whether it is a score of the whole aspect.
         prior_direction: prior weight relative to others of its kind: 1 if judged, -1 to 1 if signed.
         seen: shape (texts, candidates), true if the candidate was generated from the text's label.
-        limits: lowest and highest share of the weights that a person allows, shape (candidates, 2); `None` if all are
-            free.
+        limits: lowest and highest share of the weights that a person allows, shape (candidates, 2).
     """
 
     values: FloatArray
@@ -46,7 +45,7 @@ class RatingMatrix:
     limits: FloatArray | None = None
 
     def rows(self, chosen: BoolArray | IntArray) -> RatingMatrix:
-        """Return the table with only these texts, by a mask, or by their row numbers in the order wanted."""
+        """Return only these texts, by a mask or in the order of row numbers."""
         return replace(
             self,
             values=self.values[chosen],
@@ -56,7 +55,7 @@ class RatingMatrix:
         )
 
     def columns(self, chosen: Sequence[int]) -> RatingMatrix:
-        """Return the table with only these columns, in the order given."""
+        """Return only these columns, in the order given."""
         places, by_candidate = list(chosen), ("values", "signed", "unit", "holistic", "prior_direction", "seen")
         return replace(
             self,
@@ -75,11 +74,7 @@ def rating_matrix(
     *,
     bounds: Mapping[str, Bounds] | None = None,
 ) -> RatingMatrix:
-    """Return the rating matrix of labelled texts by candidates, with the scores `values`, shape (texts, candidates).
-
-    Args:
-        bounds: by the id of a criterion, the lowest and highest share of the weights that a person allows.
-    """
+    """Return the rating matrix with these scores, shape (texts, candidates); `bounds` are limits by criterion id."""
     aspect, bounds, groups = assignment.aspect, bounds or {}, group_keys(examples)
     directions = prior_directions(aspect.name, aspect.definition, assignment.words.task)
     criteria = [candidate.criterion for candidate in candidates]
@@ -113,10 +108,8 @@ def free_limits(signed: BoolArray) -> FloatArray:
 
 
 def canonical_order(table: RatingMatrix) -> IntArray:
-    """Return the row numbers in an order independent of the input, so that sums are reproducible to the last bit.
-
-    Labels are the last key: a text's label only changes its position among texts with the same scores.
-    """
+    """Return the row numbers in an order independent of the input, so that sums are reproducible to the last bit."""
+    # Labels are the last key: a text's label only changes its position among texts with the same scores.
     group = np.unique(np.array(table.groups, dtype=str), return_inverse=True)[1]
     return np.asarray(np.lexsort([table.labels, *table.seen.T, *table.values.T, group]))
 

@@ -39,7 +39,6 @@ class Outputs:
 
     @property
     def scored(self) -> list[tuple[Example, float]]:
-        """The outputs that have a score, each with its number."""
         pairs = zip(self.examples, self.scores, strict=True)
         return [(example, score.score) for example, score in pairs if score.score is not None]
 
@@ -49,12 +48,11 @@ def pair_outputs(
 ) -> tuple[PairingRule | None, list[tuple[int, int]]]:
     """Return the places of pairs by `rule`, and the rule; without one by id, else by group, else none.
 
-    Outputs are paired by an id that occurs once on each side. By group, they are paired in order if both sides have the
-    same groups in the same order, else if no shared group has several outputs; otherwise the rule `group` has no pairs.
-    Names derived from an output itself pair nothing: only unchanged outputs would share them.
+    Outputs are paired by an id that occurs once on each side, or by group: in order if both sides have the same groups
+    in the same order, else if no shared group has several outputs. Ids derived from an output pair nothing.
 
     Raises:
-        DataError: if `rule` is given and pairs nothing.
+        DataError: if `rule` is given and no name is shared.
     """
     for name in (rule,) if rule else get_args(PairingRule):
         first, second = ([getattr(each, name) for each in side] for side in (before, after))
@@ -82,15 +80,9 @@ ScoredText = tuple[Example, tuple[scoring.Score, ...]]
 def score_columns(
     columns: Sequence[tuple[Version, Judge]], texts: Iterable[Example], under_way: int
 ) -> AsyncGenerator[ScoredText]:
-    """Yield each text with its score by each version and judge, in order; `under_way` texts are held at a time.
-
-    Raises:
-        SettingsError: if `under_way` is below 1.
-        JudgeRefused, BudgetReached, ReplayMiss: from the judges; they concern every text.
-    """
+    """Yield each text with its score by each version and judge, in order; errors as for `scoring.score_stream`."""
 
     async def score_column(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
-        """Return the scores of texts of one group, rated together if the version was learned so."""
         if limits := scoring.rival_limits(version.rubric, None):
             return await scoring.score_group(
                 version.rubric, group, judge, version.ref, limits=limits, counts=scoring.RivalCounts()
@@ -120,7 +112,6 @@ class CriterionPair(NamedTuple):
     def ratings(
         self, before: scoring.Score, after: scoring.Score
     ) -> tuple[CriterionRating | None, CriterionRating | None]:
-        """Return its ratings in two scores."""
         old = (rating for rating in before.criteria if self.before and rating.id == self.before.id)
         new = (rating for rating in after.criteria if self.after and rating.id == self.after.id)
         return next(old, None), next(new, None)
@@ -130,8 +121,8 @@ class CriterionPair(NamedTuple):
 class PairedScore:
     """Two scores of one text, or of two outputs, on the scale before; `None` if unscored, with the reason.
 
-    `changes` are those of each criterion's rating, as a share of its range, and of its contribution to the score, in
-    points, shape (criteria, 2); NaN if unknown.
+    `changes`, shape (criteria, 2), are those of each criterion's rating, as a share of its range, and of its
+    contribution to the score, in points; NaN if unknown.
     """
 
     id: str
@@ -141,12 +132,6 @@ class PairedScore:
     unscored_before: str | None
     unscored_after: str | None
     changes: FloatArray
-
-    def crosses(self, threshold: float) -> bool | None:
-        """Return whether only one of the scores is at or above the threshold; `None` if one is missing."""
-        if self.before is None or self.after is None:
-            return None
-        return (self.before >= threshold) != (self.after >= threshold)
 
 
 @dataclass(frozen=True)
@@ -159,16 +144,14 @@ class RubricPair:
 
     @property
     def scale(self) -> Scale:
-        """The scale of all figures: the scale of the scores before."""
+        """The scale of all figures."""
         return self.before.scores_on
 
     @property
     def rescaled(self) -> bool:
-        """Whether scores after are mapped to the scale before."""
         return not self.after.scores_on.same_ends(self.scale)
 
     def pair(self, group: str, before: scoring.Score, after: scoring.Score) -> PairedScore:
-        """Return two scores as a pair."""
         second, changes = after.score, []
         if second is not None and self.rescaled:  # On equal scales the score stays as it is, to the last bit.
             second = round(self.after.scores_on.moved_to(self.scale, second), DIGITS)
@@ -193,8 +176,10 @@ class RubricPair:
     def to_row(
         self, pair: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
     ) -> dict[str, Any]:
-        """Return a pair as one JSON object with the reasons of both sides."""
-        both, criteria = pair.before is not None and pair.after is not None, []
+        criteria, difference, flips = [], None, None
+        if pair.before is not None and pair.after is not None:
+            difference = round(pair.after - pair.before, DIGITS)
+            flips = (pair.before >= threshold) != (pair.after >= threshold)
         for criterion, (share, points) in zip(self.criteria, pair.changes.tolist(), strict=True):
             old, new = criterion.ratings(before, after)
             criteria.append(
@@ -214,8 +199,8 @@ class RubricPair:
             "group": pair.group,
             "before": pair.before,
             "after": pair.after,
-            "difference": round((pair.after or 0.0) - (pair.before or 0.0), DIGITS) if both else None,
-            "flips": pair.crosses(threshold),
+            "difference": difference,
+            "flips": flips,
             "unscored_before": pair.unscored_before,
             "unscored_after": pair.unscored_after,
             "criteria": criteria,
@@ -236,7 +221,7 @@ def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -
 
 
 def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
-    """Return two rubrics with their criteria paired by meaning; ids do not count, as training assigns them anew."""
+    """Return two rubrics with their criteria paired by meaning, not by id, as training assigns ids anew."""
     matches = matched_criteria(before.criteria, after.criteria)
     pairs = {
         each.after.id: CriterionPair(each.before, each.after, "changed" if each.changes else "kept") for each in matches
@@ -261,7 +246,6 @@ class SideSummary(FrozenModel):
     """One column of scores.
 
     Attributes:
-        mean: of the scores, with its interval over groups.
         unscored: texts by the reason why they have no score.
         labelled: texts with score and label that the rubric was not fitted to; of two sets, of those compared.
     """
@@ -281,9 +265,7 @@ class CriterionScoreChange(FrozenModel):
     """How far a criterion's score changed over the pairs in which both texts have a rating.
 
     Attributes:
-        id: its id, or both ids if they differ.
-        state: kept, changed in wording or weight, removed or added.
-        difference: after less before, as a share of the criterion's range: a question has the answers 0 and 1.
+        difference: after less before, as a share of the criterion's range.
         p: two-sided, of no change; `adjusted_p` for the false discovery rate over all criteria.
         contribution: mean change of its contribution to the score, in points; `None` if a rubric has no weights.
     """
@@ -299,12 +281,12 @@ class CriterionScoreChange(FrozenModel):
 
     @property
     def significant(self) -> bool:
-        """Whether it changed by more than chance, at a false discovery rate of 5 %."""
+        """Whether it changed, at a false discovery rate of 5 %."""
         return self.adjusted_p is not None and self.adjusted_p < 0.05
 
 
 class FlippedText(FrozenModel):
-    """A text with its two scores, as one that crossed the threshold."""
+    """A text that crossed the threshold."""
 
     id: str
     group: str
@@ -331,10 +313,7 @@ class RankAgreement(FrozenModel):
 
 
 class FlipSummary(FrozenModel):
-    """Texts that cross the threshold, as a share of those scored both before and after, and those that moved farthest.
-
-    Scores at or above the threshold are on the upper side.
-    """
+    """Texts that cross the threshold, as a share of those with both scores, and those that moved farthest."""
 
     threshold: float
     texts: int
@@ -345,10 +324,7 @@ class FlipSummary(FrozenModel):
 
 
 class LimitCheck(FrozenModel):
-    """A limit compared with the figure it applies to, which is `None` if undefined; the outcome is then `inconclusive`.
-
-    `allowed` is `None` for the mean that may not drop at all, as no limit was given.
-    """
+    """A limit compared with the figure it applies to; `allowed` is `None` if no limit of the drop was given."""
 
     limit: LimitName
     allowed: float | None
@@ -357,10 +333,7 @@ class LimitCheck(FrozenModel):
 
 
 class HumanDifference(FrozenModel):
-    """The mean human score of one set less that of another, estimated from the scores and labels; `p` is two-sided.
-
-    `labels_of` is `both` sets, one of them, or the texts of `learning`.
-    """
+    """The mean human score of one set less that of another, estimated from scores and labels; `p` is two-sided."""
 
     difference: Interval
     p: float | None
@@ -377,12 +350,10 @@ class Comparison(FrozenModel):
         pairing: what outputs were paired by; `text` for the same texts, `None` if the sets are independent.
         pairs: pairs with both scores, in `groups` groups; `unpaired_before`, `unpaired_after` have no counterpart.
         other_sources: pairs whose sources or contexts differ, so that their ids may name different texts.
-        difference: mean score after less before: of pairs, or of two independent sets.
-        p: two-sided, of no difference.
+        difference: mean score after less before; `p` is two-sided.
         human: the difference of the mean human scores, which then decides; `None` without enough labels.
         better, worse, unchanged: shares of the pairs; by at least `visible` points.
-        ranks, flips: of the same texts only: correlations of the rankings, within groups first if groups have several
-            texts, and texts that cross the threshold.
+        ranks, flips: of the same texts only; ranks within groups first if groups have several texts.
         criteria: the largest drop first.
     """
 
@@ -431,12 +402,10 @@ class AnchorLook(FrozenModel):
     """Labelled texts scored once more, and how their errors have changed since the first look.
 
     Attributes:
-        looks: how many there were, this one included.
         bias, absolute_error: the mean of score less label at this look, and of its absolute value.
-        bias_change, error_change: of a look from the mean of the looks before it, the mean over all looks, with the
-            interval of a confidence sequence: looking often does not make false alarms more frequent.
-        outcome: `beyond` if an interval excludes 0, or did at an earlier look; `inconclusive` if too many texts lack
-            a score.
+        bias_change, error_change: the mean over all looks of the change from the mean of earlier looks, with the
+            interval of a confidence sequence.
+        outcome: `beyond` if an interval excludes 0, now or earlier; `inconclusive` if too many texts lack a score.
     """
 
     rubric: str
@@ -452,20 +421,13 @@ class AnchorLook(FrozenModel):
 
 
 class DriftLimits(NamedTuple):
-    """Limits on the scores of the same texts; `None` for no limit.
-
-    Attributes:
-        max_shift: absolute shift of the mean score, in points of the scale before.
-        max_flips: share of texts that cross the threshold.
-        min_rank: Spearman correlation of the rankings, within groups if groups have several texts.
-    """
+    """Limits on the shift of the mean in points, on the share of texts that flip, and on the rank correlation."""
 
     max_shift: float | None = None
     max_flips: float | None = None
     min_rank: float | None = None
 
     def checked(self, comparison: Comparison) -> Comparison:
-        """Return the comparison with the outcome of each limit that is set."""
         shift = comparison.difference.value
         share = comparison.flips.share.value if comparison.flips else None
         rank = comparison.ranks[0].spearman.value if comparison.ranks else None
@@ -486,11 +448,9 @@ class DriftLimits(NamedTuple):
 
 
 def drop_check(comparison: Comparison) -> LimitCheck:
-    """Return whether the drop of the mean is within `max_drop`; without one, whether there is no drop at all.
+    """Return whether the interval of the human difference, else of the judge's, is beyond or within `max_drop`.
 
-    The human difference decides if there is one, else the judge's. `beyond` if the whole interval lies below the limit,
-    `within` if none of it does, else `inconclusive`. If more than a tenth of a set has no score, the others may not
-    represent it, and nothing is `within`.
+    Without a limit there must be no drop. Nothing is `within` unless enough texts are scored.
     """
     difference, allowed = (comparison.human or comparison).difference, comparison.max_drop
     outcome: LimitOutcome = "inconclusive"

@@ -1,7 +1,7 @@
-"""The faults that a judge finds in a text, for which it is rewritten.
+"""Rewriting of a text: the faults that a judge found in it, what the writer is asked, and how its reply is used.
 
-DCR's improver (section 3) uses the reasons why single sentences are inconsistent. Any criterion with a reason can be
-used: a failing unit names its sentences, and a verdict on the whole text names none.
+DCR's improver (section 3) rewrites single sentences by the reasons why they are inconsistent. Here any criterion that
+gives reasons can be used: some of its faults are of single sentences, the others of the whole text.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class TextFault:
     """A fault of a text that a criterion finds, with the judge's reason.
 
     Attributes:
-        aim: what a text without the fault is like: the highest level of a hypothesis, the better answer to a question.
-        sentences: the sentences at fault, from 1; none if the whole text is.
+        aim: a text without the fault: the highest level of a hypothesis, or the better answer to a question.
+        sentences: the numbers of the sentences at fault, from 1; none if the whole text is.
     """
 
     criterion: str
@@ -41,15 +41,11 @@ class TextFault:
     reason: str
 
     def to_row(self) -> dict[str, Any]:
-        """Return the fault as one JSON object, without what the rubric contains."""
         return {"criterion": self.criterion, "sentences": list(self.sentences), "reason": self.reason}
 
 
 def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> tuple[TextFault, ...]:
-    """Return the faults in `output`, criterion by criterion: verdicts below the share `good_from` of the scale.
-
-    That is the bad answer to a yes/no question, a score, or a unit's verdict. A missing verdict is no fault.
-    """
+    """Return the faults in `output`: ratings, or verdicts on single units, below the share `good_from` of the scale."""
     known = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
     faults: list[TextFault] = []
     for rating in score.criteria:
@@ -67,7 +63,7 @@ def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> 
             faults.append(TextFault(*about, (), rating.reason))
         for unit in rating.units:
             if unit.value is not None and unit.value < good_from:
-                # A fact is one of several in its sentence, and a sentence of the reference is not in the text.
+                # The reason quotes a unit that is more or less than its sentences: a fact, or text of the reference.
                 elsewhere = not unit.sentences and unit.unit.strip() != output.strip()
                 named = elsewhere or (part and part.units and part.units.kind == "fact")
                 reason = f"“{unit.unit}”: {unit.reason}" if named else unit.reason
@@ -76,7 +72,7 @@ def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> 
 
 
 def gives_reasons(part: Part) -> bool:
-    """Return whether this part's ratings have reasons; ratings weighted by probability are numbers only."""
+    """Return whether this part's ratings have reasons; those weighted by probabilities are only numbers."""
     return part.settings.get("scoring", "once") == "once"
 
 
@@ -100,19 +96,19 @@ def _aim(criterion: Criterion, rubric: Rubric) -> str:
 TEMPERATURE = 0.7
 
 TOKENS_PER_CHANGE = 128
-# A reply may contain the whole text at twice its length: two bytes per token, where a token has about four.
+# Half of what a token has on average, so that a reply may be twice as long as the text.
 BYTES_PER_TOKEN = 2
 
 # Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Origins = Sequence[Collection[int]]
-"""For each sentence of a rewritten text, the indices of the sentences that it was before, from 0."""
+"""For each sentence of the new text, the places in the old text, from 0, of the sentences that it replaces."""
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceEdit:
-    """A rewritten sentence, by its number in the text before, from 1; empty after if it was removed."""
+class ChangedSentence:
+    """A sentence of the old text, by its number from 1, and what replaces it: nothing if it was removed."""
 
     sentence: int
     before: str
@@ -125,25 +121,21 @@ class SentenceEdit:
         return word_diff(self.before, self.after)
 
     def to_row(self) -> dict[str, Any]:
-        """Return the change as one JSON object."""
         return {**asdict(self), "diff": self.diff}
 
 
 @dataclass(frozen=True, slots=True)
-class RewriteDraft:
-    """A rewriting that is not scored yet: the text with the changes, or in `unusable` why it cannot be used.
-
-    `origins` gives for each sentence of the new text the old ones that it was.
-    """
+class Rewriting:
+    """A rewritten text with its changes, or the old text with the reason why the rewriting is `unusable`."""
 
     output: str
-    changes: tuple[SentenceEdit, ...] = ()
+    changes: tuple[ChangedSentence, ...] = ()
     unusable: str | None = None
     origins: Origins = ()
 
 
-class Replacement(BaseModel):
-    """The replacement of one sentence; an empty text removes it."""
+class SentenceReply(BaseModel):
+    """What replaces one sentence; an empty text removes it."""
 
     sentence: Whole
     reasoning: str
@@ -166,14 +158,14 @@ class Replacement(BaseModel):
         return " ".join(text.split())
 
 
-class TextRewrite(BaseModel):
+class RewriteReply(BaseModel):
     """The sentences that change, each at most once; the others are kept."""
 
-    sentences: Annotated[list[Replacement], keep_valid(("reasoning",))]
+    sentences: Annotated[list[SentenceReply], keep_valid(("reasoning",))]
 
     @field_validator("sentences")
     @classmethod
-    def _each_once(cls, replacements: list[Replacement], info: ValidationInfo) -> list[Replacement]:
+    def _each_once(cls, replacements: list[SentenceReply], info: ValidationInfo) -> list[SentenceReply]:
         named = Counter(each.sentence for each in replacements)
         if is_salvage(info) and (clear := [each for each in replacements if named[each.sentence] == 1]):
             return clear
@@ -182,49 +174,46 @@ class TextRewrite(BaseModel):
         return replacements
 
 
-async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> RewriteDraft:
+async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> Rewriting:
     """Return `output` as the writer rewrites it.
 
-    A draft is unusable without changes, without any sentence left, or if a sentence to be kept is no longer a sentence
-    of its own.
+    It is unusable without changes, without any sentence left, or if a sentence to be kept merges with another.
 
     Raises:
         JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: from the writer; they concern every text.
     """
-    answer = await ask(writer, prompt, salvage=TextRewrite)
+    answer = await ask(writer, prompt, salvage=RewriteReply)
     if answer.value is None:
-        return RewriteDraft(output, unusable=answer.missing)
+        return Rewriting(output, unusable=answer.missing)
     sentences = split_sentences(output)
     replacements = sorted(answer.value.sentences, key=lambda each: each.sentence)
     changes = tuple(
-        SentenceEdit(each.sentence, before, each.text, each.reasoning)
+        ChangedSentence(each.sentence, before, each.text, each.reasoning)
         for each in replacements
         if " ".join((before := sentences[each.sentence - 1]).split()) != each.text
     )
     if not changes:
-        return RewriteDraft(output, unusable="the rewriting changes no sentence")
+        return Rewriting(output, unusable="the rewriting changes no sentence")
     rewritten, slices = replace_sentences(output, {change.sentence: change.after for change in changes})
     spans = sentence_spans(rewritten)
     if not spans:
-        return RewriteDraft(output, changes, "the rewriting removes the whole text")
+        return Rewriting(output, changes, "the rewriting removes the whole text")
     kept = slices.keys() - {change.sentence for change in changes}
-    # As when a new wording has no full stop: in a later round, both would count as one sentence.
+    # As when a new wording has no full stop.
     if not {slices[number] for number in kept} <= set(spans):
-        return RewriteDraft(output, changes, "the rewriting merges with a sentence that had to be kept")
-    # The old sentences that each sentence of the new text overlaps.
+        return Rewriting(output, changes, "the rewriting merges with a sentence that had to be kept")
     origins = [
         [number - 1 for number, (start, end) in slices.items() if start < last and end > first] for first, last in spans
     ]
-    return RewriteDraft(rewritten, changes, origins=origins)
+    return Rewriting(rewritten, changes, origins=origins)
 
 
 def rewrite_prompt(
     rubric: Rubric, example: Example, faults: Sequence[TextFault], sample: int = 0, *, any_sentence: bool
-) -> Prompt[TextRewrite]:
+) -> Prompt[RewriteReply]:
     """Return the prompt to rewrite a text for its faults; the first of several tries is sample 0.
 
-    The writer is shown what the judge was shown: the reference only if units are compared with it. Only sentences that
-    a fault names may change, or all if `any_sentence`, as none was judged.
+    The writer is shown what the judge was shown. Only sentences that a fault names may change, unless `any_sentence`.
     """
     assignment = assignment_of(rubric)
     texts = assignment.text_fields(example)
@@ -246,14 +235,14 @@ def rewrite_prompt(
     return Prompt(
         "improve/rewrite",
         fields,
-        TextRewrite,
+        RewriteReply,
         temperature=TEMPERATURE if sample else 0.0,
         max_tokens=longest,
         sample=STRIDE * sample,
     )
 
 
-def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[TextRewrite]:
+def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[RewriteReply]:
     """Return the prompt for a text whose first sentence, or the whole text, fails every criterion."""
     faults = [
         TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, (1,) if part.units else (), "")
@@ -266,8 +255,7 @@ def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[TextRewri
 def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, tuple[int, int]]]:
     """Return `text` with some of its sentences replaced, by their numbers from 1, and the slice of each sentence in it.
 
-    An empty replacement removes a sentence, with the white space on one side of it: breaks between paragraphs, and the
-    start and end of the text, are kept.
+    An empty replacement removes a sentence with the white space on one side; paragraph breaks are kept.
     """
     spans = sentence_spans(text)
     if not spans:
@@ -284,7 +272,7 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
             slices[number] = (at + len(gap), at := at + len(gap) + len(new))
             gap = after
         elif gap.strip() or after.strip():
-            # More than white space, as a stray quotation mark or a line of stars.
+            # A stray quotation mark, or a line of stars.
             gap += after
         elif not kept:
             continue
@@ -296,12 +284,11 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
 
 
 def word_diff(before: str, after: str) -> str:
-    """Return both sentences in one: removed and added words as `[-old-]{+new+}`, the others unchanged."""
+    """Return both sentences in one, with removed and added words as `[-old-]{+new+}`."""
     from rapidfuzz.distance import Indel
 
     old_words, new_words = before.split(), after.split()
     runs: list[str] = []
-    # Unchanged words are a longest common subsequence; rapidfuzz finds it in milliseconds for sentences of any length.
     for kept, steps in groupby(Indel.opcodes(old_words, new_words), key=lambda step: step.tag == "equal"):
         run = list(steps)
         old = " ".join(word for step in run for word in old_words[step.src_start : step.src_end])

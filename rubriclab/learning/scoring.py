@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import re
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -28,7 +27,7 @@ from rubriclab.methods.prompting import gather_all, gather_in_order
 from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, shared_input
 from rubriclab.models.aggregation import Ask, CallForm, RivalLimits, combine
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import Aspect, Assignment, Example, Scale, task_words
+from rubriclab.models.text import Assignment, Example, task_words
 from rubriclab.prompts.render import inert
 
 CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
@@ -43,8 +42,7 @@ class Score:
     """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set.
 
     Attributes:
-        interval: holds the score that people would give, with the confidence of the rubric's combination; `None`
-            without a score or if the rubric has no intervals.
+        interval: of the score that people would give; `None` without a score or if the rubric has no intervals.
         verdict: the level of a text by a rubric for verdicts, whose score is the probability of the better level.
         rivals: `together` if the text was rated in one call with others of its group, which is not comparable with a
             score from a call about the text alone.
@@ -70,11 +68,9 @@ class Score:
 
     @property
     def answers_missing(self) -> int:
-        """How many of these answers are not there."""
         return sum(criterion.answers_missing for criterion in self.criteria)
 
     def to_row(self) -> dict[str, Any]:
-        """Return the score as one JSON object, without the interval and the mark `rivals` where there is none."""
         row = {
             name: getattr(self, name) for name in ("id", "aspect", "score", "criteria", "unscored", "rubric", "judge")
         }
@@ -83,21 +79,13 @@ class Score:
         return row | {name: value for name, value in optional.items() if value}
 
 
-# The same for all texts of a rubric.
-@functools.lru_cache(maxsize=64)
-def _assignment(task: str, aspect: Aspect, scale: Scale) -> Assignment:
-    return Assignment(task_words(task), aspect, scale)
-
-
 def assignment_of(rubric: Rubric) -> Assignment:
     """Return what the rubric judges, in the words of its task."""
-    return _assignment(rubric.task, rubric.aspect, rubric.scale)
+    return Assignment(task_words(rubric.task), rubric.aspect, rubric.scale)
 
 
 async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) -> Score:
-    """Return the score of one text by `rubric`, which is known as `name` (as in `news-coherence@2`).
-
-    By a rubric that rates texts together with their rivals, it is the score of a text that has none.
+    """Return the score of one text, without rivals, by `rubric`, which is known as `name` (as in `news-coherence@2`).
 
     Raises:
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
@@ -112,71 +100,54 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
             ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
         else:
             values, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
-    score = score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies, values=values)
-    _count(score, judge)
-    return score
+    return _counted(
+        score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies, values=values), judge
+    )
 
 
 async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
-    """Return the scores of texts of one group from one call about all of them, in the order in which it shows them.
-
-    Raises:
-        ValueError: if the texts are not of one group.
-        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
-    """
+    """Return the scores of texts of one group from one call about all of them; errors as for `score_text`."""
     with unusable_replies() as replies:
         rated = await judge_group(examples, rubric.parts, assignment_of(rubric), judge)
-    scores = []
-    for example, ratings in zip(examples, rated, strict=True):
-        score = score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies)
-        _count(score, judge)
-        scores.append(replace(score, rivals="together"))
-    return scores
+    scores = (
+        score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies)
+        for example, ratings in zip(examples, rated, strict=True)
+    )
+    return [_counted(replace(score, rivals="together"), judge) for score in scores]
 
 
-def _count(score: Score, judge: Judge) -> None:
+def _counted(score: Score, judge: Judge) -> Score:
     count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
-
-
-def why_not_together(rubric: Rubric) -> str | None:
-    """Return why not all criteria that need the judge are asked about in one call, or `None` if they are."""
-    asked = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
-    if not asked:
-        return "its criteria are text features, which need no call"
-    if separate := [part.method for part in asked if not can_join(part)]:
-        return f"its criteria by {', '.join(separate)} cannot share a call"
-    if rubric.aggregation and rubric.aggregation.ask != "in one call":
-        return "it calls the judge once for each method, not once for all criteria"
-    if rubric.aggregation is None and any(criterion.kind != "score" for criterion in rubric.criteria):
-        return "it was learned with a single method, not with several that share a call"
-    return None
+    return score
 
 
 def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
-    """Return the size of calls about several texts, `None` if each text is asked about by itself.
+    """Return the size of calls about several texts, `None` for calls about one; `rivals` is as for `score_stream`.
 
-    Raises SettingsError if the rubric cannot rate several texts in one call; `rivals` is as for `score_stream`.
+    Raises SettingsError if the rubric cannot rate several texts in one call.
     """
     if rivals == "apart":
         return None
-    rivals = rivals or (rubric.aggregation.rivals if rubric.aggregation else None)
-    if rivals and (reason := why_not_together(rubric)):
+    aggregation = rubric.aggregation
+    rivals = rivals or (aggregation.rivals if aggregation else None)
+    asked = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
+    single = aggregation.ask == "in one call" if aggregation else all(each.kind == "score" for each in rubric.criteria)
+    if rivals and not (single and asked and all(map(can_join, asked))):
         raise SettingsError(
-            f"`rivals=together`: this rubric cannot rate several texts in one call: {reason}.",
+            "`rivals=together`: this rubric does not ask the judge about all its criteria in one call.",
             "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
         )
     return rivals
 
 
 def without_rivals(rubric: Rubric) -> Rubric:
-    """Return the rubric with a call for each text."""
     if not (rubric.aggregation and rubric.aggregation.rivals):
         return rubric
     return rubric.model_copy(update={"aggregation": rubric.aggregation.model_copy(update={"rivals": None})})
 
 
 def fault_id(fault: RowError) -> str:
-    """Return what a result about a faulty row is known by: the row's own id, or else where it stands."""
+    """Return the id of a faulty row, or else where it stands."""
     return fault.id or f"{fault.where}:{fault.line}"
 
 
@@ -190,9 +161,9 @@ def score_of_ratings(
     replies: Sequence[UnusableReply] = (),
     values: Sequence[float | None] | None = None,
 ) -> Score:
-    """Return the score that ratings by the criteria give the text with this id; `name` is what it names as its rubric.
+    """Return the score that ratings give the text with this id; `name` is the rubric's.
 
-    By a rubric without learned weights it is the mean of the `values`, by default of the ratings.
+    Without learned weights it is the mean of the `values`, by default of the ratings.
     """
     aggregation, value, interval = rubric.aggregation, None, None
     contributions: Mapping[str, float] = {}
@@ -235,7 +206,7 @@ async def ratings_of(
     *,
     form: CallForm | None = None,
 ) -> tuple[CriterionRating, ...]:
-    """Return what the criteria of the parts say of a text, part by part, asked about as `ask` says."""
+    """Return a text's ratings by the criteria of the parts."""
     if ask == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
     return (await _scores_by_part(parts, example, assignment, judge))[1]
@@ -251,12 +222,7 @@ async def ratings_of_texts(
     rivals: RivalLimits | None = None,
     form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return what the criteria of the parts say of each text.
-
-    Args:
-        rivals: the size of calls in which texts of one group are rated together; `None` for calls about one text.
-        form: that of calls about one text, as in `Aggregation`.
-    """
+    """Return each text's ratings by the criteria of the parts, from calls about `rivals` or, in this form, one text."""
     if rivals is None or ask == "by method":
         return await gather_in_order(
             ratings_of(example, parts, ask, assignment, judge, form=form) for example in examples
@@ -269,7 +235,7 @@ async def ratings_of_texts(
 
 
 def _text_by_text(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]) -> list[T]:
-    """Return the results of calls about the texts at these places, in the order of the texts."""
+    """Return the results of calls about texts at these places, in the order of the texts."""
     placed = (pair for call, some in zip(calls, results, strict=True) for pair in zip(call, some, strict=True))
     return [result for _, result in sorted(placed, key=itemgetter(0))]
 
@@ -302,16 +268,12 @@ def score_stream(
 ) -> AsyncGenerator[Score]:
     """Yield one score a row, in order; a faulty row is unscored with the fault as its reason.
 
-    Memory is limited as in `stream`, however long the stream is.
-
     Args:
         rivals: the size of calls in which texts of one group are rated together, or `apart` for calls about one text;
             `None` for what the rubric was learned with.
         counts: filled with what was rated together.
 
-    Raises:
-        SettingsError: if not even one text may be under way, or the rubric cannot rate texts together.
-        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+    Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together, and as `score_text` does.
     """
     limits, counts = rival_limits(rubric, rivals), counts or RivalCounts()
     single = without_rivals(rubric)
@@ -326,38 +288,29 @@ def score_stream(
         examples = [row for row in group if isinstance(row, Example)]
         return await score_group(rubric, examples, judge, name, limits=limits, counts=counts)
 
-    def count_continued() -> None:
-        counts.continued_groups += 1
-
-    return stream(rows, score, under_way, key=row_key if limits else None, on_continued=count_continued)
+    return stream(rows, score, under_way, key=row_key if limits else None)
 
 
 @dataclass(slots=True)
 class RivalCounts:
-    """What was rated together in one run: calls, the texts in them, and those that were alone in their call.
-
-    `continued_groups` counts groups with texts too far apart, which were rated in separate calls; a lower bound if
-    there are very many groups.
-    """
+    """What was rated together in one run: calls, the texts in them, and those that were alone in their call."""
 
     calls: int = 0
     texts: int = 0
     without_rivals: int = 0
-    continued_groups: int = 0
 
 
 def row_key(row: Example | RowError) -> Hashable | None:
-    """Return what is the same for all texts that may share a call; `None` for a faulty row."""
+    """Return what texts that may share a call have in common; `None` for a faulty row."""
     return shared_input(row) if isinstance(row, Example) else None
 
 
 async def score_group(
     rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str, *, limits: RivalLimits, counts: RivalCounts
 ) -> list[Score]:
-    """Return the scores of texts, those of one group rated in one call or, beyond the limits, in several.
+    """Return the scores of texts of one group, rated in one call or, beyond the limits, in several.
 
-    Raises:
-        JudgeRefused, BudgetReached, ReplayMiss: as the judge does, after all calls have ended, as some are paid for.
+    Errors are as for `score_text`, after all calls have ended, as some are paid for.
     """
 
     async def score(texts: Sequence[Example]) -> list[Score]:
@@ -372,43 +325,22 @@ async def score_group(
 
 # Rows that are read before a group is processed: rows of a group that are further apart are processed separately.
 WINDOW = 4096
-# Groups that are remembered, so that later rows of theirs are noticed.
-MAX_REMEMBERED = 100_000
 
 
-def groups_of(
-    rows: Iterable[R],
-    key: Callable[[R], Hashable | None],
-    window: int = WINDOW,
-    on_continued: Callable[[], None] = lambda: None,
-) -> Iterator[list[R]]:
-    """Yield the rows of each group, without those that are more than `window` rows apart; arguments as for `stream`."""
-    # By the hash of the group, with the number of its first row.
-    waiting: dict[int, tuple[int, list[R]]] = {}
-    done = OrderedDict[int, None]()
-
-    def close_first() -> list[R]:
-        name = next(iter(waiting))
-        done[name] = None
-        done.move_to_end(name)
-        if len(done) > MAX_REMEMBERED:
-            done.popitem(last=False)
-        return waiting.pop(name)[1]
-
+def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
+    """Yield the rows of each group, without those that are more than `window` rows apart; `key` is as for `stream`."""
+    # By group, with the number of its first row.
+    waiting: dict[Hashable, tuple[int, list[R]]] = {}
     for number, row in enumerate(rows):
         group = key(row)
         if group is not None:
-            if (name := hash(group)) not in waiting:
-                waiting[name] = (number, [])
-                if name in done:
-                    on_continued()
-            waiting[name][1].append(row)
-        while waiting and number - next(iter(waiting.values()))[0] >= window - 1:
-            yield close_first()
+            waiting.setdefault(group, (number, []))[1].append(row)
+        while waiting and number - waiting[first := next(iter(waiting))][0] >= window - 1:
+            yield waiting.pop(first)[1]
         if group is None:
             yield [row]
-    while waiting:
-        yield close_first()
+    for _, rest in waiting.values():
+        yield rest
 
 
 async def stream(
@@ -418,21 +350,15 @@ async def stream(
     *,
     key: Callable[[R], Hashable | None] | None = None,
     window: int = WINDOW,
-    on_continued: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[T]:
     """Yield what `work` makes of each row, in the order of the rows.
 
     At most `under_way` groups are processed at a time, and at most twice `window` rows are held, or `under_way` without
-    a key. If a group ends the run (a refused key, a cap reached), the others under way are waited for, so that answers
-    already paid for are kept.
+    a key. If a group raises an error, the others under way are waited for, so that answers already paid for are kept.
 
     Args:
         work: returns one result for each row of a group, in their order.
         key: the group of a row; `None` for a row of its own. Without a key each row is its own group.
-        on_continued: called for each group that is begun again, since rows of it were too far apart.
-
-    Raises:
-        SettingsError: if not even one group may be under way.
     """
     if under_way < 1:
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
@@ -443,7 +369,7 @@ async def stream(
             slots.append(_Slot(row))
             yield slots[-1]
 
-    groups = groups_of(read(), lambda slot: key(slot.row) if key else None, window, on_continued)
+    groups = groups_of(read(), lambda slot: key(slot.row) if key else None, window)
 
     async def process(group: Sequence[_Slot[R, T]]) -> None:
         nonlocal failure
@@ -454,7 +380,6 @@ async def stream(
             failure = group[0].failure = error
 
     def start_groups() -> None:
-        """Begin the work on groups, the first ones first, reading as many rows as that takes."""
         nonlocal exhausted
         while failure is None and len(running) < under_way and len(slots) < (window if key else under_way):
             if (group := next(groups, None)) is None:
@@ -484,7 +409,7 @@ async def stream(
 
 @dataclass(slots=True, eq=False)
 class _Slot(Generic[R, T]):
-    """A row, and its result in a list, empty until it is known, or the error that ended the work on its group."""
+    """A row with its result, in a list that is empty until it is known, or the error that ended the work on it."""
 
     row: R
     results: list[T] = field(default_factory=list)

@@ -1,7 +1,4 @@
-"""Training: the rubric, its agreement with the labels, its provenance, and for several methods the gate and a record.
-
-The package's docstring has the way through it.
-"""
+"""Training with one method, or with several and the gate."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ from rubriclab.stats.intervals import DIGITS, rounded, wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The rubric, its provenance, notes to the user, and the record of each text if several methods were trained."""
+    """The rubric, its provenance, notes to the user, and for several methods the record of each text."""
 
     rubric: Rubric
     provenance: version.Provenance
@@ -63,13 +60,9 @@ async def train_method(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return the rubric that `method` learns, with its provenance.
+    """Return the rubric that `method` learns, with its provenance; `model_versions` are those that providers reported.
 
-    `model_versions` returns the model names that the provider reported.
-
-    Raises:
-        DataError: if the method needs labelled texts, and there are none.
-        JudgeError: if nothing could be learned.
+    Raises DataError if the method needs labelled texts and has none, JudgeError if nothing could be learned.
     """
     learned = await method.learn(
         training_input, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress
@@ -96,7 +89,6 @@ async def train_method(
 def origins(
     examples: Sequence[text.Example], aspect: str, judge: Judge, generator: Judge, model_versions: Iterable[str]
 ) -> dict[str, Any]:
-    """Return the fields of a provenance about the models and the training data."""
     from rubriclab import __version__
 
     return {
@@ -123,11 +115,9 @@ def training_agreement(
     *,
     optimistic: bool = True,
 ) -> version.TrainingAgreement:
-    """Return the agreement of scores of the training texts with their labels, over all texts.
+    """Return the agreement of the rubric's scores of the training texts with their labels, over all texts.
 
-    Args:
-        scores: by the rubric, shape (texts,), NaN where missing.
-        reselected: the same, with the criteria for each group selected by the labels of the other groups only.
+    Scores have shape (texts,), NaN where missing; those `reselected` are by criteria selected without the text's group.
     """
     fitted, left_out = (stats.agreement(each, labels, groups, level="dataset") for each in (scores, reselected))
     auroc, held_out = None, left_out.spearman.rounded()
@@ -147,7 +137,7 @@ def training_agreement(
 def recorded_texts(
     examples: Sequence[text.Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[version.RecordedText, ...]:
-    """Return labelled texts as a training record holds them; held-out scores and intervals are NaN where missing."""
+    """Return labelled texts for a training record; held-out scores and intervals are NaN where missing."""
     same = ("id", "group", "output", "source", "context", "reference", "system")
     return tuple(
         version.RecordedText(
@@ -168,8 +158,8 @@ class Study:
     """Candidates with everything computed from them and the labels.
 
     Attributes:
-        refit: the rubric, where it is not to be selected, as one that a person has edited.
-        reasons: why criteria are dropped, by id, for a refitted rubric; the former reason for those not named.
+        refit: a rubric that a person has edited, in place of the one that would be selected.
+        reasons: by id, why its criteria were dropped; the former reason for those not named.
         threshold_by_hand: of verdicts, if a person has set it.
     """
 
@@ -185,12 +175,11 @@ class Study:
 
     @cached_property
     def every(self) -> RatingMatrix:
-        """The rating matrix of all candidates."""
+        """The rating matrix of all candidates in calls by method."""
         return self.candidates.table(self.assignment, "by method")
 
     @cached_property
     def features(self) -> FloatArray:
-        """The text features, shape (texts, features)."""
         return feature_values(self.candidates.examples, FEATURE_NAMES)
 
     @cached_property
@@ -200,17 +189,14 @@ class Study:
 
     @cached_property
     def selected(self) -> fitting.SelectedRubric:
-        """The selected rubric with its held-out scores."""
         return self.refit or fitting.select_rubric(self.table, self.settings, self.ask)
 
     @property
     def ask(self) -> Ask:
-        """How the rubric calls the judge."""
         return "in one call" if self.candidates.together else "by method"
 
     @cached_property
     def fit(self) -> fitting.Fit:
-        """The selected rubric's weights and calibration."""
         fit = self.selected.fit
         if not fit.columns:
             raise JudgeError(
@@ -246,7 +232,6 @@ class Study:
 
     @cached_property
     def threshold(self) -> float | None:
-        """For verdicts, the lowest score that passes."""
         if (names := self.assignment.scale.names) is None or self.threshold_by_hand is not None:
             return self.threshold_by_hand
         recall, scores, labels = self.settings.recall(names), self.selected.held_out.scores, self.table.labels
@@ -280,11 +265,9 @@ class Study:
 
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
-        fit, limits = self.fit, self.candidates.bounds
-        kept, shares = (
-            [self.candidates.ids[place] for place in fit.columns],
-            fitting.selection_shares(self.selected, self.table),
-        )
+        fit, limits, ids = self.fit, self.candidates.bounds, self.candidates.ids
+        kept = [ids[place] for place in fit.columns]
+        shares = fitting.selection_shares(self.selected, self.table)
         columns = (fit.weights, fit.centers, fit.spreads, fit.low, fit.high, shares)
         terms = tuple(
             Term(
@@ -311,12 +294,7 @@ class Study:
             threshold=self.threshold,
             threshold_by_hand=self.threshold_by_hand is not None,
         )
-        # Why candidates are dropped; for a refitted rubric the former reason of those that `reasons` does not name.
-        reasons = (
-            self.reasons
-            if self.refit
-            else {self.candidates.ids[place]: why.words(self.candidates.ids) for place, why in fit.dropped.items()}
-        )
+        reasons = self.reasons if self.refit else {ids[place]: why.words(ids) for place, why in fit.dropped.items()}
         return Rubric(
             task=self.assignment.words.task,
             aspect=self.assignment.aspect,
@@ -328,14 +306,13 @@ class Study:
 
     @property
     def direct(self) -> FloatArray | None:
-        """The texts' scores by the same judge asked directly, in a call of its own; `None` if they are not known."""
+        """The texts' scores by the same judge asked directly; `None` if they are not known."""
         # The record of an edited rubric holds the ratings of its own way of asking only.
         known = version.DIRECT in self.every.methods and (self.refit is None or self.ask == "by method")
         return self.every.values[:, self.every.methods.index(version.DIRECT)] if known else None
 
     @cached_property
     def validation(self) -> version.Validation:
-        """The result of the gate, with what each method and rater contributes."""
         table, candidates, nested, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
         alone = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
         kept = [self.candidates.ids[place] for place in self.fit.columns]
@@ -389,7 +366,6 @@ class Study:
 
     @property
     def agreement(self) -> version.TrainingAgreement:
-        """Agreement with the labels that the rubric was fitted to, and held-out agreement."""
         table, fitted = self.table, self.fit.scores(self.table.values, self.assignment.scale)
         held_out, scale = self.selected.held_out.raw, self.assignment.scale
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
@@ -411,7 +387,7 @@ class Study:
         return version.TrainingRecord(texts=texts, candidates=candidates, cells=self.candidates.rated(self.ask))
 
 
-# The shares of the work that are done when the methods have proposed their criteria, and when these are rated.
+# The shares of the work that are done when criteria have been proposed, and when they have been rated.
 PROPOSED, RATED = 0.25, 0.95
 
 
@@ -427,9 +403,6 @@ async def train_joint(
     on_progress: Progress = ignore_progress,
 ) -> Trained:
     """Return a rubric of criteria that the methods of `plans` propose and those of `earlier`, with its validation.
-
-    The same plans, settings, seed and replies give the same rubric, provenance and record, except for `model_versions`,
-    which depends on when the replies were received.
 
     Raises:
         DataError: if there are no labelled texts.
@@ -481,7 +454,6 @@ async def train_joint(
 
 
 def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
-    """Return about how many calls a joint training takes."""
     plans, _, together = _runnable_plans(plans, settings)
     asked = candidate_search.plans_to_run(plans, rated_later=together)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in asked]
@@ -505,8 +477,7 @@ def _runnable_plans(
 ) -> tuple[Sequence[candidate_search.Plan], tuple[str, ...], bool]:
     """Return the plans to run, a note if others are left out, and whether all judged criteria share a call.
 
-    A reply about ten texts has no room for the many questions of a checklist, which agreed least with people. Raises
-    SettingsError if the settings exclude every candidate, as far as is known before any call.
+    Raises SettingsError if the settings exclude every candidate.
     """
     groups = Counter(shared_input(example) for example in plans[0].training_input.examples)
     if settings.rivals and max(groups.values(), default=0) < 2:
@@ -518,6 +489,7 @@ def _runnable_plans(
     if settings.calibration == "none" and any(plan.method.name == "text_features" for plan in plans):
         raise SettingsError(*fitting.NO_MEAN)
     notes: tuple[str, ...] = ()
+    # A reply about ten texts has no room for the many questions of a checklist, which agreed least with people.
     joined = set(candidate_search.joining_methods(plans)) if settings.rivals else set[str]()
     questions = {plan.method.name for plan in plans if plan.method.criterion_kind == "question"} & joined
     if questions and questions != joined:

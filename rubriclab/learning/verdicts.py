@@ -5,7 +5,7 @@ A label between the levels, as the share of several raters, counts as the verdic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +15,7 @@ from rubriclab.learning.fitting import Recall
 from rubriclab.models.text import MAX_LEVELS, Scale
 from rubriclab.models.version import ReliabilityBin, VerdictAgreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, estimate, predict_folds, quotient, units, wilson_interval
+from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_folds, quotient, units, wilson_interval
 
 # A share of texts that is judged to pass, for each of so many bins of the scores.
 BINS = 5
@@ -23,18 +23,14 @@ BINS = 5
 # The name of the raters' own agreement, beside those of evaluators.
 RATERS = "raters among themselves"
 
-WeightedStatistic = Callable[[FloatArray], FloatArray]
 VerdictStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
 def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
-    """Return the lowest score that passes: the best balanced accuracy, or the best that keeps a recall.
+    """Return the lowest score that passes, by the best balanced accuracy that keeps the recall.
 
-    Among equally good thresholds it is the one nearest 0.5. Without verdicts of both kinds it is 0.5.
-
-    Args:
-        scores: held-out probabilities of the level 1, NaN where missing.
-        recall: the level whose recall must be kept, and the least recall.
+    Among equally good thresholds it is the one nearest 0.5, as it is without verdicts of both kinds. `scores` are
+    held-out probabilities of the level 1, NaN where missing.
     """
     known = ~np.isnan(scores) & (labels != 0.5)
     values, passes = scores[known], labels[known] > 0.5
@@ -80,13 +76,9 @@ def verdict_agreement(
 ) -> VerdictAgreement:
     """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
 
-    The intervals are by the jackknife over groups. Those of shares are Wilson's if each text is a group, and for shares
-    of 0 and 1, with groups in place of texts.
-
-    Args:
-        scores: from 0 to 1; NaN where missing.
-        verdicts: 0 or 1; NaN where missing.
-        order: for AUROC, the same scores before calibration, whose order does not depend on the labels of folds.
+    Intervals of shares are Wilson's if each text is a group, and for shares of 0 and 1, with groups in place of texts.
+    Scores are from 0 to 1, verdicts 0 or 1, NaN where missing; `order` are scores for AUROC, as before calibration,
+    where the order does not depend on the labels of folds.
     """
     known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
@@ -98,7 +90,7 @@ def verdict_agreement(
         if single or not total:
             return wilson_interval(number, total).rounded()
         if number in (0, total):
-            # All groups agree, so that their spread says nothing: each counts as one text.
+            # The spread of groups that all agree says nothing: each counts as one text.
             whole_groups = len(np.unique(unit[whole]))
             return wilson_interval(whole_groups if number else 0, whole_groups).rounded()
         return _over_groups(lambda weights: quotient(weights @ (part & whole), weights @ whole), unit, 0)
@@ -139,10 +131,7 @@ def verdict_agreement(
 def verdict_statistic(
     statistic: VerdictStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
-    """Return a statistic of the first scores, minus that of the second if there are two, on the texts that all have.
-
-    The scores are verdicts for balanced accuracy; NaN where missing.
-    """
+    """Return a statistic of the first scores, minus that of the second if there are two, on the texts that all have."""
     known = ~np.isnan(sum(scores)) & (labels != 0.5)
     counted = [_statistic(statistic, values[known], labels[known] > 0.5) for values in scores]
 
@@ -152,7 +141,7 @@ def verdict_statistic(
     return _over_groups(value, _known_units(groups, known), 1 - len(scores))
 
 
-def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> WeightedStatistic:
+def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
     better, worse = values[passes][:, np.newaxis], values[~passes]
     above = (better > worse) + 0.5 * (better == worse) if statistic == "AUROC" else None
 
@@ -232,7 +221,7 @@ def _known_units(groups: Sequence[str], known: BoolArray) -> IntArray:
     return units([group for group, there in zip(groups, known, strict=True) if there])
 
 
-def _over_groups(statistic: WeightedStatistic, unit: IntArray, least: float) -> Interval:
+def _over_groups(statistic: Statistic, unit: IntArray, least: float) -> Interval:
     """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `unit`."""
     clusters = int(unit.max(initial=-1)) + 1
     found = estimate(lambda counts: statistic(counts[:, unit]), clusters, elements=len(unit), mean=True)

@@ -2,12 +2,9 @@
 
 Labels y and scores z are standardised, y = z v + e, with a normal prior on the weights v: holistic scores have most of
 the weight, judged criteria share the rest equally, and text features have their usual directions (Lindley & Smith 1972,
-"Bayes estimates for the linear model", JRSS B 34). The weight of each of these three composites is uncertain, and so is
-each single weight; thirty labels change both a little. Strong shrinkage had the best agreement on other groups
-(`docs/decisions/0012`).
+"Bayes estimates for the linear model", JRSS B 34; `docs/decisions/0012`).
 
 If a criterion was generated from a text's label, its score of this text counts as missing: it agrees by construction.
-
 The model depends on the texts only through sums over them (`Moments`), so a fold is left out by subtraction.
 """
 
@@ -23,21 +20,18 @@ from rubriclab.learning.matrix import SAME, RatingMatrix, centers_and_spreads, s
 from rubriclab.stats.correlation import BoolArray, FloatArray
 
 # In units of the labels' standard deviation. Chosen on 220 learning sets of 20 aspects with the offline judge and three
-# recorded ones of a language model; agreement on other groups changes by 0.01 to 0.02
-# between half and twice of each.
+# recorded ones of a language model; agreement on other groups changes by at most 0.02 between half and twice of each.
 NOISE = 0.9
 PRIOR_SPREAD = 0.5
 COMPOSITE_ERROR = 0.3
 WEIGHT_VARIANCE = 0.25
-# Prior weight of each kind of column; those present share it. A language model's holistic score, given after the
-# criteria in the same call, agreed better than the criteria: with 0.5 and 0.5 the agreement of one live training was
-# 0.024 lower on held-out texts. The optimum was 0.65 to 0.8 on the recorded sets, and 0.5 for the offline judge, which
-# does not understand texts.
+# Prior weight of each kind of column; those present share it. For the whole the optimum was 0.65 to 0.8 with a language
+# model on the recorded sets, and 0.5 with the offline judge.
 WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2
 # Standardised scores are clipped to this.
 MAX_STANDARD_SCORE = 3.0
 
-# Columns that correlate at least this much are redundant; the one closer to the labels is kept.
+# Of columns that correlate at least this much, the one closer to the labels is kept.
 REDUNDANT = 0.95
 # Composites with a smaller spread, of criteria that cancel each other out, are not scaled to unit variance.
 MIN_SPREAD = 0.15
@@ -86,11 +80,10 @@ class DesignMatrix:
     """A rating matrix, with its texts in canonical order, prepared for the model.
 
     Attributes:
-        centers, spreads: of its columns, over all texts: they do not depend on labels, so every fold has the same.
+        centers, spreads: of its columns, over all texts, in every fold: they do not depend on labels.
         z: standardised scores, shape (texts, columns), 0 if missing.
         counts: whether a cell is used for learning: it has a score, and its criterion was not generated from the text.
-        alike: correlations of the columns with each other.
-        twins: whether two columns are redundant.
+        alike, twins: correlations of the columns with each other, and whether two are redundant.
     """
 
     table: RatingMatrix
@@ -102,7 +95,6 @@ class DesignMatrix:
     twins: BoolArray
 
     def moments(self, rows: BoolArray) -> Moments:
-        """Return the sums over some of the texts."""
         counts = self.counts[rows].astype(float)
         z, y = np.clip(self.z[rows], -MAX_STANDARD_SCORE, MAX_STANDARD_SCORE) * counts, self.table.labels[rows]
         return Moments(
@@ -131,9 +123,7 @@ def design(table: RatingMatrix, redundant: float = REDUNDANT) -> DesignMatrix:
 
 
 def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
-    """Return each column's correlation with the labels, absolute if signed, shrunk to the mean of its kind, shape
-    (columns,).
-    """
+    """Return each column's correlation with the labels, absolute if signed, shrunk to the mean of its kind."""
     r, n = moments.correlations, moments.counted
     r = np.where(table.signed, np.abs(r), r)
     shrunken = np.zeros_like(r)
@@ -148,9 +138,8 @@ class Posterior:
     """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
-        mean: shape (columns,); 0 for judged columns with a negative estimate. If all are 0, they are a small part of
-            the prior, so that texts are ranked and their scores are close to the mean label. As shares, they are within
-            the limits of the table.
+        mean: shape (columns,); 0 for judged columns with a negative estimate. If all are 0, a small part of the prior,
+            so that texts are ranked and their scores are close to the mean label.
         errors: standard deviation of each weight.
         spread, average: of the labels that it was learned from.
     """
@@ -219,14 +208,13 @@ def constrain_weights(
 ) -> FloatArray:
     """Return the most probable weights whose shares of the sum of sizes are within limits that a person sets.
 
-    Once the signs of text features are fixed, the constraints are linear and homogeneous: a quadratic program over a
-    cone, solved as a least distance problem by nonnegative least squares (Lawson & Hanson 1974, "Solving Least Squares
-    Problems", chapter 23).
+    With fixed signs this is a least distance problem over a cone, solved by nonnegative least squares (Lawson & Hanson
+    1974, "Solving Least Squares Problems", chapter 23).
 
     Args:
         mean, precision: of the posterior without limits, shapes (m,) and (m, m).
-        limits: lowest and highest share of each, shape (m, 2). If the sizes cannot sum to 1, as where a pinned
-            criterion is left out of a fold, they are scaled so that they can.
+        limits: lowest and highest share of each, shape (m, 2), scaled if no shares within them sum to 1, as where a
+            pinned criterion is left out of a fold.
         signs: the sign of each weight that may have either, shape (m,).
         instead: weights whose nearest within the limits are returned if the most probable weights are all 0.
     """

@@ -17,8 +17,8 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge, Ledger, Metered
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
 from rubriclab.learning.rewriting import (
+    ChangedSentence,
     Origins,
-    SentenceEdit,
     TextFault,
     require_reasons,
     rewrite,
@@ -54,7 +54,7 @@ class RevisionRound:
 
     round: int
     faults: tuple[TextFault, ...]
-    changes: tuple[SentenceEdit, ...]
+    changes: tuple[ChangedSentence, ...]
     score: float | None
     rejected: RejectionReason | None
     reason: str

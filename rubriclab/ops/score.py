@@ -28,7 +28,6 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import MAX_TEXTS, judged_rubric, text_feature_rubric
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import (
-    WINDOW,
     RivalCounts,
     Score,
     addresses_judge,
@@ -103,9 +102,6 @@ def rival_notes(counts: RivalCounts) -> Iterator[str]:
     if counts.without_rivals:
         texts = "of these texts had" if counts.without_rivals < counts.texts else "texts had: give `group` or `source`;"
         yield f"{counts.without_rivals:,} {texts} no rival in their call"
-    if counts.continued_groups:
-        apart = f"{WINDOW:,} rows apart; sort the rows by group"
-        yield f"{count(counts.continued_groups, 'group')} in several calls, as their texts are more than {apart}"
 
 
 # What scores without a learned rubric name as theirs.

@@ -30,7 +30,7 @@ from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
 
 if TYPE_CHECKING:
     from rubriclab.learning.paired_scores import LimitCheck, LimitOutcome
-    from rubriclab.learning.rewriting import SentenceEdit
+    from rubriclab.learning.rewriting import ChangedSentence
     from rubriclab.methods.sources import Finding
     from rubriclab.models.judgment import Consistency, RaterAgreement
     from rubriclab.models.rubric import FieldChange, Rubric
@@ -150,7 +150,7 @@ _EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
 REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 
-def edits(change: SentenceEdit) -> Iterator[tuple[str, str]]:
+def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
     """Yield the parts of a rewritten sentence, each with its style."""
     for place, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
         # Every second part is an edit.

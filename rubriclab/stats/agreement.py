@@ -94,11 +94,8 @@ class AgreementDifference:
     `p` is two-sided, by flips of the sign of each group's difference; at group level with enough groups only.
     """
 
-    level: Level
     n: int
     groups: int
-    constant: ConstantRule
-    unit: Unit
     too_few_groups: bool
     spearman: Interval
     p: float | None
@@ -179,11 +176,8 @@ def difference(
     if level == "group" and not used.too_few_groups and used.unit == "groups":
         p = sign_flip_p(statistic(np.eye(used.clusters)))
     return AgreementDifference(
-        level=level,
         n=len(used.human),
         groups=len(used.sizes),
-        constant=constant,
-        unit=used.unit,
         too_few_groups=used.too_few_groups,
         spearman=estimate(statistic, used.clusters, elements=len(used.human), mean=_is_mean(used, level)),
         p=p,
@@ -228,17 +222,14 @@ class ScoredTexts:
 
     @property
     def systems(self) -> int:
-        """Number of systems."""
         return int(self.system.max(initial=-1)) + 1
 
     @property
     def sizes(self) -> IntArray:
-        """How many texts each group has."""
         return np.bincount(self.group)
 
     @property
     def starts(self) -> IntArray:
-        """Where each group begins."""
         return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
     @property
@@ -260,7 +251,6 @@ class ScoredTexts:
 
     @property
     def clusters(self) -> int:
-        """Number of clusters."""
         return len(self.sizes) if self.unit == "groups" else len(self.human)
 
     @property
@@ -269,7 +259,6 @@ class ScoredTexts:
         return self.clusters < MIN_GROUPS
 
     def take(self, which: IntArray) -> ScoredTexts:
-        """Return only these texts, with groups and systems renumbered."""
         group, system = (np.unique(codes[which], return_inverse=True)[1] for codes in (self.group, self.system))
         return ScoredTexts(self.predicted[:, which], self.human[which], group, system)
 
@@ -337,7 +326,6 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
 
 
 def _is_mean(texts: ScoredTexts, level: Level) -> bool:
-    """Return whether the agreement is a mean over groups."""
     return level == "group" and texts.unit == "groups"
 
 
@@ -390,7 +378,6 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise `ValueError` if an option is none of its choices."""
     if value not in choices:
         raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
 
@@ -400,8 +387,7 @@ class ScoreErrors:
     """How far scores are from the labels, in points of the scale.
 
     Attributes:
-        absolute: the mean absolute error, with its interval over groups.
-        bias: the mean of score minus label.
+        absolute, bias: the mean absolute error, and the mean of score minus label.
         near: the share of texts whose score is at most `point` from the label.
         point: 1 on scales of about 1 to 5 or 1 to 10, else a fifth of the scale's width.
     """

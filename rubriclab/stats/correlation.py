@@ -145,7 +145,6 @@ def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray
 
 
 def _average_ranks(levels: IntArray, ties: FloatArray) -> FloatArray:
-    """Return ranks from 1, with average ranks for ties, shape (rows, n)."""
     ranks = np.cumsum(ties, axis=1) - (ties - 1) / 2
     return np.take_along_axis(ranks, np.broadcast_to(levels, (len(ties), levels.shape[1])), axis=1)
 

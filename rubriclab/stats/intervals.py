@@ -77,7 +77,6 @@ class Interval:
         return Interval(rounded(self.value), rounded(self.low), rounded(self.high))
 
     def within(self, least: float, most: float) -> Interval:
-        """Return the statistic with its interval clipped to the values that it can have."""
         low, high = (None if end is None else min(max(end, least), most) for end in (self.low, self.high))
         return Interval(self.value, low, high)
 
@@ -122,10 +121,8 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
 def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tightest: int) -> Interval:
     """Return the mean of the independent observations of all looks, with the interval that all looks so far leave.
 
-    Args:
-        looks: the new observations of each look, at least two in the first.
-        error_rate: the probability that any look's interval misses the mean.
-        tightest: the number of observations at which the interval is narrowest.
+    Any look's interval misses the mean with probability `error_rate`; it is narrowest at `tightest` observations. The
+    first look has at least two.
     """
     from scipy.special import ndtr, stdtrit
 
@@ -173,7 +170,6 @@ def paired_mean(differences: FloatArray, unit: IntArray) -> PairedMean:
 
 
 def student_mean(mean: float, error: float, freedom: int) -> PairedMean:
-    """Return a mean difference with its interval and p value by Student's distribution, from its standard error."""
     from scipy.special import stdtr
 
     if error <= NO_SPREAD * max(1.0, abs(mean)):

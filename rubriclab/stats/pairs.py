@@ -62,13 +62,8 @@ def joint_scores(
     In a group without scores only differences are meaningful. Without any score the unit is not identified: latent
     scores then have the standard deviation `spread`.
 
-    Args:
-        scores: shape (texts,), NaN where there is none.
-        groups: shape (texts,), whole numbers; comparisons stay within a group, so that groups are solved one by one.
-        center, spread: mean and standard deviation of scores.
-
-    Raises:
-        ValueError: a comparison goes from one group to another, or `spread` is not positive.
+    Scores and groups, whole numbers, have shape (texts,); a score may be NaN. Raises ValueError if a comparison goes
+    from one group to another, or `spread` is not positive.
     """
     numbers, group = np.asarray(scores, dtype=np.float64), np.asarray(groups)
     if np.any(group[comparisons.better] != group[comparisons.worse]):
@@ -95,7 +90,6 @@ def joint_scores(
 
 
 def _by_number(items: IntArray, numbers: IntArray) -> list[IntArray]:
-    """Return the items of each number, by ascending number, each list in the order given."""
     order = np.argsort(numbers, kind="stable")
     return np.split(items[order], np.flatnonzero(np.diff(numbers[order])) + 1) if len(items) else []
 
@@ -230,7 +224,6 @@ def _pairs(predicted: FloatArray, human: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def _accuracies(pairs: tuple[FloatArray, FloatArray, FloatArray], thresholds: FloatArray) -> FloatArray:
-    """Return a group's accuracy at each threshold, shape (thresholds,)."""
     distance, ordered, tied = pairs
     within = np.searchsorted(distance, thresholds, side="right")
     gain = np.concatenate([[0.0], np.cumsum(tied - ordered)])

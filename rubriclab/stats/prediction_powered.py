@@ -51,7 +51,6 @@ class LabelledScores:
 
     @property
     def groups(self) -> int:
-        """How many groups the texts are of."""
         return int(self.unit.max(initial=-1)) + 1
 
     @property
@@ -100,7 +99,6 @@ class ScoredSet:
 
     @property
     def labelled(self) -> LabelledScores:
-        """The texts with a label."""
         has = ~np.isnan(self.labels)
         labels, scores = self.labels[has], self.scores[has]
         return LabelledScores(labels, scores, renumber(self.unit[has]), np.arange(len(labels)))
@@ -178,9 +176,7 @@ def difference_by_other_labels(
     the texts' residuals, and of the two sets, as a judge may favour the system of one. The share of the residuals'
     variance that is of systems is averaged over by its restricted likelihood in a model with random effects.
 
-    Args:
-        labelled: other texts with the judge's scores.
-        changed: the share of the pairs whose texts differ; people score equal texts alike.
+    `labelled` are other texts; `changed` is the share of the pairs whose texts differ: people score equal ones alike.
     """
     factor, count = labelled.factor, len(labelled.labels)
     groups = [len(np.unique(side.unit)) for side in (before, after)]

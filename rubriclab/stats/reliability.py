@@ -47,7 +47,7 @@ def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.Arr
 
     Args:
         ratings: shape (raters, units), NaN if missing.
-        clusters: the cluster of each unit, numbered from 0; by default every unit is its own.
+        clusters: the cluster of each unit, an integer; by default every unit is its own.
 
     Raises:
         ValueError: `ratings` is no matrix or holds infinity, `clusters` does not fit, or `metric` is unknown.
@@ -145,18 +145,13 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
 
     It is the square root of the means' reliability (Spearman 1904, "The proof and measurement of association between
     two things"): 1 minus the expected noise variance of the means over their variance. If all raters rated all texts,
-    reliability is ICC(3,k). Severity is noise only if texts have different raters.
-
-    The errors of raters are assumed to be independent of each other and of the judge. A bias that raters share, for
-    length say, is part of the true scores.
+    reliability is ICC(3,k). Severity is noise only if texts have different raters. The errors of raters are assumed to
+    be independent; a bias that raters share, for length say, is part of the true scores.
 
     Args:
         ratings: shape (raters, texts), NaN if missing.
         groups: integers; correlations are within groups; by default all texts are one group.
         raters_known: whether a row is always the same person.
-
-    Raises:
-        ValueError: `ratings` is no matrix.
     """
     table = _matrix(ratings)
     rated = ~np.isnan(table).all(axis=0)

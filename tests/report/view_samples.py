@@ -33,7 +33,7 @@ from report_samples import (
 )
 
 from rubriclab.learning.paired_scores import DriftLimits
-from rubriclab.learning.rewriting import SentenceEdit, TextFault
+from rubriclab.learning.rewriting import ChangedSentence, TextFault
 from rubriclab.learning.scoring import Score
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Aspect, Example, Scale, Units
@@ -126,7 +126,7 @@ def _improvement() -> Improvement:
     """Return a text with a round that was rejected and one that was accepted."""
     wrong, right = "It is wrong.", "It is right."
     before, after = (Score("t1", "coherence", value, (), None, "news@1", "embedded") for value in (2.0, 4.5))
-    change = SentenceEdit(2, wrong, right, wrong)
+    change = ChangedSentence(2, wrong, right, wrong)
     faults = (TextFault(wrong, "asks", "aim", (2,), wrong), TextFault("order", "asks", "aim", (), wrong))
     rounds = (
         RevisionRound(1, faults, (change,), 2.0, "rejected by the judge", "the judge: 2 to 2"),
