@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.runner.cases import Case, Material, material
-from experiments.runner.results import Outcome
 from experiments.runner.run import Bench, schedule
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
@@ -31,9 +30,3 @@ def bench_of(some: Study, sets: Sets, judge: Judge | None = None) -> tuple[Bench
     """Return a study with its texts and judge, the first of its cases and the texts of that."""
     case = schedule(some, sets).cases[0]
     return Bench(some, sets, judge or EmbeddedJudge()), case, material(case, some, sets)
-
-
-async def outcome_of(some: Study, sets: Sets, judge: Judge | None = None) -> tuple[Outcome, Material]:
-    """Return a finished case of a study, and its texts."""
-    bench, case, texts = bench_of(some, sets, judge)
-    return await bench.run(case), texts

@@ -32,13 +32,6 @@ def test_every_set_becomes_what_papers_report_on(tmp_path: Path, name: str, snap
     assert tuple(read(tmp_path / "rows.jsonl")) == examples
 
 
-def test_workers_of_qags_who_judged_different_sentences_have_no_number(tmp_path: Path) -> None:
-    apart = [judged("One.", w1="yes"), judged("Two.", w2="yes")]
-    content = json_lines({"article": "One. Two.", "summary_sentences": apart})
-    (text,) = read_published("qags_xsum", written(tmp_path, "qags_xsum", content))
-    assert (text.scores, text.annotations, text.raters) == ({"consistency": 1.0}, {}, {})
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_registered_sets_have_readers_definitions_and_scales_that_hold_their_scores(tmp_path: Path, name: str) -> None:
     about = SETS[name]
@@ -48,14 +41,6 @@ def test_registered_sets_have_readers_definitions_and_scales_that_hold_their_sco
     for example in examples:
         assert set(example.scores) == set(scales)
         assert all(scales[aspect].contains(score) for aspect, score in example.scores.items())
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_says_which_one_is_wanted_and_where_from(tmp_path: Path, name: str) -> None:
-    with pytest.raises(DataError, match="cannot be read") as caught:
-        read_published(name, tmp_path / "nothing")
-    assert FILES[name][0] in str(caught.value.hint)
-    assert "http" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -77,18 +62,11 @@ TOLD = rated_story("A lamp.", "Dark.", "1 1 1 1")
     ("name", "content", "said"),
     [
         ("summeval", json_lines(SUMMARY, SUMMARY | {"expert_annotations": []}), ":2: field 'expert_annotations': "),
-        ("summeval", json_lines(SUMMARY, SUMMARY), "the id 'dm-test-0a::M0'"),
         ("newsroom", table(NEWSROOM_COLUMNS, [*NEWS, "4", "good", "3", "2"]), ":2: field 'FluencyRating': "),
-        (
-            "newsroom",
-            table(NEWSROOM_COLUMNS, [*NEWS, *"1234"], [*NEWS[:3], "Wet.", "R", *"1234"]),
-            ":3: field 'SystemSummary': ",
-        ),
         ("qags_xsum", json_lines(MAYBE), "field 'response': "),
-        ("writingprompts_a", json.dumps({"0": TOLD | {"human_written": 2}}), "field 'human_written': "),
         ("writingprompts_a", json.dumps({"0": TOLD, "1": 5}), ":2: got 5"),
     ],
-    ids=range(7),
+    ids=range(4),
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, name: str, content: str, said: str) -> None:
     with pytest.raises(DataError) as caught:

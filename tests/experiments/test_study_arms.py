@@ -2,18 +2,15 @@
 
 import numpy as np
 import pytest
-from one_case import bench_of, outcome_of, study
+from one_case import bench_of, study
 
-from experiments.runner.arms import Tally, course, learn, test as run_test
+from experiments.runner.arms import course, learn, test as run_test
 from experiments.runner.cases import Material
 from experiments.runner.sets import Sets
 from experiments.runner.study import SMALL_SETTINGS, Arm
-from rubriclab.errors import BudgetReached, ChecklistError, JudgeRefused, ProviderDown, ReplayMiss
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import FakeJudge, Reply, Usage
 from rubriclab.methods.catalogue import METHOD_NAMES
 from rubriclab.methods.sources import load_findings
-from rubriclab.prompts.prompt import Prompt
 
 
 def texts_of(sets: Sets, name: str = "summeval", aspect: str = "consistency") -> Material:
@@ -41,56 +38,6 @@ def test_an_arm_without_labels_or_literature_sees_none(sets) -> None:
     assert plain.training_input.findings
     assert (bare.training_input.examples, bare.training_input.findings) == ((), ())
     assert bare.training_input.checklist == plain.training_input.checklist
-
-
-def test_a_method_without_its_questions_stops_an_arm_of_its_own_and_leaves_a_joint_one(sets) -> None:
-    texts = texts_of(sets, "hanna", "empathy")
-    with pytest.raises(ChecklistError):
-        course(Arm(name="a", method="dcr"), texts.learned_from, texts.assignment)
-    together = course(Arm(name="a", method="joint", methods=("dcr", "direct")), texts.learned_from, texts.assignment)
-    assert [plan.method.name for plan in together.plans] == ["direct"]
-
-
-class Kept:
-    """A judge whose every other answer was kept earlier."""
-
-    name, identity = "kept", {"model": "kept"}
-
-    def __init__(self) -> None:
-        self.prompts = 0
-
-    async def reply(self, _prompt: Prompt) -> Reply:
-        self.prompts += 1
-        usage = Usage(prompt_tokens=10, completion_tokens=2, cost_usd=0.25)
-        return Reply("{}", "kept", usage, cached=self.prompts % 2 == 0)
-
-
-async def test_answers_that_were_kept_count_like_new_ones() -> None:
-    tally = Tally(Kept())
-    for _ in range(4):
-        await tally.reply(None)
-    spent = tally.spent
-    assert (spent.calls, spent.prompt_tokens, spent.completion_tokens, spent.cost_usd) == (4, 40, 8, 1.0)
-    assert (tally.name, tally.identity) == ("kept", {"model": "kept"})
-
-
-async def test_an_arm_that_scores_no_text_has_no_figure_and_the_study_goes_on(sets) -> None:
-    silent = FakeJudge(lambda _prompt: "no numbers here")
-    outcome, texts = await outcome_of(study(), sets, silent)
-    assert {row.arm: row.missing for row in outcome.rows if row.missing} == {
-        "direct": f"None of the {len(texts.test)} texts could be scored."
-    }
-
-
-@pytest.mark.parametrize("error", [ProviderDown("down"), JudgeRefused("key"), BudgetReached("cap"), ReplayMiss("gone")])
-async def test_a_provider_that_is_down_ends_the_study(sets, error) -> None:
-    bench, case, _ = bench_of(study(), sets)
-
-    async def attempt(_arm: Arm) -> None:
-        raise error
-
-    with pytest.raises(type(error)):
-        await bench.of_arms(case, attempt)
 
 
 @pytest.mark.parametrize(

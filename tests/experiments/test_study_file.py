@@ -9,8 +9,7 @@ from pydantic import ValidationError
 from experiments import STUDIES
 from experiments.runner.arms import resolve_settings
 from experiments.runner.figures import COEFFICIENTS
-from experiments.runner.study import SMALL_LABELS, Study, load_study, studies
-from rubriclab.errors import SettingsError
+from experiments.runner.study import Study, load_study, studies
 from rubriclab.methods.catalogue import METHODS
 
 RAW = {
@@ -46,38 +45,12 @@ def test_an_invalid_study_is_refused(fields, said) -> None:
     assert said in str(error.value)
 
 
-def test_a_small_study_is_little_of_everything_and_keeps_the_settings_of_its_arms() -> None:
-    small = study(seeds=[5, 6], labels=[60, 100]).small()
-    assert small.sets == {"summeval": ("coherence",), "hanna": ("empathy",)}
-    assert (small.seeds, small.labels) == ((5,), (SMALL_LABELS,))
-    hypoeval, direct, joint = small.arms
-    assert hypoeval.settings["hypoeval"]["k"] == 4
-    assert hypoeval.settings["hypoeval"]["bank_size"] < 20
-    assert direct.settings == {}
-    assert (joint.settings["joint"]["folds"], joint.settings["joint"]["repeats"]) == (5, 1)
-
-
-def test_changed_settings_reach_every_arm_that_has_them() -> None:
-    changed = study().changed({"hypoeval": {"k": 7}})
-    assert [arm.settings.get("hypoeval") for arm in changed.arms] == [{"k": 7}, None, {"k": 7}]
-    with pytest.raises(SettingsError, match="No arm of some has settings of 'seal'"):
-        study().changed({"seal": {"proposed": 1}})
-
-
 def test_the_digest_depends_on_all_that_a_case_depends_on_and_on_nothing_else() -> None:
     base = study().digest
     assert study(question="Why?", seeds=[1, 2], sets={"hanna": ["empathy"]}).digest == base
     assert study(labels=[20]).digest != base
     assert study(constant="papers").digest != base
     assert study().changed({"hypoeval": {"k": 7}}).digest != base
-
-
-def test_a_study_runs_on_some_sets_or_aspects() -> None:
-    assert study().only(()).sets == study().sets
-    assert study().only(("summeval:fluency", "hanna")).sets == {"summeval": ("fluency",), "hanna": ("empathy",)}
-    for wanted in ("qags", "hanna:fluency"):
-        with pytest.raises(SettingsError, match="It has summeval: coherence, fluency; hanna: empathy"):
-            study().only((wanted,))
 
 
 @pytest.mark.parametrize("name", studies())

@@ -72,18 +72,3 @@ def test_results_of_something_else_are_refused_and_left_alone(tmp_path, other, s
     with pytest.raises(DataError, match=said):
         begun(path, BASE.model_copy(update=other))
     assert path.read_bytes() == before
-
-
-def test_a_study_continues_with_sets_that_came_later(tmp_path) -> None:
-    path = tmp_path / "r.json"
-    assert begun(path, BASE) is BASE
-    write_stored(BASE.with_case(outcome(1), ()), path)
-    found = begun(path, BASE.model_copy(update={"data": {"hanna": "sha256:a", "qags_xsum": "sha256:q"}}))
-    assert found.done == {"hanna empathy, 30 labels, seed 1"}
-    assert found.data == {"hanna": "sha256:a", "qags_xsum": "sha256:q"}
-
-
-def test_cases_in_which_something_is_missing_can_be_run_again() -> None:
-    failed, unscored = outcome(2, None, missing="no reply"), outcome(3, counts={"unscored": 1})
-    some = BASE.with_case(outcome(1), ()).with_case(failed, ()).with_case(unscored, ())
-    assert [each.case.seed for each in some.without_failures().cases] == [1]

@@ -7,8 +7,7 @@ from scipy.stats import false_discovery_control, mannwhitneyu, wilcoxon
 from experiments.runner.cases import Case
 from experiments.runner.results import Gap, Outcome, Results, Row, Spent
 from experiments.runner.study import Study
-from experiments.runner.summary import p_value, summarise
-from experiments.tables import tables
+from experiments.runner.summary import summarise
 from rubriclab.stats.intervals import Interval
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
@@ -81,26 +80,6 @@ def test_means_are_over_seeds_first_and_then_over_aspects() -> None:
     assert (mean.learning, mean.scoring, mean.cost_usd) == (30, 2, 2.25)
 
 
-def test_the_papers_figures_stand_beside_their_own_arm_labels_and_aspects() -> None:
-    table = {"source": "table 1", "judge": "model", "measures": ["pearson", "spearman"]}
-    with_paper = study(
-        published=[
-            {
-                **table,
-                "arm": "direct",
-                "figures": {"summeval": {"coherence": [0.9, 0.8]}, "hanna": {"empathy": [0.7, 0.6]}},
-            },
-            {**table, "arm": "direct", "labels": 60, "figures": {"summeval": {"coherence": [0.1, 0.1]}}},
-        ]
-    )
-    found = summarise(with_paper, results(*CASES[:3]))
-    beside = {(line.aspect, line.setting.arm): line.published for line in found.lines}
-    assert beside["coherence", "direct"] == {"model": {"pearson": 0.9, "spearman": 0.8}}
-    assert beside["coherence", "hypoeval"] == beside["fluency", "direct"] == {}
-    means = {mean.setting.arm: mean.published for mean in found.means}
-    assert means == {"hypoeval": {}, "direct": {"model": {"spearman": 0.8, "pearson": 0.9}}, BASELINE: {}}
-
-
 @pytest.mark.parametrize(("how", "test"), [("signed ranks", wilcoxon), ("rank sums", mannwhitneyu)])
 def test_contrasts_are_tested_over_aspects_and_corrected_for_how_many_there_are(how, test) -> None:
     found = summarise(study(significance=how), results(*CASES)).contrasts
@@ -111,53 +90,3 @@ def test_contrasts_are_tested_over_aspects_and_corrected_for_how_many_there_are(
     assert found[0].difference == pytest.approx(sum(a - b for a, b in zip(ours, direct, strict=True)) / 7, abs=1e-6)
     assert (found[0].ahead, found[0].behind, found[0].cases) == (7, 0, 7)
     assert (found[1].ahead, found[1].cases) == (0, 0)
-
-
-def test_an_arm_without_a_figure_is_left_out_of_the_means_and_says_why() -> None:
-    missing = outcome("hanna", "empathy", {"hypoeval": None, "direct": 0.5})
-    found = summarise(study(), results(CASES[0], missing))
-    means = {mean.setting.arm: (mean.aspects, mean.figures["spearman"]) for mean in found.means}
-    assert means["hypoeval"] == (1, 0.5)
-    assert means["direct"] == (2, 0.4)
-    shown = tables(study(), results(CASES[0], missing))["every aspect"]
-    assert "| hanna empathy | hypoeval | none: no questions |" in shown
-
-
-def test_the_tables_have_every_figure_the_papers_and_the_calls() -> None:
-    source = {"source": "table 1", "judge": "paper-model", "measures": ["spearman"], "arm": "hypoeval"}
-    found = tables(study(published=[{**source, "figures": {"summeval": {"coherence": [0.58]}}}]), results(*CASES))
-    assert list(found) == ["by set", "every aspect", "means", "differences"]
-    assert "Judge `embedded`, 7 aspects, 1 seed, 7 cases." in found["by set"]
-    assert "| summeval coherence | hypoeval | 0.50 [0.40, 0.60] | 0.58 |" in found["every aspect"]
-    assert "| direct | 7 | 0.25 | 0.25 | | | 30 | 2 |" in found["means"].replace("|  |", "| |").replace("|  |", "| |")
-    assert "| hypoeval - direct | +0.154 |" in found["differences"]
-
-
-def test_several_numbers_of_labels_are_columns_of_the_same_aspects() -> None:
-    cases = [outcome("hanna", "empathy", {"hypoeval": v, BASELINE: 0.1}, labels=n) for n, v in ((10, 0.2), (30, 0.35))]
-    cases.append(outcome("hanna", "surprise", {"hypoeval": 0.8}, labels=10))
-    some = study(labels=[10, 30])
-    means = [(mean.setting.labels, mean.figures["spearman"]) for mean in summarise(some, results(*cases)).means]
-    assert means[::2] == [(10, 0.2), (30, 0.35)]
-    found = tables(some, results(*cases))["by labels"]
-    assert "means over the 1 aspect with every number of labels" in found
-    assert "| hypoeval | 0.20 | 0.35 |" in found
-
-
-def test_an_evaluator_that_tells_no_texts_apart_counts_as_without_correlation() -> None:
-    figures = {name: Interval(None) for name in ("spearman", "pearson")}
-    constant = outcome("hanna", "surprise", {"hypoeval": 0.3})
-    constant = constant.model_copy(update={"rows": (*constant.rows, Row(arm="direct", figures=figures))})
-    found = summarise(study(), results(outcome("hanna", "empathy", {"hypoeval": 0.5, "direct": 0.4}), constant))
-    assert {mean.setting.arm: (mean.aspects, mean.figures["spearman"]) for mean in found.means} == {
-        "hypoeval": (2, 0.4),
-        "direct": (2, 0.2),
-    }
-    assert found.contrasts[0].difference == pytest.approx(0.2)
-    assert next(line for line in found.lines if line.setting.arm == "direct" and line.aspect == "surprise").figures[
-        "spearman"
-    ] == Interval(None)
-
-
-def test_differences_by_rounding_alone_are_none() -> None:
-    assert p_value(study(), [(0.55 - 0.49, 0.46 - 0.40)] * 6) is None

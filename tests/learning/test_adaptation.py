@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from planning_samples import rubric
-from target_samples import KEPT, SCALE, on, place
+from target_samples import KEPT, on, place
 
 from rubriclab.learning.adaptation import aggregate_scores, mean_aggregation, recalibrate_rubric, reuse_rubric
 from rubriclab.models.aggregation import combine
@@ -68,13 +68,6 @@ def test_labels_of_another_scale_are_moved_end_to_end_and_so_are_the_scores() ->
         assert own.score == pytest.approx((before.score - 1) / 4, abs=1e-5)
         assert sum(own.contributions.values()) == pytest.approx(sum(before.contributions.values()) / 4, abs=1e-5)
         assert (own.low is None) == (before.low is None)
-
-
-def test_a_rubric_that_was_moved_already_is_moved_again_from_where_its_scores_are() -> None:
-    moved = reuse_rubric(place(shifted, onto=SHARES)).rubric
-    back = place(shifted, of=moved, onto=SCALE)
-    assert np.allclose(reuse_rubric(back).scores, reuse_rubric(place(shifted)).scores, atol=1e-5)
-    assert reuse_rubric(back).rubric.scores_on.same_ends(SCALE)
 
 
 def test_a_rubric_without_weights_gets_those_that_its_own_mean_amounts_to() -> None:

@@ -51,25 +51,6 @@ def test_the_best_measure_is_the_one_that_correlates_most_in_either_direction(ex
     assert baseline.sign == (1 if baseline.pearson > 0 else -1) == sign * np.sign(found[baseline.feature]) * sign
 
 
-def test_a_measure_undefined_for_one_text_does_not_compete():
-    # How much of the source returns gives the scores exactly, and 0 for the last text, which has no source, would too.
-    source = "alpha bravo charlie delta echo foxtrot golf"
-    shuffled = (3, 1, 5, 2, 4, 6)
-    examples = [
-        text(place, " ".join(source.split()[:many]) + " pad" * (7 - many), float(many), source=source)
-        for place, many in enumerate(shuffled)
-    ]
-    assert next(e for e in CATALOGUE if e.name == best_feature(examples, "quality").feature).needs
-    examples.append(text(9, "pad pad pad pad pad pad pad", 0.0))
-    baseline = best_feature(examples, "quality")
-    assert baseline is None or not next(e for e in CATALOGUE if e.name == baseline.feature).needs
-
-
-def test_no_baseline_where_nothing_tracks_the_scores():
-    assert best_feature([text(i, "The same words.", float(i)) for i in range(8)], "quality") is None
-    assert best_feature([text(i, "A word. " * i, 3.0) for i in range(1, 9)], "quality") is None
-
-
 N = 24
 FOLD = np.arange(N) % 4
 LABELS = np.random.default_rng(0).normal(size=N)
@@ -107,14 +88,6 @@ def test_a_measure_that_some_text_lacks_is_not_the_best_but_one_of_all() -> None
     baselines = held_out_baselines(lacking, LABELS, FOLD)
     assert abs(np.corrcoef(baselines["best text feature"], LABELS)[0, 1]) < 0.9
     assert all(np.isfinite(values).all() for values in baselines.values())
-
-
-@pytest.mark.parametrize("fold", [np.zeros(N, dtype=int), FOLD])
-def test_where_nothing_can_be_fitted_baselines_are_constant(fold: np.ndarray) -> None:
-    labels = LABELS if not fold.any() else np.ones(N)
-    baselines = held_out_baselines(SURFACE_VALUES, labels, fold)
-    assert not baselines["best text feature"].any()
-    assert not baselines["all text features"].any()
 
 
 ASSIGNMENT = Assignment(task_words("summarization"), find_aspect("summarization", "coherence"), parse_scale("1:5"))

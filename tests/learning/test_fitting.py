@@ -44,6 +44,19 @@ def test_order_of_texts_changes_no_bit(seed, chosen):
     assert np.array_equal(one.folds[:, order], other.folds)
 
 
+def test_rounding_errors_of_ratings_change_no_score() -> None:
+    """Kernels of the linear algebra depend on the processor; their rounding errors must not break ties of ranks."""
+    table = made_up(0, texts=60, groups=20)
+    table = replace(table, values=table.values.round())
+    noise = 1e-14 * np.random.default_rng(0).normal(size=table.values.shape)
+    for settings_of in (QUICK, CHOSEN):
+        exact, other = (
+            fitting.cross_validate(replace(table, values=table.values + error), settings_of) for error in (0, noise)
+        )
+        np.testing.assert_array_equal(exact.raw, other.raw)
+        np.testing.assert_array_equal(exact.scores, other.scores)
+
+
 @given(st.integers(0, 1000), st.integers(0, 4), st.sampled_from([QUICK, CHOSEN.model_copy(update={"repeats": 1})]))
 @settings(max_examples=6)
 def test_labels_of_a_fold_have_no_part_in_its_scores(seed, number, chosen):
@@ -272,11 +285,6 @@ def test_the_error_is_that_of_drawing_and_learning_again_and_finished_scores_alo
     true = np.std(told, ddof=1)
     assert 0.85 * true < np.sqrt(np.mean(np.square(own))) < 1.3 * true
     assert np.sqrt(np.mean(np.square(finished))) < 0.8 * true
-
-
-def test_among_rivals_and_among_many_groups():
-    assert 0 < errors(made(4, groups=12, size=4), level="group")["spearman"] < 1
-    assert 0 < errors(made(5, groups=120, size=1))["pearson"] < 0.3
 
 
 def test_too_few_groups_leave_the_ends_open():

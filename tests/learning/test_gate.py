@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from rating_matrices import follow, measures, table
-from scipy.stats import pearsonr, spearmanr, t
+from scipy.stats import pearsonr, t
 
 from rubriclab.learning.gate import (
     PRIOR,
@@ -56,6 +56,9 @@ def test_a_rubric_that_knows_the_labels_is_better_than_everybody() -> None:
         "hypoeval": None,
     }
     assert all(verdict.more_labels is None for verdict in found.verdicts)
+    assert (found.n, found.groups, found.folds) == (80, 40, 10)
+    ranked = [each.pearson.value for each in found.evaluators[1:]]
+    assert ranked == sorted(ranked, reverse=True)
 
 
 def test_a_rubric_that_agrees_as_the_same_judge_asked_directly_passes_only_where_that_is_not_known() -> None:
@@ -87,25 +90,6 @@ def test_with_baselines_below_zero_the_constant_is_the_one_to_beat() -> None:
     best = max(baselines, key=lambda name: (baselines[name] or 0, name != "constant"))
     assert found.verdicts[0].against == best
     assert found.outcome == "better"
-
-
-def test_standings_are_the_correlations_and_come_best_first() -> None:
-    judged = table(n=24)
-    own = follow(np.random.default_rng(5), judged.labels, 0.7)
-    alone = {"hypoeval": follow(np.random.default_rng(6), judged.labels, 0.5)}
-    found = gate(judged, own, alone=alone, calls={"hypoeval": 2.0}, fitted=judged.labels)
-    assert found.level == "dataset"
-    assert (found.n, found.groups, found.folds) == (24, 12, 10)
-    by_name = {each.name: each for each in found.evaluators}
-    for name, scores in (("joint", own), ("direct", judged.values[:, 0]), ("hypoeval", alone["hypoeval"])):
-        assert by_name[name].pearson.value == pytest.approx(pearsonr(scores, judged.labels)[0], abs=1e-6)
-        assert by_name[name].spearman.value == pytest.approx(spearmanr(scores, judged.labels)[0], abs=1e-6)
-    assert [by_name[name].calls for name in ("joint", "direct", "hypoeval", "word count")] == [3, 1, 2, 0]
-    assert found.evaluators[0].name == "joint"
-    ranked = [each.pearson.value or 0.0 for each in found.evaluators[1:]]
-    assert ranked == sorted(ranked, reverse=True)
-    assert found.training.pearson.value == pytest.approx(1)
-    assert [verdict.against for verdict in found.verdicts[1:]] == ["direct", "direct, calibrated", "hypoeval"]
 
 
 def test_texts_that_one_of_two_did_not_score_are_left_out_for_both() -> None:
@@ -157,14 +141,6 @@ def test_with_few_groups_no_difference_can_be_told(groups: int) -> None:
         assert (verdict.few_groups, verdict.more_labels) == (groups, None)
         assert verdict.difference.value > 0.1
         assert (verdict.difference.low, verdict.difference.high) == (None, None)
-
-
-@pytest.mark.parametrize("rivals", [1, 8, 40])
-def test_enough_groups_or_texts_to_draw_tell_a_difference(rivals: int) -> None:
-    judged = table(n=40, rivals=rivals)
-    found = gate(judged, follow(np.random.default_rng(1), judged.labels, 0.98))
-    assert found.outcome == "better"
-    assert all(verdict.few_groups is None for verdict in found.verdicts)
 
 
 @pytest.mark.parametrize(
@@ -234,8 +210,8 @@ def decided(value: float, margin: float) -> bool:
     return value - margin > 0 or value + margin < MIN_EFFECT
 
 
-@pytest.mark.parametrize("more", [60, 200])
-def test_of_open_cases_as_many_are_decided_as_the_chances_say(more: int) -> None:
+def test_of_open_cases_as_many_are_decided_as_the_chances_say() -> None:
+    more = 60
     rng, promised, found = np.random.default_rng(more), [], []
     while len(found) < 1500:
         values = rng.normal(PRIOR * rng.normal(), SPREAD, LABELS + more)
@@ -252,15 +228,6 @@ def test_what_the_labels_cannot_tell_is_not_promised() -> None:
     assert more_labels(Interval(0.03, -0.9, 0.96), 200, 10) == MoreLabels(even=None, likely=None)
     assert more_labels(Interval(None), LABELS, LABELS) is None
     assert more_labels(Interval(0.1), LABELS, 4) is None
-
-
-@given(st.floats(0.01, 0.5), st.floats(0.01, 0.4), st.integers(5, 100))
-def test_a_larger_difference_needs_no_more_labels(value: float, above: float, clusters: int) -> None:
-    margin = value + above + 0.5
-    more = np.arange(10.0, 301.0, 10)
-    near, far = (decision_chances(each, margin, 100, clusters, more) for each in (value, value + above))
-    assert ((near >= 0) & (near <= 1)).all()
-    assert (far >= near - 0.1).all()
 
 
 SCALE = Scale(low=1, high=5, whole=True)
@@ -315,20 +282,3 @@ def test_fewer_than_two_raters_of_a_text_say_nothing():
     plain = [Example("a", "A", "g", scores={"coherence": 3})]
     one, apart = examples([[1.0, 2, 3]], ["anna"]), examples([[1, np.nan, 3], [np.nan, 2, np.nan]], ["anna", "ben"])
     assert [raters(each, "coherence", SCALE) for each in (plain, one, apart)] == [None] * 3
-
-
-def test_errors_of_raters_are_from_the_mean_of_the_others_and_verdicts_have_none():
-    table = rated()
-    table[1, ::4] = np.nan
-    found = raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE).errors
-    errors = [
-        score - np.delete(column, place)[~np.isnan(np.delete(column, place))].mean()
-        for column in table.T
-        for place, score in enumerate(column)
-        if not np.isnan(score)
-    ]
-    assert found.absolute.value == pytest.approx(np.abs(errors).mean(), abs=1e-5)
-    assert found.absolute.low < found.absolute.value < found.absolute.high
-    assert found.near == pytest.approx(np.mean(np.abs(errors) <= 1), abs=1e-5)
-    verdicts = Scale(low=0, high=1, whole=True, names=("fail", "pass"))
-    assert raters(examples(np.round(rated() > 3), ["anna", "ben", "cem"]), "coherence", verdicts).errors is None

@@ -121,18 +121,6 @@ def test_intervals_between_few_systems_hold_the_correlation_of_all_systems_like_
     assert all(number <= 14 for number in missed.values())
 
 
-def test_perfect_correlations_and_those_of_very_few_systems_have_no_interval():
-    predicted, human, groups, systems = systems_of(np.random.default_rng(1), 4)
-    order = np.array([int(name[1:]) for name in systems], dtype=float)
-    perfect = agreement(order, order, groups, systems, level="system").spearman
-    assert perfect.value == pytest.approx(1)
-    assert perfect.low is perfect.high is None
-    few = agreement(predicted, human, groups, systems, level="system")
-    assert few.spearman.low is not None
-    assert few.kendall.low is None
-    assert difference(order, order + 0.1 * predicted, order, groups, systems, level="system").spearman.low is None
-
-
 def test_worked_example():
     human = [1, 2, 3, 1, 2, 3, 4, 4, 4, 2, 5]
     predicted = [1, 2, 3, 3, 2, 1, 1, 2, 3, 7, 7]
@@ -171,9 +159,6 @@ def test_groups_of_one_text_are_left_out_at_group_level_and_counted(constant):
     with_singles = agreement(*more, level="group", constant=constant)
     without = agreement(predicted, human, groups, systems, level="group", constant=constant)
     assert with_singles == dataclasses.replace(without, single_groups=2)
-    assert (
-        agreement(*more, level="dataset").groups == without.groups + without.constant_groups * (constant == "skip") + 2
-    )
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -14,7 +14,6 @@ from rubriclab.stats import agreement
 from rubriclab.stats.agreement import agreement_value, difference
 from rubriclab.stats.correlation import pearson, spearman_rows
 from rubriclab.stats.intervals import (
-    BATCH_ELEMENTS,
     MAX_PARTS,
     MIN_GROUPS,
     Interval,
@@ -75,12 +74,6 @@ def test_equal_clusters_are_certain_only_where_the_sign_test_is(clusters, expect
     assert estimate(mean_of(np.ones(clusters)), clusters, elements=1, mean=True) == expected
     assert estimate(mean_of(np.zeros(clusters)), clusters, elements=1, mean=True) == Interval(0.0, 0.0, 0.0)
     assert estimate(mean_of(np.ones(clusters)), clusters, elements=1) == Interval(1.0)
-
-
-def test_batches_change_nothing():
-    values = np.random.default_rng(0).normal(size=30)
-    whole, single = (estimate(mean_of(values), 30, elements=size) for size in (1, BATCH_ELEMENTS))
-    assert (single.low, single.high) == pytest.approx((whole.low, whole.high))
 
 
 def test_many_clusters_are_left_out_in_parts_with_nearly_the_same_interval():

@@ -176,15 +176,6 @@ def test_equal_texts_have_no_difference_whatever_the_judge_favours() -> None:
     assert difference_by_other_labels(before, before, labelled, changed=0.0).interval == Interval(0.0, 0.0, 0.0)
 
 
-def test_a_group_counts_once_for_both_sets() -> None:
-    """What both texts of a group have in common cancels, so that paired sets have the narrower interval."""
-    before, after, _ = two_systems(3, labelled=24)
-    paired = difference_by_own_labels(before, after).interval
-    apart = difference_by_own_labels(before, replace(after, unit=after.unit + 24)).interval
-    assert paired.value == apart.value
-    assert paired.high - paired.low < 0.8 * (apart.high - apart.low)
-
-
 def test_equal_labels_of_some_texts_give_no_interval_and_in_one_slice_one_as_wide_as_the_others_suggest() -> None:
     labels, scores, unit = sample(1, 60, 1)
     stratum = np.arange(60) % 2
