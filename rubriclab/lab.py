@@ -237,10 +237,10 @@ class Lab:
         with self._opened() as store:
             return managing.training_record(store, ref_of(rubric))
 
-    @with_options(models.DisagreementsOptions)
+    @with_options(managing.DisagreementsOptions)
     def disagreements(self, /, rubric: str | Version, **options: Any) -> managing.Disagreements:
         """Return the labelled texts whose held-out scores lie furthest from their labels."""
-        chosen = self._options(models.DisagreementsOptions, options)
+        chosen = self._options(managing.DisagreementsOptions, options)
         with self._opened() as store:
             version = store.load(ref_of(rubric))
             return managing.disagreements(version, managing.training_record(store, version.ref), chosen)
@@ -306,11 +306,11 @@ class Lab:
         with self._opened("write" if repair else "read") as store:
             return managing.verify(store, repair=repair)
 
-    @with_options(models.BatchesOptions)
+    @with_options(managing.BatchesOptions)
     async def batches_async(self, /, **options: Any) -> managing.Batches:
         """Return the batches that are under way at a provider, of which one may be cancelled first."""
         with self._workspace() as workspace:
-            return await managing.batches(workspace, self._options(models.BatchesOptions, options))
+            return await managing.batches(workspace, self._options(managing.BatchesOptions, options))
 
     batches = synchronous(batches_async)
 
@@ -319,10 +319,10 @@ class Lab:
         with self._opened() as store:
             return managing.store_size(store)
 
-    @with_options(models.PruneOptions)
+    @with_options(managing.PruneOptions)
     def prune(self, /, **options: Any) -> managing.PruneResult:
         """Remove cached answers, and nothing else; they are asked again, and paid for again, where they are needed."""
-        chosen = self._options(models.PruneOptions, options)
+        chosen = self._options(managing.PruneOptions, options)
         with self._opened("read" if chosen.dry_run else "write") as store:
             return managing.prune(store, chosen)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab import ops, report as views
-from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, STORED, Number, command, flag, option
+from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, STORED, CommandGroup, Number, command, flag, option
 from rubriclab.cli.output import (
     Call,
     as_typed,
@@ -83,7 +83,7 @@ def _typed(result: ops.check.CheckResult) -> ops.check.CheckResult:
     return dataclasses.replace(result, source=source, problems=problems, hints=hints, notes=notes)
 
 
-@command("JsonOption")
+@command("JsonOption", section="Data")
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
 def lint(call: Call, files: tuple[str, ...]) -> None:
     """Check the form of checklist files (- for standard input) and find duplicate questions.
@@ -115,7 +115,7 @@ def lint(call: Call, files: tuple[str, ...]) -> None:
 SIDES = ("train", "heldout")
 
 
-@command("SplitOptions", "JsonOption")
+@command("SplitOptions", "JsonOption", section="Data")
 @option(
     "--output",
     "-o",
@@ -314,7 +314,7 @@ def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
     return f"{order} (optimistic, as it was fitted to them), {held_out}"
 
 
-@command("PlanOptions", "CallOptions", "RubricOption", "Asking")
+@command("PlanOptions", "CallOptions", "RubricOption", "Asking", section="Data")
 @option(
     *OUTPUT_FILE,
     help="Write the rows to label to this file, with the reasons in plan; its name decides the format.",
@@ -347,7 +347,7 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
         note(f"{written} written to {output}; label them, and give them to `rubriclab learn` with the old rows")
 
 
-@click.group("literature")
+@click.group("literature", cls=CommandGroup, section="Data")
 def literature() -> None:
     """Take papers apart into findings about what raters reward, and keep them for learning.
 
@@ -532,7 +532,7 @@ def _write_scores(
             ops.score.record_of(output).unlink(missing_ok=True)
 
 
-@command("ImproveOptions", "CallOptions", "RubricOption", "RowsOutput", "Asking")
+@command("ImproveOptions", "CallOptions", "RubricOption", "RowsOutput", "Asking", section="Use a rubric")
 @option("--diff", help="Write the changes with their reasons to this file, as text; - for standard output.", **PATH)
 @click.argument("texts", type=FILE)
 def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | None, dry_run: bool) -> None:
@@ -583,7 +583,7 @@ def _write_improved(improving: ops.improve.Improving, output: str, diff: str | N
             ops.workspace.finish(run)
 
 
-@command("EditOptions", "CallOptions", *MEASURING)
+@command("EditOptions", "CallOptions", *MEASURING, section="Use a rubric")
 @click.argument("rubric")
 def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
     """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
@@ -653,7 +653,7 @@ LIMIT_EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "incon
 ORDER = "REF [REF] TEXTS"
 
 
-@command("DriftOptions", "CallOptions", *MEASURING)
+@command("DriftOptions", "CallOptions", *MEASURING, section="Examine a rubric")
 @option(
     "--anchor",
     metavar="FILE",
@@ -721,7 +721,7 @@ def drift(
     call.end(LIMIT_EXIT_CODES[result.outcome])
 
 
-@command("AgreeOptions", "CallOptions", "RubricOption", *MEASURING)
+@command("AgreeOptions", "CallOptions", "RubricOption", *MEASURING, section="Examine a rubric")
 @click.argument("texts", type=FILE)
 def agree(call: Call, texts: str, *, rubric: str) -> None:
     """Measure the agreement of judges that score TEXTS by the same rubric: alpha, kappas, differences in severity.
@@ -733,7 +733,7 @@ def agree(call: Call, texts: str, *, rubric: str) -> None:
     result.check_answered()
 
 
-@command("TransferOptions", "CallOptions", *MEASURING)
+@command("TransferOptions", "CallOptions", *MEASURING, section="Examine a rubric")
 @option(
     "target",
     "--to",
@@ -761,7 +761,7 @@ def transfer(call: Call, ref: str, *, target: str) -> None:
     result.check_saved()
 
 
-@command("ExplainOptions", "CallOptions", "RubricOption", *MEASURING)
+@command("ExplainOptions", "CallOptions", "RubricOption", *MEASURING, section="Examine a rubric")
 @click.argument("text", type=FILE, required=False)
 def explain(call: Call, text: str | None, *, rubric: str) -> None:
     """Explain the score of TEXT by a rubric: each criterion's share with its reason, and the nearest labelled texts.
@@ -775,7 +775,7 @@ def explain(call: Call, text: str | None, *, rubric: str) -> None:
     explanation.check_answered()
 
 
-@command("ServeOptions", "CallOptions", "StoreOption", "RecordOption")
+@command("ServeOptions", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")
 @click.argument("rubric")
 def serve(call: Call, rubric: str) -> None:
     """Score texts by RUBRIC over HTTP, until Ctrl-C or SIGTERM.
@@ -823,7 +823,7 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
     )
 
 
-@command("JudgeOption", "CallOptions", "StoreOption", "RecordOption")
+@command("JudgeOption", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")
 @flag("--allow-calls", help="Let the assistant have a language model asked, up to --max-cost.")
 def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     """Offer the rubrics of the store to an assistant, by the Model Context Protocol on standard input and output.

@@ -23,7 +23,7 @@ import click
 from rubriclab import __version__
 from rubriclab.cli import commands, store
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, defaults_from, load_config, method_names, options_of
-from rubriclab.cli.options import OUTPUT, SectionGroup
+from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup
 from rubriclab.cli.output import as_typed, note
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.characters import one_line, plain
@@ -191,33 +191,18 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
         note(f"{loaded.file} in this folder sets {said}")
 
 
-_SECTIONS = {
-    "Every day": (
-        commands.demo,
-        commands.check,
-        commands.label,
-        commands.learn,
-        store.show,
-        store.report,
-        commands.score,
-        commands.evaluate,
-        commands.compare,
-        commands.studio,
-    ),
-    "Data": (commands.split, commands.plan, commands.literature, commands.lint),
-    "Use a rubric": (commands.serve, commands.mcp, commands.improve, commands.edit),
-    "Examine a rubric": (
-        store.gate,
-        store.disagreements,
-        commands.explain,
-        commands.transfer,
-        commands.drift,
-        commands.agree,
-    ),
-    "Store": store.COMMANDS,
-}
-for title, members in _SECTIONS.items():
-    cli.add_section(title, members)
+DAILY = ("demo", "check", "label", "learn", "show", "report", "score", "evaluate", "compare", "studio")
+SECTIONS = ("Data", "Use a rubric", "Examine a rubric", "Store")
+_declared = [
+    each
+    for module in (commands, store)
+    for each in vars(module).values()
+    if isinstance(each, SectionCommand | CommandGroup)
+]
+_daily = {each.name: each for each in _declared if each.name in DAILY}
+cli.add_section("Every day", [_daily[name] for name in DAILY])
+for title in SECTIONS:
+    cli.add_section(title, [each for each in _declared if each.section == title])
 
 
 def every_command() -> dict[str, click.Command]:

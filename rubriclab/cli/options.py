@@ -104,8 +104,9 @@ class SectionCommand(click.Command):
 
     _params: list[click.Parameter]
 
-    def __init__(self, *args: Any, models: Sequence[str] = (), **settings: Any) -> None:
+    def __init__(self, *args: Any, models: Sequence[str] = (), section: str = "", **settings: Any) -> None:
         self.models = models
+        self.section = section
         super().__init__(*args, **settings)
 
     @property
@@ -148,9 +149,23 @@ class SectionCommand(click.Command):
 
 
 def _model(name: str) -> type[Options]:
-    """Return a model of options, importing those of operations only for a command that has one."""
+    """Return a model of options; `versions.PruneOptions` is in a module of operations.
+
+    Those of operations are imported only for a command that has one.
+    """
+    module, dot, model = name.rpartition(".")
+    if dot:
+        return getattr(importlib.import_module(f"rubriclab.ops.{module}"), model)  # type: ignore[no-any-return]
     found: Iterator[type[Options] | None] = (getattr(importlib.import_module(home), name, None) for home in MODELS)
     return next(filter(None, found))
+
+
+class CommandGroup(click.Group):
+    """Commands such as `store size`, which the list of all commands has as one, under `section`."""
+
+    def __init__(self, *args: Any, section: str, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.section = section
 
 
 class SectionGroup(click.Group):
@@ -177,9 +192,12 @@ class SectionGroup(click.Group):
                 formatter.write_dl(list(sentences.items()))
 
 
-def command(*models: str, name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
-    """Return a decorator that makes a function a command with the options of models, which are given by name."""
-    return click.command(name, cls=SectionCommand, models=models)
+def command(*models: str, section: str = "", name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
+    """Return a decorator that makes a function a command with the options of models, which are given by name.
+
+    The list of all commands has it under `section`, unless it is one for every day or a member of a group.
+    """
+    return click.command(name, cls=SectionCommand, models=models, section=section)
 
 
 # Options that a single command has and no operation: a value, and a flag.

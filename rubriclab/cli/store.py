@@ -12,7 +12,7 @@ import click
 
 from rubriclab import ops, report as views
 from rubriclab.cli import config
-from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, command, flag, option
+from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, CommandGroup, command, flag, option
 from rubriclab.cli.output import Call, check_place, check_rows_place, note, write_rows, write_text, writing
 from rubriclab.errors import NoStore, SettingsError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Outcome, Version
 
 
-@click.group("store")
+@click.group("store", cls=CommandGroup, section="Store")
 def store() -> None:
     """Show the size of the store, remove cached answers, and give their space back."""
 
@@ -33,14 +33,14 @@ def size(call: Call) -> None:
     call.show_rows(result, result.to_row(), result.to_row()["kinds"])
 
 
-@command("PruneOptions", "StoreJson")
+@command("versions.PruneOptions", "StoreJson")
 def prune(call: Call) -> None:
     """Remove cached answers of judges, and nothing else.
 
     Answers that are removed are asked again, and paid for again, when a command needs them. With --older-than 0d, all
     are removed.
     """
-    options = call.options(ops.options.PruneOptions)
+    options = call.options(ops.versions.PruneOptions)
     with call.store("read" if options.dry_run else "write") as store:
         result = ops.versions.prune(store, options)
     call.show(result, asdict(result))
@@ -62,19 +62,19 @@ for member in (size, prune, vacuum):
     store.add_command(member)
 
 
-@command("BatchesOptions", "RowsCsv", "StoreJson")
+@command("versions.BatchesOptions", "RowsCsv", "StoreJson", section="Store")
 def batches(call: Call) -> None:
     """List the batches that were sent with --batch and whose answers have not been fetched, or cancel one.
 
     To fetch them, run the command that sent them again: it waits for its batches, and pays for nothing twice.
     """
-    options = call.options(ops.options.BatchesOptions)
+    options = call.options(ops.versions.BatchesOptions)
     with call.workspace() as workspace:
         result = ops.workspace.finish(lambda: ops.versions.batches(workspace, options))
     call.show_rows("\n".join(result.lines()), {"batches": result.to_rows()}, result.to_rows())
 
 
-@command("StoreJson")
+@command("StoreJson", section="Store")
 @flag("--revoke", from_found="never", help="Withdraw the confirmation instead.")
 @click.argument("what", type=FILE, required=False, metavar="[REF|FILE]")
 def trust(call: Call, what: str | None, *, revoke: bool) -> None:
@@ -159,7 +159,7 @@ def trust_row(version: Version) -> dict[str, Any]:
     }
 
 
-@command("RowsCsv", "StoreJson", name="list")
+@command("RowsCsv", "StoreJson", name="list", section="Store")
 def list_names(call: Call) -> None:
     """List the rubrics in the store, the newest version of each."""
     with call.store("read") as store:
@@ -168,7 +168,7 @@ def list_names(call: Call) -> None:
     call.show_rows(views.results.names_view(versions) if versions else "", {"versions": rows}, rows)
 
 
-@command("RowsCsv", "StoreJson")
+@command("RowsCsv", "StoreJson", section="Store")
 @click.argument("name")
 def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
@@ -196,7 +196,7 @@ def _row(version: Version) -> dict[str, Any]:
     }
 
 
-@command("Exports", "StoreJson")
+@command("Exports", "StoreJson", section="Store")
 @click.argument("before")
 @click.argument("after")
 def diff(call: Call, before: str, after: str) -> None:
@@ -208,7 +208,7 @@ def diff(call: Call, before: str, after: str) -> None:
     call.show(difference, difference.as_json())
 
 
-@command("StoreOption")
+@command("StoreOption", section="Store")
 @flag("--delete", from_found="never", help="Remove the tag instead.")
 @flag("--force", from_found="never", help="Allow the tag production regardless of the gate.")
 @click.argument("ref")
@@ -228,7 +228,7 @@ def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
             click.echo(f"{ops.versions.tag(store, ref, tag, note, force=force).ref} is {tag}")
 
 
-@command("StoreOption", name="export")
+@command("StoreOption", name="export", section="Store")
 @option(*OUTPUT_FILE, default="-", help="The pack to write.  [default: standard output]", **PATH)
 @flag("--anonymous", help="Leave the names of raters and editors out.")
 @click.argument("ref")
@@ -242,7 +242,7 @@ def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
         write_text(output, text)
 
 
-@command("StoreJson", name="import")
+@command("StoreJson", name="import", section="Store")
 @option(
     "name", "--as", metavar="NAME", from_found="never", help="The name to save it under.  [default: the pack's own]"
 )
@@ -257,7 +257,7 @@ def import_(call: Call, pack: str, *, name: str | None) -> None:
         note(text)
 
 
-@command("StoreJson")
+@command("StoreJson", section="Store")
 @flag("--repair", from_found="never", help="Remove damaged cached answers; their prompts are sent again when needed.")
 def verify(call: Call, *, repair: bool) -> None:
     """Recompute every digest in the store; exit code 1 if any does not match."""
@@ -272,9 +272,6 @@ def verify(call: Call, *, repair: bool) -> None:
         note("what is left cannot be repaired: save it again (learn, import), or restore the store from a copy")
     if result.problems:
         call.end(1)
-
-
-COMMANDS = (list_names, log, diff, tag, export_pack, import_, verify, trust, store, batches)
 
 
 @command("StoreJson")
@@ -330,14 +327,14 @@ def report(call: Call, rubric: str, *, output: str) -> None:
         note(f"report written to {output}")
 
 
-@command("DisagreementsOptions", "RowsCsv", "StoreJson")
+@command("versions.DisagreementsOptions", "RowsCsv", "StoreJson", section="Examine a rubric")
 @click.argument("rubric")
 def disagreements(call: Call, rubric: str) -> None:
     """Show the labelled texts whose held-out scores by RUBRIC lie furthest from their labels.
 
     Each text has its label, the raters' scores, its source, and the score and reason of every criterion.
     """
-    options = call.options(ops.options.DisagreementsOptions)
+    options = call.options(ops.versions.DisagreementsOptions)
     with call.store("read") as store:
         version = store.load(rubric)
         result = ops.versions.disagreements(version, ops.versions.training_record(store, version.ref), options)
@@ -347,7 +344,7 @@ def disagreements(call: Call, rubric: str) -> None:
 EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive": 3}
 
 
-@command("Exports", "StoreJson")
+@command("Exports", "StoreJson", section="Examine a rubric")
 @click.argument("ref")
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.

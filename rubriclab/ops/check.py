@@ -74,11 +74,9 @@ class AspectCheck:
     """The scores of one aspect.
 
     Attributes:
-        labels: texts with a score or annotations.
         scale: given, or taken from the labels; `None` without labels.
-        distribution: the number of labels by value; of more than `MAX_VALUES` values, rounded half up to whole
-            numbers, or to tenths on a scale of width 2 or less.
-        agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
+        distribution: labels by value; of more than `MAX_VALUES` values rounded half up, to tenths on narrow scales.
+        agreement: Krippendorff's alpha (interval metric); `None` unless texts have several ratings.
     """
 
     aspect: str
@@ -91,7 +89,6 @@ class AspectCheck:
 
 
 def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
-    """Return what is known of the scores of an aspect; `scale` is by default that of the labels."""
     rated = labelled(examples, aspect)
     labels = [example.scores[aspect] for example in rated]
     single = [score for example in rated for score in example.annotations.get(aspect, ())]
@@ -132,17 +129,13 @@ class CheckResult(Displayed):
     """What a file is taken for, and whether it can be used.
 
     Attributes:
-        rows: of the file, those with comparisons and faulty ones too.
-        texts: usable texts, in `groups`.
+        rows: those with comparisons and faulty ones too.
         duplicates: rows with a text that another row has.
-        missing: usable texts without a value, by field.
-        problems: what has to be fixed; cells with the same word share a line.
-        problem_count: the number of problems, each cell counted.
-        next: the command to run next, with the proposed mapping if it is needed; `None` while there are problems.
+        problems: what has to be fixed; cells with the same word share a line, and count each in `problem_count`.
+        next: the command to run next; `None` while there are problems.
         proposal: a mapping, where the columns have other names than the fields.
         levels: words among the scores, which may be levels, with a score each if their order is known.
-        usable_as_proposed: whether it can be used with the proposed mapping and a score for each level, or learned from
-            if it can only be scored without.
+        usable_as_proposed: whether it can be used with the mapping and levels that are proposed.
     """
 
     source: SourceFormat
@@ -167,11 +160,9 @@ class CheckResult(Displayed):
 
     @property
     def usable(self) -> bool:
-        """Whether there are no problems."""
         return not self.problems
 
     def to_row(self) -> dict[str, Any]:
-        """Return the result as one JSON object."""
         aspects = [
             {
                 **asdict(aspect),
@@ -186,12 +177,7 @@ class CheckResult(Displayed):
 
 
 def check(data: Data, options: CheckOptions) -> CheckResult:
-    """Return what `data` is taken for and every problem that keeps it from being used; no judge is asked.
-
-    Raises:
-        DataError: if nothing can be read of the file: it is missing, damaged, or of an unknown format.
-        SettingsError: for an option that does not apply to the file.
-    """
+    """Return what `data` is taken for and every problem that keeps it from being used; no judge is asked."""
     raw = raw_rows(data, options) if isinstance(data, str | Path) else raw_table(data, "the data", options)
     result = _Reading(raw, options).result(data)
     raters = _raters_note(result, options)
@@ -227,7 +213,6 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
 
 
 def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
-    """Return what it means that several columns are proposed as raters of one aspect."""
     proposed = parse_mapping(result.proposal).columns if result.proposal else {}
     raters = {name: column for name, column in proposed.items() if name not in options.mapping.columns}
     columns = [column for name, column in raters.items() if name.startswith("annotations.")]
@@ -242,7 +227,7 @@ def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
 
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
-    """Return what each file is taken for; of one of which nothing can be read, the error is the only problem."""
+    """Return what each file is taken for; where nothing can be read, the error is the only problem."""
     results = []
     for file in files:
         try:
@@ -386,14 +371,12 @@ class _Reading:
             self.compared += [(line, comparison) for comparison in parsed]
 
     def _column_notes(self, chosen: str | None, aspects: Sequence[str]) -> Iterator[str]:
-        """Yield what columns may hold that was not taken for a field: outputs, comments, names of aspects."""
+        """Yield what columns may hold that was not taken for a field."""
         columns = output_columns(self.sample)
         if len(columns) > 1:
-            yield (
-                f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: write a "
-                "row for each output, with its system in a column; with pandas: frame.melt(id_vars=[...], "
-                f"value_vars={columns!r}, var_name='system', value_name='output')"
-            )
+            melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
+            way = f"write a row for each output, with its system in a column; with pandas: {melt}"
+            yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
         # An annotation tool's export says itself what its answers are read as.
         named = {} if self.raw.source.tool else {name: n for name, n in self.answered.items() if name not in aspects}
         if named:
@@ -409,7 +392,7 @@ class _Reading:
         return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
 
     def _training(self, chosen: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
-        """Return what learning says of the rows; what keeps it from learning is a problem if the aspect was named."""
+        """Return what learning says of the rows; what stops it is a problem if the aspect was named."""
         if not self.placed:
             return ()
         if chosen is None:
@@ -442,7 +425,6 @@ class _Reading:
             yield ColumnUse(name, used, *cells.get(name, (self.filled[name], example)))
 
     def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> str:
-        """Return the command to run next: learning if there are enough labels, else scoring."""
         name = str(data) if isinstance(data, str | Path) else ""
         given = changed_options(self.options)
         labels = {each.aspect: each.labels for each in aspects}
@@ -456,14 +438,13 @@ class _Reading:
 
 
 def _typed(operation: str, file: str, options: Mapping[str, str]) -> str:
-    """Return a command as a shell takes it; an option without value is a flag."""
     short = {"mapping": "map", "level_scores": "levels"}
     flags = [(f"--{short.get(name, name).replace('_', '-')}", value) for name, value in options.items()]
     return shlex.join(["rubriclab", operation, *filter(None, (file, *chain.from_iterable(flags)))])
 
 
 def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the proposed mapping, with scores of an aspect still to be named if no column is known to hold scores."""
+    """Return the proposed mapping; if no column is known to hold scores, an aspect is still to be named."""
     found = propose_mapping(rows, mapped=given)
     if named := rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
         return dict(pair for aspect in named for pair in propose_mapping(rows, aspect, given).items())
@@ -494,7 +475,6 @@ class LintResult(Displayed):
     duplicates: tuple[Duplicate, ...]
 
     def lines(self) -> Iterator[str]:
-        """Yield each duplicate, then the numbers of questions and duplicates."""
         for each in self.duplicates:
             yield f"{each.question}: asks the same as {each.repeats!r}; keep one of them: {each.text}"
         duplicates = count(len(self.duplicates), "duplicate") if self.duplicates else "no duplicates"
@@ -504,11 +484,7 @@ class LintResult(Displayed):
 def lint(source: str | Path | Checklist) -> LintResult:
     """Return the duplicate questions of a checklist, or of a checklist file (`-` for standard input).
 
-    Questions are duplicates if they have the same words in the same order, apart from articles, auxiliary verbs, letter
-    case, punctuation and the plural.
-
-    Raises:
-        ChecklistError: if the file is no checklist.
+    They have the same words in the same order, apart from articles, auxiliaries, case, punctuation and the plural.
     """
     if not isinstance(source, str | Path | Checklist):
         raise ChecklistError(f"Expected a checklist, got {describe(source)}.", "Give the path of a checklist file.")
@@ -541,7 +517,6 @@ class SplitResult(Displayed):
     heldout_groups: int
 
     def lines(self) -> Iterator[str]:
-        """Yield how many rows and groups are on each side."""
         sides = (("learn from", self.train, self.train_groups), ("hold out", self.heldout, self.heldout_groups))
         words = (f"{count(len(rows), 'row')} to {name}, in {count(groups, 'group')}" for name, rows, groups in sides)
         yield f"{'; '.join(words)}."
@@ -550,8 +525,8 @@ class SplitResult(Displayed):
 def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     """Return the rows of `data` in two parts that share no group.
 
-    Groups are taken in an order that depends on their names and the seed only, until `train` texts are reached. A row
-    of comparisons goes with its texts.
+    Groups are taken in an order of their names and the seed, until `train` texts are reached. A row of comparisons goes
+    with its texts.
     """
     rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).every_row()]
     faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
@@ -590,14 +565,11 @@ def _chosen(sizes: Counter[str], options: SplitOptions, notify: Notify, group_li
     """Return the groups to learn from, at least one and not all."""
     texts = sizes.total()
     if len(sizes) < 2:
-        raise DataError(
-            f"All {count(texts, 'text')} are of one {options.by}, which is never divided.",
-            f"Give more groups, or another column: `by=COLUMN`{group_like}.",
-        )
+        hint = f"Give more groups, or another column: `by=COLUMN`{group_like}."
+        raise DataError(f"All {count(texts, 'text')} are of one {options.by}, which is never divided.", hint)
     if options.train >= texts:
-        raise DataError(
-            f"`train={options.train}` leaves none of {count(texts, 'text')} to hold out.", "Give a smaller number."
-        )
+        none = f"`train={options.train}` leaves none of {count(texts, 'text')} to hold out."
+        raise DataError(none, "Give a smaller number.")
     chosen, taken = list[str](), 0
     for group in sorted(sizes, key=lambda name: digest([options.seed, name])):
         if taken >= options.train or len(chosen) == len(sizes) - 1:
@@ -609,10 +581,8 @@ def _chosen(sizes: Counter[str], options: SplitOptions, notify: Notify, group_li
     if len(sizes) == texts:
         notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides{group_like}")
     if options.by == "group" and len(chosen) < MIN_GROUPS:
-        notify(
-            f"{count(len(chosen), 'group')} to learn from {'is' if len(chosen) == 1 else 'are'} too few to validate a "
-            f"rubric, which needs at least {MIN_GROUPS}: its verdict would be undecided; set a larger `train`"
-        )
+        few = f"{count(len(chosen), 'group')} to learn from {'is' if len(chosen) == 1 else 'are'} too few"
+        notify(f"{few} to validate a rubric, which needs at least {MIN_GROUPS}: set a larger `train`")
     return frozenset(chosen)
 
 
@@ -633,13 +603,7 @@ DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
 
 @dataclass(frozen=True)
 class SampleFiles:
-    """The files of the sample in a folder. Its labels are constructed: they are not human ratings.
-
-    Attributes:
-        labelled: 36 labelled summaries of 6 texts.
-        heldout: 72 labelled summaries of 12 other texts.
-        unlabelled: the first 24 held-out summaries, without labels.
-    """
+    """The files of the sample in a folder. Its labels are constructed: they are not human ratings."""
 
     readme: Path
     labelled: Path
@@ -668,8 +632,6 @@ def _write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
             path.write_bytes(content)
         elif not path.is_file() or path.read_bytes() != content:
             problem = f"differs from that of the {name}" if path.exists() else "is missing"
-            raise SettingsError(
-                f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}.",
-                "Name another folder; nothing was written.",
-            )
+            said = f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}."
+            raise SettingsError(said, "Name another folder; nothing was written.")
     return list(contents)

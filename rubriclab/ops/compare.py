@@ -17,30 +17,8 @@ from pydantic import ValidationError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import recorded_name
+from rubriclab.learning import paired_scores as paired
 from rubriclab.learning.estimate import DryRun
-from rubriclab.learning.paired_scores import (
-    MAX_UNSCORED,
-    AnchorLook,
-    Comparison,
-    CriterionPair,
-    CriterionScoreChange,
-    DriftLimits,
-    FlippedText,
-    FlipSummary,
-    HumanDifference,
-    LabelSource,
-    LimitOutcome,
-    Outputs,
-    PairedScore,
-    PairingRule,
-    RankAgreement,
-    RubricPair,
-    SideSummary,
-    TextChange,
-    drop_check,
-    pair_outputs,
-    pair_rubrics,
-)
 from rubriclab.learning.scoring import Score
 from rubriclab.models.base import FrozenModel, digest
 from rubriclab.models.characters import count
@@ -75,34 +53,27 @@ from rubriclab.stats.prediction_powered import (
 
 # A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
 VISIBLE = 0.05
-# Texts that are listed; criteria listed for each, and characters of each output.
-MAX_LISTED, MAX_REASONS = 10, 3
-MAX_OUTPUT = 600
+# Texts that are listed, the criteria of each, and the characters of each output.
+MAX_LISTED, MAX_REASONS, MAX_OUTPUT = 10, 3, 600
 
 
 def compare_outputs(
     rubric: Rubric,
     name: str,
-    before: Outputs,
-    after: Outputs,
+    before: paired.Outputs,
+    after: paired.Outputs,
     *,
-    by: PairingRule | None = None,
+    by: paired.PairingRule | None = None,
     max_drop: float | None = None,
     learned: LabelledScores | None = None,
     learned_from: Collection[str] = (),
-) -> Comparison:
+) -> paired.Comparison:
     """Return how the scores of two sets of outputs, by a rubric whose reference is `name`, differ.
 
-    Args:
-        by: what outputs are paired by; by default id, else group, else the sets are independent.
-        max_drop: the largest acceptable drop of the mean, in points.
-        learned: the labels of learning, used unless the outputs themselves have labels.
-        learned_from: groups whose labels are not used, as the rubric was fitted to them.
-
-    Raises:
-        DataError: if `by` is given and pairs nothing.
+    Sets are paired `by` id or group; by default by id, else by group, else they are independent. `max_drop` is in
+    points. Without labels of the outputs, the labels `learned` from count; those of groups `learned_from` never do.
     """
-    rule, places = pair_outputs(before.examples, after.examples, by)
+    rule, places = paired.pair_outputs(before.examples, after.examples, by)
     both = [
         (before.examples[first], before.scores[first], after.examples[second], after.scores[second])
         for first, second in places
@@ -115,8 +86,8 @@ def compare_outputs(
     elif rule:
         shared = {each.group for each, _ in first} & {each.group for each, _ in second}
         first, second = ([each for each in side if each[0].group in shared] for side in (first, second))
-    scale, paired = rubric.scores_on, bool(places)
-    sets = scored_sets(rubric.aspect.name, first, second, paired=paired, learned_from=learned_from)
+    scale = rubric.scores_on
+    sets = scored_sets(rubric.aspect.name, first, second, in_pairs=bool(places), learned_from=learned_from)
     sides = []
     for outputs, labelled_set in zip((before, after), (each.labelled for each in sets), strict=True):
         unit = [str(unit) for unit in labelled_set.unit]
@@ -124,11 +95,13 @@ def compare_outputs(
         update = {"labelled": len(labelled_set.labels), "errors": errors}
         sides.append(summary(outputs, scale).model_copy(update=update))
     changed = np.mean([old.output != new.output for old, _, new, _ in both]) if both else 1.0
-    rubrics = RubricPair(rubric, rubric, tuple(CriterionPair(each, each, "kept") for each in rubric.criteria))
+    rubrics = paired.RubricPair(
+        rubric, rubric, tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
+    )
     pairs = [rubrics.pair(old.group, first, second) for old, first, _, second in both]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
     lowest = [place for place in np.argsort(differences, kind="stable")[:MAX_LISTED].tolist() if differences[place] < 0]
-    comparison = Comparison(
+    comparison = paired.Comparison(
         rubric=name,
         judge=_judges(before, after),
         before=sides[0],
@@ -144,23 +117,22 @@ def compare_outputs(
         max_drop=max_drop,
         human=human_difference(scale, *sets, float(changed), learned),
         fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
-        **_differences(rubrics, pairs, None if paired else _by_groups(*sets)),
+        **_differences(rubrics, pairs, None if places else _by_groups(*sets)),
     )
-    return comparison.model_copy(update={"checks": (drop_check(comparison),)})
+    return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
 
 
 def compare_columns(
-    rubrics: RubricPair,
-    pairs: Sequence[PairedScore],
+    rubrics: paired.RubricPair,
+    pairs: Sequence[paired.PairedScore],
     names: tuple[tuple[str, str], tuple[str, str]],
     threshold: float,
-    limits: DriftLimits = DriftLimits(),  # noqa: B008 (immutable)
-) -> Comparison:
+    limits: paired.DriftLimits = paired.DriftLimits(),  # noqa: B008 (immutable)
+) -> paired.Comparison:
     """Return how the scores of the same texts differ; texts without both scores are counted.
 
-    Args:
-        names: of the rubric and the judge, before and after.
-        threshold: a text flips if only one of its scores is at or above it; on the scale of the rubric before.
+    `names` are of the rubric and the judge, before and after. A text flips if only one of its scores reaches
+    `threshold`.
     """
     groups = [pair.group for pair in pairs]
     columns = [(pair.before, pair.unscored_before) for pair in pairs], [(p.after, p.unscored_after) for p in pairs]
@@ -178,25 +150,27 @@ def compare_columns(
     for level in levels:
         found = agreement(scores[:, 1], scores[:, 0], groups, level=level)
         correlations = {"spearman": found.spearman.rounded(), "kendall": found.kendall.rounded()}
-        ranks.append(RankAgreement(level=level, texts=found.n, groups=found.groups, **correlations))
+        ranks.append(paired.RankAgreement(level=level, texts=found.n, groups=found.groups, **correlations))
     moved = scores[:, 1] - scores[:, 0]
     flipped = np.logical_xor(*(scores >= threshold).T)
     largest = [place for place in np.argsort(-np.abs(moved), kind="stable").tolist() if flipped[place]][:MAX_LISTED]
-    comparison = Comparison(
+    comparison = paired.Comparison(
         rubric=rubric,
         judge=judge,
         before=before,
         after=after,
         pairing="text",
         ranks=tuple(ranks),
-        flips=FlipSummary(
+        flips=paired.FlipSummary(
             threshold=threshold,
             texts=int(flipped.sum()),
             up=int((moved[flipped] > 0).sum()),
             down=int((moved[flipped] < 0).sum()),
             share=paired_mean(flipped.astype(float), units(groups)).interval.within(0, 1).rounded(),
             largest=tuple(
-                FlippedText(id=compared[place].id, group=groups[place], before=scores[place, 0], after=scores[place, 1])
+                paired.FlippedText(
+                    id=compared[place].id, group=groups[place], before=scores[place, 0], after=scores[place, 1]
+                )
                 for place in largest
             ),
         ),
@@ -205,7 +179,7 @@ def compare_columns(
     return limits.checked(comparison)
 
 
-def summary(outputs: Outputs, scale: Scale) -> SideSummary:
+def summary(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:
     """Return the mean of a set of outputs with its interval over groups, and why some have no score."""
     scores = [(score.score, score.unscored) for score in outputs.scores]
     return _side(outputs.name, [example.group for example in outputs.examples], scores, scale)
@@ -213,10 +187,10 @@ def summary(outputs: Outputs, scale: Scale) -> SideSummary:
 
 def _side(
     name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
-) -> SideSummary:
+) -> paired.SideSummary:
     scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
     values, given = np.array([score for _, score in scored]), [group for group, _ in scored]
-    return SideSummary(
+    return paired.SideSummary(
         name=name,
         texts=len(scores),
         scored=len(values),
@@ -228,7 +202,7 @@ def _side(
 
 
 def _differences(
-    rubrics: RubricPair, pairs: Sequence[PairedScore], independent: PairedMean | None = None
+    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], independent: PairedMean | None = None
 ) -> dict[str, Any]:
     """Return the fields of a comparison that rest on the pairs; all of them have both scores."""
     scale, groups = rubrics.scale, [pair.group for pair in pairs]
@@ -255,9 +229,9 @@ def _differences(
 
 
 def _by_groups(before: ScoredSet, after: ScoredSet) -> PairedMean:
-    """Return the difference between two unpaired sets, by the means of their groups.
+    """Return the difference between two unpaired sets by the means of their groups.
 
-    It is paired if both have the same groups; else by Welch's test (1947), or without any spread the permutation test.
+    Paired if both have the same groups, else by Welch's test (1947), or the permutation test if nothing varies.
     """
     from scipy.stats import ttest_ind
 
@@ -279,8 +253,9 @@ def _by_groups(before: ScoredSet, after: ScoredSet) -> PairedMean:
     return PairedMean(Interval(difference, float(low), float(high)), float(test.pvalue))
 
 
-def _criteria(criteria: Sequence[CriterionPair], pairs: Sequence[PairedScore]) -> tuple[CriterionScoreChange, ...]:
-    """Return the change of each criterion, the largest drop first."""
+def _criteria(
+    criteria: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
+) -> tuple[paired.CriterionScoreChange, ...]:
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
     shares, points = all_changes.transpose(2, 1, 0)
     groups, rated = np.array([pair.group for pair in pairs], dtype=str), ~np.isnan(shares)
@@ -291,7 +266,7 @@ def _criteria(criteria: Sequence[CriterionPair], pairs: Sequence[PairedScore]) -
         criterion, weighted = pair.after or pair.before, points[column][~np.isnan(points[column])]
         assert criterion
         changes.append(
-            CriterionScoreChange(
+            paired.CriterionScoreChange(
                 id=pair.name,
                 state=pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
@@ -305,13 +280,15 @@ def _criteria(criteria: Sequence[CriterionPair], pairs: Sequence[PairedScore]) -
     return tuple(sorted(changes, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
 
 
-def _text_change(pair: PairedScore, before: Example, first: Score, after: Example, second: Score) -> TextChange:
+def _text_change(
+    pair: paired.PairedScore, before: Example, first: Score, after: Example, second: Score
+) -> paired.TextChange:
     others = {part.id: part for part in second.criteria}
     falls = sorted(
         (((others[part.id].score or 0.0) - (part.score or 0.0), part) for part in first.criteria if part.id in others),
         key=lambda fall: fall[0],
     )
-    return TextChange(
+    return paired.TextChange(
         id=pair.id,
         group=pair.group,
         before=first.score or 0.0,
@@ -327,20 +304,17 @@ ScoredOutput = tuple[Example, float]
 
 def human_difference(
     scale: Scale, before: ScoredSet, after: ScoredSet, changed: float, learned: LabelledScores | None
-) -> HumanDifference | None:
-    """Return the difference of the mean human scores of two sets.
+) -> paired.HumanDifference | None:
+    """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
-    By labels of both sets; else of the set with labels in more groups; else of learning. `None` if there are too few.
-
-    Args:
-        changed: the share of pairs whose outputs differ; 1 for sets without pairs.
-        learned: the labels of learning, with held-out scores by the same judge.
+    By labels of both sets; else of the set with labels in more groups; else by the labels `learned` from. `changed` is
+    the share of pairs whose outputs differ, 1 without pairs.
     """
     if not len(before.scores) or not len(after.scores):
         return None
-    pools: list[tuple[LabelledScores, LabelSource]] = [(before.labelled, "before"), (after.labelled, "after")]
+    pools: list[tuple[LabelledScores, paired.LabelSource]] = [(before.labelled, "before"), (after.labelled, "after")]
     difference = difference_by_own_labels(before, after)
-    labels_of: LabelSource = "both"
+    labels_of: paired.LabelSource = "both"
     labels = sum(len(pool.labels) for pool, _ in pools)
     if difference.interval.value is None:
         pool, labels_of = max(pools, key=lambda each: each[0].groups)
@@ -352,7 +326,7 @@ def human_difference(
         if difference.interval.value is None:
             return None
     interval = difference.interval.within(-scale.width, scale.width).rounded()
-    return HumanDifference(difference=interval, p=difference.p, labels=labels, labels_of=labels_of)
+    return paired.HumanDifference(difference=interval, p=difference.p, labels=labels, labels_of=labels_of)
 
 
 def scored_sets(
@@ -360,18 +334,18 @@ def scored_sets(
     before: Sequence[ScoredOutput],
     after: Sequence[ScoredOutput],
     *,
-    paired: bool,
+    in_pairs: bool,
     learned_from: Collection[str],
 ) -> tuple[ScoredSet, ScoredSet]:
-    """Return two sets of outputs with their scores and labels, weighed by groups if they are not `paired`."""
+    """Return two sets of outputs with their scores and labels, weighed by groups unless `in_pairs`."""
     groups = [[example.group for example, _ in side] for side in (before, after)]
-    unit = [units(groups[0])] * 2 if paired else np.split(units([*groups[0], *groups[1]]), [len(before)])
+    unit = [units(groups[0])] * 2 if in_pairs else np.split(units([*groups[0], *groups[1]]), [len(before)])
     sets = []
     for side, of_side in zip((before, after), unit, strict=True):
         rated = [() if each.group in learned_from else labelled([each], aspect) for each, _ in side]
         labels = [found[0].scores[aspect] if found else np.nan for found in rated]
         # Without pairs, so that the mean over texts is that of the groups' means.
-        weights = np.ones(len(side)) if paired else 1 / np.bincount(of_side)[of_side]
+        weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(of_side)[of_side]
         scores = np.array([score for _, score in side])
         sets.append(ScoredSet(scores, np.array(labels), of_side, weights / max(weights.sum(), 1.0)))
     return sets[0], sets[1]
@@ -413,7 +387,7 @@ class SystemRanking(FrozenModel):
     differences: tuple[SystemDifference, ...]
 
 
-def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> SystemRanking:
+def rank_systems(rubric: Rubric, name: str, systems: Sequence[paired.Outputs]) -> SystemRanking:
     """Return the systems by mean score; differences are paired within groups (Benjamini & Hochberg over all pairs)."""
     sides = []
     for system in systems:
@@ -465,7 +439,7 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> Syste
     )
 
 
-def _judges(*outputs: Outputs) -> str:
+def _judges(*outputs: paired.Outputs) -> str:
     return ", ".join(sorted({score.judge for each in outputs for score in each.scores}))
 
 
@@ -475,18 +449,15 @@ OutputRow = tuple[Example, Score | None]
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(Answered, Displayed):
-    """The comparison of two sets of outputs, versions or judges, a look at an anchor, or the ranking of systems.
+    """A comparison with the version that outputs were scored by, `None` for a comparison of versions or judges."""
 
-    `version` is the rubric that outputs were scored with; `None` where versions or judges are compared.
-    """
-
-    result: Comparison | AnchorLook | SystemRanking
+    result: paired.Comparison | paired.AnchorLook | SystemRanking
     effort: Effort
     version: Version | None = None
     unanswered: str | None = None
 
     @property
-    def outcome(self) -> LimitOutcome:
+    def outcome(self) -> paired.LimitOutcome:
         """`within` the limits, `beyond` one, or `inconclusive`; a ranking is always `within`."""
         return "within" if isinstance(self.result, SystemRanking) else self.result.outcome
 
@@ -497,10 +468,7 @@ def compare(
     """Return how the scores of `after` differ from those of `before`; without `after`, rank the systems in `before`."""
     given = [f"`{name}`" for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
     if after is None and given:
-        raise SettingsError(
-            f"{', '.join(given)}: this compares two sets of outputs, and one was given.",
-            f"Give a second set, or leave {'it' if len(given) == 1 else 'them'} out.",
-        )
+        raise SettingsError(f"{', '.join(given)}: this compares two sets of outputs, and one was given.", "Give two.")
     if rubric is None:
         raise SettingsError("Outputs are compared by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
@@ -533,22 +501,15 @@ def compare(
 
 
 def check_limit(name: str, points: float | None, version: Version) -> None:
-    """Raise SettingsError for a limit on means that no scores of a version could exceed."""
     scale = version.rubric.scores_on
     if points is not None and points >= scale.width:
-        raise SettingsError(
-            f"`{name}={format_score(points)}` cannot be exceeded on the scale of {version.ref}, {scale.describe()};",
-            "give a share below 1: 0.05 is 5 percentage points."
-            if scale.names
-            else f"give a number of points below {format_score(scale.width)}.",
-        )
+        number = "a share below 1: 0.05 is 5 percentage points" if scale.names else f"less than {scale.width:g} points"
+        limit = f"`{name}={format_score(points)}` cannot be exceeded on the scale of {version.ref}"
+        raise SettingsError(f"{limit}, {scale.describe()};", f"give {number}.")
 
 
 def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str, list[OutputRow]]:
-    """Return the outputs of each set with the scores that its rows carry; faulty rows are left out, which is said.
-
-    Texts that are rated together with their rivals and texts rated apart are not compared.
-    """
+    """Return the outputs of each set with the scores that their rows carry; faulty rows are left out."""
     (version, judge), notify, options = scoring.scorers[0], scoring.workspace.notify, scoring.options
     data = [before] if after is None else [before, after]
     names = [describe(each) for each in data]
@@ -569,41 +530,36 @@ def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str,
     forms = [score.rivals if score else new for side in sides.values() for _, score in side]
     if 0 < (together := forms.count("together")) < len(forms):
         raise DataError(
-            f"{together:,} of {len(forms):,} texts are rated together with their rivals and the others apart; such "
-            "scores are not comparable.",
-            "Score all of them in the same way, all with `rivals=together` or all without it.",
+            f"{together:,} of {len(forms):,} texts are rated together with their rivals and the others apart.",
+            "Score all with `rivals=together` or all without it: such scores are not comparable.",
         )
     return sides
 
 
-async def _scored(scoring: ColumnScoring, name: str, rows: Sequence[OutputRow]) -> Outputs:
-    """Return the outputs with their scores; those whose rows carry none are scored now."""
+async def _scored(scoring: ColumnScoring, name: str, rows: Sequence[OutputRow]) -> paired.Outputs:
     left = [example for example, score in rows if score is None]
     new = iter([scores[0] async for _, scores in scoring.stream(left)] if left else ())
     if scoring.unanswered:
         raise JudgeError(scoring.unanswered)
     examples, scores = zip(*((example, score or next(new)) for example, score in rows), strict=True)
-    return Outputs(name, examples, scores)
+    return paired.Outputs(name, examples, scores)
 
 
-def _by_system(outputs: Outputs) -> list[Outputs]:
+def _by_system(outputs: paired.Outputs) -> list[paired.Outputs]:
     systems: dict[str, list[tuple[Example, Score]]] = {}
     for example, score in zip(outputs.examples, outputs.scores, strict=True):
         if example.system is not None:
             systems.setdefault(example.system, []).append((example, score))
     if len(systems) < 2:
-        raise DataError(
-            f"{outputs.name}: expected outputs of at least two systems, found {len(systems)}.",
-            "Name the system of each row in the field system (`mapping=system=COLUMN`), or give two sets.",
-        )
-    return [Outputs(name, *map(tuple, zip(*rows, strict=True))) for name, rows in systems.items()]
+        hint = "Name the system of each row in the field system (`mapping=system=COLUMN`), or give two sets."
+        raise DataError(f"{outputs.name}: expected outputs of at least two systems, found {len(systems)}.", hint)
+    return [paired.Outputs(name, *map(tuple, zip(*rows, strict=True))) for name, rows in systems.items()]
 
 
 def carried_score(row: Any, example: Example, version: Version, judge: str) -> Score | None:
-    """Return the score of `example` by `version` and `judge` that its row carries; `None` if there is none to use.
+    """Return the score by `version` and `judge` in the row of `example`, `None` if there is none to use.
 
-    A row of `rubriclab score` names both; a recording counts as the judge that it holds. A score off the scale, or with
-    other criteria than the version's, is of another version of that name. A text without a score is scored again.
+    A recording counts as the judge that it holds. A score off the scale, or with other criteria, is of another version.
     """
     rubric = version.rubric
     try:
@@ -630,23 +586,20 @@ def drift(
 ) -> Job[CompareResult]:
     """Return how the scores of `data` change from `before` to `after`; to another judge if `after` is `None`.
 
-    For an anchor, how the errors of the scores by `before` have changed since the first look.
-
-    Args:
-        on_row: called for each text, in order, with both scores, their reasons, and whether the text flips.
+    Of an anchor, how the errors by `before` have changed since the first look. `on_row` gets both scores of each text.
     """
     if options.anchor:
         return _look_job(workspace, data, before, after, options)
     scoring, rubrics, threshold = _sides_of_drift(workspace, data, before, after, options)
 
     async def run() -> CompareResult:
-        pairs: list[PairedScore] = []
+        pairs: list[paired.PairedScore] = []
         async for example, (first, second) in scoring.stream():
             pairs.append(rubrics.pair(example.group, first, second))
             if on_row:
                 on_row(rubrics.to_row(pairs[-1], first, second, threshold))
         one, other = ((version.ref, judge.spec) for version, judge in scoring.scorers)
-        limits = DriftLimits(options.max_shift, options.max_flips, options.min_rank)
+        limits = paired.DriftLimits(options.max_shift, options.max_flips, options.min_rank)
         found = compare_columns(rubrics, pairs, (one, other), threshold, limits)
         return CompareResult(found, workspace.effort(), unanswered=scoring.unanswered)
 
@@ -658,10 +611,7 @@ def _look_job(
 ) -> Job[CompareResult]:
     limits = [name for name in ("flip_at", "max_shift", "max_flips", "min_rank") if getattr(options, name) is not None]
     if after is not None or len(options.judges) > 1 or limits or not isinstance(data, str | Path):
-        raise SettingsError(
-            "`anchor` scores a file of labelled texts again, by one version and one judge, and takes no limits.",
-            "Name one file, one version and at most one judge.",
-        )
+        raise SettingsError("`anchor` takes a file of labelled texts, one version and at most one judge, no limits.")
     version = version_of(workspace, rubric)
     choice = judge_of(version, next(iter(options.judges), None), workspace.store, workspace.notify)
     scoring = ColumnScoring(workspace, [(version, choice)], data, options, fresh=True)
@@ -674,42 +624,30 @@ def _look_job(
 
 def _sides_of_drift(
     workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
-) -> tuple[ColumnScoring, RubricPair, float]:
-    """Return the scoring by both sides, their rubrics, and the threshold."""
+) -> tuple[ColumnScoring, paired.RubricPair, float]:
     ref, judges = ref_of(before), options.judges
-    if len(judges) > 2:
-        raise SettingsError(f"Drift is between two sides, and {len(judges)} judges are named.", "Give one or two.")
-    if after is None and len(judges) < 2:
+    if len(judges) > 2 or (after is None and len(set(judges)) < 2):
         raise SettingsError(
-            f"{ref} is one version, and drift is between two sides;",
-            "name a second version, or two judges: `judges=JUDGE` and `judges=OTHER`.",
+            f"Drift is between two sides: two versions, or {ref} and two judges.",
+            "Name a second version, or two judges: `judges=JUDGE` and `judges=OTHER`.",
         )
-    if after is None and judges[0] == judges[1]:
-        raise SettingsError(f"The judge {judges[0]} is named twice;", "one judge cannot be compared with itself.")
     first = version_of(workspace, before)
     check_limit("max_shift", options.max_shift, first)
     second = first if after is None else version_of(workspace, after)
-    named = (options.judges[0], options.judges[-1]) if options.judges else (None, None)
+    named = (judges[0], judges[-1]) if judges else (None, None)
     scorers = [
         (version, judge_of(version, judge, workspace.store, workspace.notify))
         for version, judge in zip((first, second), named, strict=True)
     ]
-    rubrics = pair_rubrics(first.rubric, second.rubric)
+    rubrics = paired.pair_rubrics(first.rubric, second.rubric)
     middle = rubrics.scale.low + rubrics.scale.width / 2
     threshold = middle if options.flip_at is None else options.flip_at
     if not rubrics.scale.contains(threshold):
-        raise SettingsError(
-            f"`flip_at={format_score(threshold)}` is not on the scale of {first.ref}, {rubrics.scale.describe()};",
-            "no text could cross it.",
-        )
+        given = f"`flip_at={format_score(threshold)}` is not on the scale of {first.ref}"
+        raise SettingsError(f"{given}, {rubrics.scale.describe()};", "no text could cross it.")
     notify, aspects = workspace.notify, [version.rubric.aspect.name for version in (first, second)]
-    if first.digest == second.digest and scorers[0][1].spec == scorers[1][1].spec:
-        notify(f"both sides are the rubric of {second.ref} by {scorers[1][1].spec}: nothing can change")
     if aspects[0] != aspects[1]:
-        notify(
-            f"{first.ref} and {second.ref} judge different aspects, {' and '.join(aspects)}: their scores mean "
-            "different things"
-        )
+        notify(f"{first.ref} and {second.ref} judge different aspects, {' and '.join(aspects)}")
     if rubrics.rescaled:
         scales = f"{second.rubric.scores_on.describe()} to {rubrics.scale.describe()}"
         notify(f"scores of {second.ref} are mapped linearly from {scales}")
@@ -718,65 +656,61 @@ def _sides_of_drift(
     return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
 
 
-# The probability of any false alarm, over all looks and both sequences. It would be higher with fewer groups.
+# The probability of any false alarm, over all looks and both sequences; with fewer groups it would be higher.
 ERROR_RATE, MIN_ANCHOR_GROUPS = 0.05, 10
-# The look after which the intervals are narrowest for the number of observations.
+# The number of looks at which a confidence sequence is narrowest.
 NARROWEST_LOOK = 10
 
 
 class _Looks(FrozenModel):
-    """The looks so far: for each text and label, by digest, the score less the label."""
+    """The errors at each look at an anchor: score less label, by the digest of text and label."""
 
     rubric: str
     judge: str
     looks: tuple[Mapping[str, float], ...] = ()
 
-    def file(self, place: str) -> Path:
-        return Path(f"{place}.looks.json")
-
-    def read(self, place: str) -> _Looks:
-        """Return the looks at a file of texts; this object if there is no file."""
-        if not self.file(place).exists():
-            return self
-        with suppress(ValidationError):
-            found = _Looks.model_validate_json(self.file(place).read_bytes())
-            if (found.rubric, found.judge) == (self.rubric, self.judge):
-                return found
-        raise DataError(
-            f"{self.file(place)} cannot be read, or its looks are by another rubric or judge than {self.judge}.",
-            "Give a copy of the texts under another name, or delete this file to begin again.",
-        )
+    def write(self, file: Path) -> None:
+        file.write_text(self.model_dump_json(), "utf-8")
 
 
-async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
-    """Score the labelled texts of a file once more, and return whether their errors have changed since the first look.
+def _earlier_looks(file: Path, version: Version, judge: str) -> _Looks:
+    """Return the looks in a file, none without one; DataError if they are by another rubric or judge."""
+    found = _Looks(rubric=version.digest, judge=judge)
+    if not file.exists():
+        return found
+    with suppress(ValidationError):
+        looks = _Looks.model_validate_json(file.read_bytes())
+        if (looks.rubric, looks.judge) == (found.rubric, found.judge):
+            return looks
+    raise DataError(
+        f"{file} cannot be read, or its looks are by another rubric or judge than {judge}.",
+        "Give a copy of the texts under another name, or delete this file to begin again.",
+    )
 
-    Cached answers are not used. A look with too many texts without a score is not counted.
 
-    Raises:
-        DataError: for too few labelled texts, or if the looks so far cannot be read or are of another rubric or judge.
+async def look(scoring: ColumnScoring, place: str) -> paired.AnchorLook:
+    """Score the labelled texts of a file once more, without cached answers, and compare the errors with the first look.
+
+    A look with too many texts without a score is not counted.
     """
-    version, choice = scoring.scorers[0]
-    looks = _Looks(rubric=version.digest, judge=choice.spec).read(place)
+    (version, choice), file = scoring.scorers[0], Path(f"{place}.looks.json")
+    looks = _earlier_looks(file, version, choice.spec)
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
     unit = renumber(np.array([text.group for text in texts.values()]))
     if (groups := int(unit.max(initial=-1)) + 1) < MIN_ANCHOR_GROUPS:
-        raise DataError(
-            f"{place}: got texts with labels of {aspect} in {groups} groups, expected at least "
-            f"{MIN_ANCHOR_GROUPS} groups.",
-            "Label more texts.",
-        )
+        found = f"labels of {aspect} in {groups} groups"
+        raise DataError(f"{place}: got {found}, expected at least {MIN_ANCHOR_GROUPS} groups.", "Label more texts.")
     scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
     errors = {
         key: score - each.scores[aspect]
         for (key, each), score in zip(texts.items(), scores, strict=True)
         if score is not None
     }
-    counted = len(errors) >= (1 - MAX_UNSCORED) * len(texts)
+    counted = len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts)
     if counted:
         looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
-        looks.file(place).write_text(looks.model_dump_json(), "utf-8")
+        looks.write(file)
     table = np.array([[each.get(key, np.nan) for key in texts] for each in looks.looks]).reshape(-1, len(texts))
     bias, error = (
         confidence_sequence(_changes(values, unit), error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups)
@@ -784,7 +718,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     )
     changed = any((each.low or 0.0) > 0 or (each.high or 0.0) < 0 for each in (bias, error))
     now = np.array([*errors.values()])
-    return AnchorLook(
+    return paired.AnchorLook(
         rubric=version.ref,
         judge=choice.spec,
         looks=len(looks.looks),
@@ -799,7 +733,7 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
 
 
 def _changes(values: FloatArray, unit: IntArray) -> list[FloatArray]:
-    """Return for each look but the first the mean change of each group's texts, each from its mean at earlier looks.
+    """Return, by look but the first, the mean change of each group's texts from their means at earlier looks.
 
     `values` has shape (looks, texts), NaN where a text has no score.
     """

@@ -14,20 +14,11 @@ from pydantic import JsonValue
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
 from rubriclab.judges.cache import PREFIX
+from rubriclab.learning import fitting
 from rubriclab.learning.adaptation import rate_parts
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
-from rubriclab.learning.fitting import (
-    CandidatePool,
-    JointSettings,
-    SelectedRubric,
-    divisions,
-    fit,
-    fit_folds,
-    refitted_agreement,
-    select_rubric,
-)
 from rubriclab.learning.gate import EvaluatorComparison, GateLevel, gate_level
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.scoring import assignment_of
@@ -68,7 +59,7 @@ Cells = Mapping[str, Mapping[str, Cell]]
 
 @dataclass(frozen=True, slots=True)
 class WeightChange:
-    """One criterion's weight before and after, and its limits; `None` where the rubric does not have it."""
+    """A criterion's weight before and after, with its limits; `None` where the rubric does not have it."""
 
     criterion: str
     trait: str
@@ -80,16 +71,14 @@ class WeightChange:
 
 @dataclass(frozen=True, slots=True)
 class EditEffect:
-    """The held-out agreement of an edited rubric beside that of its parent, with the same labels and folds.
+    """The held-out agreement of an edited rubric beside its parent's, with the same labels and folds.
 
     Attributes:
-        folds: number of folds; 0 if nothing is fitted to labels, as for a rubric without learned weights.
-        statistic: what `before`, `after`, `difference` and `recorded` are of: Pearson correlation, whose intervals
-            include the variance of learning, or balanced accuracy of verdicts.
-        difference: after less before, paired, with its interval; without ends if groups are too few.
-        recorded: the parent's agreement as its version records it.
-        recorded_by: how the parent was made, which its recorded agreement is cross-validated over.
-        verdicts: the held-out verdicts of both; empty for a rubric without verdicts.
+        folds: 0 if nothing is fitted to labels.
+        statistic: of the figures: Pearson, whose intervals include the variance of learning, or balanced accuracy.
+        difference: after less before, paired.
+        recorded, recorded_by: the parent's agreement as recorded, and how the parent was made.
+        verdicts: of both rubrics, if they have any.
         optimistic: whether the rubric was learned from these labels, or a person may have known them.
     """
 
@@ -110,7 +99,6 @@ class EditEffect:
     verdicts: tuple[VerdictAgreement, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
-        """Return the effect as one JSON object."""
         return {**asdict(self), "verdicts": [each.model_dump(mode="json") for each in self.verdicts]}
 
 
@@ -126,19 +114,15 @@ class EditResult(Displayed):
     notes: tuple[str, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
-        """Return the effect as one JSON object, without the rubric."""
         saved = self.saved.ref if self.saved else None
         return {"parent": self.parent, "saved": saved, "notes": list(self.notes), **self.effect.to_row()}
 
 
 @dataclass(frozen=True, eq=False)
 class RatedRubric:
-    """A rubric with the labelled texts rated by its criteria and by the others that were candidates.
+    """A rubric before it is refitted, with the labelled texts rated by its criteria and the other candidates.
 
-    Attributes:
-        rubric: with the parts and the aggregation before it is refitted, and the aspect to judge.
-        examples: sorted by id, with labels on the scale that criteria are rated on.
-        candidates: the columns of `cells`; those of the rubric are marked as kept.
+    `examples` are sorted by id, with labels on the scale of the criteria; `candidates` are the columns of `cells`.
     """
 
     rubric: Rubric
@@ -152,17 +136,14 @@ class RatedRubric:
 
     @property
     def ask(self) -> Ask:
-        """How the rubric calls the judge."""
         return self.rubric.aggregation.ask if self.rubric.aggregation else "by method"
 
     @cached_property
-    def fit_settings(self) -> JointSettings:
-        """The settings of learning, for a rubric whose criteria and calls are given."""
-        return JointSettings.model_validate({**self.settings.get(JOINT, {}), "ask": self.ask})
+    def fit_settings(self) -> fitting.JointSettings:
+        return fitting.JointSettings.model_validate({**self.settings.get(JOINT, {}), "ask": self.ask})
 
     @cached_property
     def rated(self) -> Candidates:
-        """The candidates in the form that learning uses."""
         aggregation, parts = self.rubric.aggregation, []
         for method in dict.fromkeys(each.method for each in self.candidates):
             own = next((part for part in self.rubric.parts if part.method == method), None)
@@ -183,21 +164,17 @@ class RatedRubric:
 
     @cached_property
     def table(self) -> RatingMatrix:
-        """The rating matrix of all candidates, with the limits of their weights."""
         return self.rated.table(assignment_of(self.rubric), self.ask)
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """The columns of the rubric's criteria."""
         return tuple(place for place, each in enumerate(self.candidates) if each.kept)
 
 
 def edited_rubric(parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[Cell]], who: str) -> RatedRubric:
     """Return the edited rubric with its ratings, before it is refitted.
 
-    Args:
-        new_cells: the rating of each text by each new criterion of the plan.
-        who: added to the reason why criteria were removed, as in `by anna: it counts length twice`.
+    `new_cells` are by text and new criterion. `who` ends the reason why a criterion was removed.
     """
     made_from = {each.criterion.id: each.made_from for each in parent.candidates}
     replaced = {change.result: change.criteria for change in plan.changes}
@@ -229,27 +206,21 @@ class FoldSelection:
 
 
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
-    """Return what labels select in each fold among the candidates that no person has added.
-
-    Criteria that a person has removed may be among them. This takes about a second for 50 candidates of 36 texts.
-    """
+    """Return what labels select in each fold among the candidates that no person has added."""
     free = replace(rated.table, limits=None)
     learned = [place for place, each in enumerate(rated.candidates) if each.by_hand != "added"]
     if not learned:
-        return FoldSelection(divisions(free.groups, rated.fit_settings), ())
-    held_out = select_rubric(free.columns(learned), rated.fit_settings, rated.ask).held_out
+        return FoldSelection(fitting.divisions(free.groups, rated.fit_settings), ())
+    held_out = fitting.select_rubric(free.columns(learned), rated.fit_settings, rated.ask).held_out
     ids = [rated.candidates[place].criterion.id for place in learned]
     criteria = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
     return FoldSelection(held_out.folds, tuple(criteria))
 
 
-def refitted(rated: RatedRubric, selected: FoldSelection) -> SelectedRubric:
-    """Return the rubric fitted to all labels, and those of all folds with held-out scores.
+def refitted(rated: RatedRubric, selected: FoldSelection) -> fitting.SelectedRubric:
+    """Return the rubric fitted to all labels, and those of all folds with held-out scores."""
 
-    `selected` may be that of the rubric that it was edited from, on the same texts.
-    """
-
-    def pool_of(repetition: int, fold: int) -> CandidatePool:
+    def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
         """Return the criteria of a fold's rubric: selected there and not removed by hand, or added or limited."""
         learned = selected.criteria[repetition][fold] if selected.criteria else frozenset[str]()
         columns = [
@@ -258,27 +229,22 @@ def refitted(rated: RatedRubric, selected: FoldSelection) -> SelectedRubric:
             if (each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds))
             or (each.criterion.id in learned and each.by_hand != "removed")
         ]
-        return CandidatePool(tuple(columns) or rated.kept, reasons=True)
+        return fitting.CandidatePool(tuple(columns) or rated.kept, reasons=True)
 
-    table, settings, pool = rated.table, rated.fit_settings, CandidatePool(rated.kept, reasons=True)
-    return SelectedRubric(
-        fit(table, settings, pool, redundant=KEEP_ALL),
-        fit_folds(table, settings, selected.folds, pool_of, redundant=KEEP_ALL),
+    table, settings, pool = rated.table, rated.fit_settings, fitting.CandidatePool(rated.kept, reasons=True)
+    return fitting.SelectedRubric(
+        fitting.fit(table, settings, pool, redundant=KEEP_ALL),
+        fitting.fit_folds(table, settings, selected.folds, pool_of, redundant=KEEP_ALL),
     )
 
 
-def study_of(rated: RatedRubric, refit: SelectedRubric) -> Study:
-    """Return everything that learning computes from the ratings, for a rubric that was refitted."""
+def study_of(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
     reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
     return Study(rated.rated, assignment_of(rated.rubric), rated.fit_settings, refit, reasons, rated.threshold)
 
 
-def check_kept(rated: RatedRubric, refit: SelectedRubric) -> dict[str, str]:
-    """Return the criteria that cannot be weighed, by id, with the reason.
-
-    Raises:
-        SettingsError: if one of them has a limited weight, none can be weighed, or the others' limits cannot be met.
-    """
+def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
+    """Return the criteria that cannot be weighed, by id, with the reason; an error if an edit needs one of them."""
     ids = [each.criterion.id for each in rated.candidates]
     dropped = {ids[place]: why.words(ids) for place, why in refit.fit.dropped.items() if place in rated.kept}
     for name in rated.bounds:
@@ -290,34 +256,32 @@ def check_kept(rated: RatedRubric, refit: SelectedRubric) -> dict[str, str]:
     return dropped
 
 
-def unmeasured(rated: RatedRubric, refit: SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
-    """Return those of some criteria that no fold's rubric has, so that held-out scores do not depend on them."""
+def unmeasured(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
+    """Return those of some criteria that are in no fold's rubric, so that held-out scores do not depend on them."""
     places = {place for fits in refit.held_out.fits for fit in fits for place in fit.columns}
     used = {rated.candidates[place].criterion.id for place in places}
     return tuple(name for name in ids if name not in used)
 
 
-def repeating(rated: RatedRubric, refit: SelectedRubric) -> tuple[tuple[str, str, float], ...]:
-    """Return the pairs of the rubric's criteria that learning would call redundant, with their correlations."""
+def repeating(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
+    """Return the pairs of criteria that learning would call redundant, with their correlations."""
     alike, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
     pairs = ((one, two, float(alike[one, two])) for two in refit.fit.columns for one in refit.fit.columns if one < two)
     return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REDUNDANT)
 
 
 def effect_of(
-    parent: RatedRubric, edited: RatedRubric, refits: tuple[SelectedRubric, SelectedRubric], rubric: Rubric
+    parent: RatedRubric,
+    edited: RatedRubric,
+    refits: Sequence[fitting.SelectedRubric],
+    rubric: Rubric,
 ) -> EditEffect:
-    """Return the effect of an edit; of a rubric with verdicts, in balanced accuracy.
-
-    Args:
-        refits: of the parent and of the edited rubric, with the same folds.
-        rubric: the edited one, refitted.
-    """
+    """Return the effect of an edit, in balanced accuracy for verdicts; `rubric` is the edited one, refitted."""
     table, (before, after) = edited.table, [refit.held_out for refit in refits]
     level = gate_level(table.labels, table.groups)
     figures, calls, passed = [], [], []
     for each, refit in zip((parent, edited), refits, strict=True):
-        figures.append(refitted_agreement(each.table, refit.held_out, level=level)["pearson"].rounded())
+        figures.append(fitting.refitted_agreement(each.table, refit.held_out, level=level)["pearson"].rounded())
         ids = [each.candidates[place].criterion.id for place in each.kept]
         calls.append(round(each.rated.calls(ids, assignment_of(each.rubric), each.ask), 6))
         passed.append(study_of(each, refit).verdicts)
@@ -353,7 +317,6 @@ def effect_of(
 
 
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
-    """Return the weights of all criteria that either rubric has, those of the second one first."""
     old, new = (
         {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
         for rubric in (before, after)
@@ -368,7 +331,7 @@ def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
 
 @dataclass(frozen=True, eq=False)
 class EditableVersion:
-    """A version with its labelled texts, sorted by id and on the raters' scale, and the ratings that it keeps."""
+    """A version with labelled texts, sorted by id and on the raters' scale, and the ratings that it keeps."""
 
     version: Version
     record: TrainingRecord | None
@@ -429,16 +392,14 @@ class EditableVersion:
 
     @cached_property
     def selection(self) -> FoldSelection:
-        """The criteria that labels select in each fold."""
         return select_in_folds(self.rated)
 
     @cached_property
-    def refit(self) -> SelectedRubric:
-        """The rubric refitted without an edit."""
+    def refit(self) -> fitting.SelectedRubric:
         return refitted(self.rated, self.selection)
 
     def on_label_scale(self, record: TrainingRecord) -> TrainingRecord:
-        """Return a record of these texts with labels, scores and intervals on the scale of the labels."""
+        """Return a record of these texts on the scale of the labels."""
         by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
         aspect, texts = rubric.aspect.name, []
         for text in record.texts:
@@ -453,7 +414,7 @@ class EditableVersion:
 
 
 def editable_version(workspace: Workspace, rubric: str | Version, options: EditOptions) -> EditableVersion:
-    """Return a version with the labelled texts that an edit is measured on: its own, or those of `options.labels`."""
+    """Return a version with the labelled texts that an edit is measured on: `options.labels`, or its own."""
     version = version_of(workspace, rubric)
     record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, Cell]]()
     if options.labels is not None:
@@ -461,13 +422,10 @@ def editable_version(workspace: Workspace, rubric: str | Version, options: EditO
         given = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
         texts = labels_on_scale(given, aspect, scale, name, workspace.notify)
         if not texts:
-            label = f"a label for {aspect!r} from {scale.describe()}"
-            raise DataError(f"{name} has no text with {label}.", "Give labelled texts.")
+            raise DataError(f"{name} has no text with a label for {aspect!r} from {scale.describe()}.")
     elif record is None:
-        raise DataError(
-            f"{version.ref} keeps no labelled texts: it was learned by one method, or imported.",
-            "Give them: `labels=FILE`.",
-        )
+        said = f"{version.ref} keeps no labelled texts: it was learned by one method, or imported."
+        raise DataError(said, "Give them: `labels=FILE`.")
     else:
         texts = tuple(_labelled_example(text, version.rubric.aspect.name) for text in record.texts)
     if record:
@@ -498,21 +456,17 @@ def edit(
 ) -> Job[EditResult]:
     """Return the effect of an edit, and the child version unless it is a preview.
 
-    Args:
-        editable: from `editable_version` with the same version and labels, to spare its computation.
+    `editable`, from `editable_version` with the same version and labels, spares its computation.
     """
     version = editable.version if editable else version_of(workspace, rubric)
     _check_name(workspace.store, version, options.name)
     parent, provenance = version.rubric, version.provenance
     if parent.aggregation is None:
-        raise SettingsError(
-            f"{version.ref} has no learned weights to fit again: it was learned by one method.",
-            f"Learn it with several methods, without `methods`, or fit weights: rubriclab transfer {version.ref}",
-        )
+        hint = f"Learn it with several methods, without `methods`, or fit weights: rubriclab transfer {version.ref}"
+        raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
     labelled = editable or editable_version(workspace, version, options)
-    # New criteria are asked about all texts, by a new definition those that stay too, and others where their ratings
-    # are not kept.
+    # New criteria are asked about all texts, by a new definition those that stay too.
     to_rate = {
         part.method: [each for each in part.criteria if plan.redefined and each.id not in plan.removed]
         for part in parent.parts
@@ -527,10 +481,8 @@ def edit(
     if requests:
         named, own = options.judge, provenance.judge
         if named and named != own and not named.startswith(PREFIX):
-            raise SettingsError(
-                f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them.",
-                f"Leave out `judge`, or move the rubric to that judge first: rubriclab transfer {version.ref}",
-            )
+            kept = f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them."
+            raise SettingsError(kept, f"Leave out `judge`, or first run: rubriclab transfer {version.ref}")
         choice = judge_of(version, options.judge, workspace.store, workspace.notify)
 
     def estimate() -> DryRun:
@@ -539,10 +491,8 @@ def edit(
 
     async def run() -> EditResult:
         if not options.preview and not (options.author and options.because):
-            raise SettingsError(
-                "A version that a person makes records who made it and why.",
-                "Give `author=NAME` and `because=REASON`, or `preview` to save nothing.",
-            )
+            hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
+            raise SettingsError("A version that a person makes records who made it and why.", hint)
         judge = workspace.judge(choice) if requests else None
         # The ratings by the parent's criteria, and those by new or newly defined ones.
         known: dict[str, dict[str, Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
@@ -567,7 +517,6 @@ def edit(
 def _finish(
     workspace: Workspace, options: EditOptions, plan: EditPlan, editable: EditableVersion, new: Cells
 ) -> EditResult:
-    """Return the effect of an edit whose new ratings are here, and the child version unless this is a preview."""
     version, parent = editable.version, editable.rated
     cells = [[new[text.id][name] for name in plan.new] for text in parent.examples]
     edited = edited_rubric(parent, plan, cells, options.signature)
@@ -580,18 +529,12 @@ def _finish(
     dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]
     limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]
     joined = [*plan.new, *(name for name in limited if name in plan.bounds and name not in plan.new)]
-    notes = (
-        *(f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()),
-        *(
-            f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice"
-            for one, other, correlation in repeating(edited, refits[1])
-        ),
-        *(
-            f"{name} is in no fold's rubric, as it was made from labels of each fold or is not selected without "
-            "them: its part in held-out agreement is unknown"
-            for name in (*unmeasured(parent, refits[0], dropped), *unmeasured(edited, refits[1], joined))
-        ),
-    )
+    notes = [f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()]
+    for one, other, correlation in repeating(edited, refits[1]):
+        notes.append(f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice")
+    for name in (*unmeasured(parent, refits[0], dropped), *unmeasured(edited, refits[1], joined)):
+        why = "it was made from labels of each fold or is not selected without them"
+        notes.append(f"{name} is in no fold's rubric, as {why}: its part in held-out agreement is unknown")
     study = study_of(edited, refits[1])
     rubric, before, provenance = study.rubric(), version.rubric.aggregation, version.provenance
     if rubric.aggregation and before and before.onto:
@@ -605,12 +548,10 @@ def _finish(
         recorded = verdicts[0].balanced_accuracy if verdicts else own.order
     effect = effect_of(parent, edited, refits, rubric)
     effect = replace(effect, recorded=recorded, recorded_by=provenance.held_out_by)
-    saved = (
-        None
-        if options.preview
-        else _save(workspace, options, plan, editable, rubric=rubric, effect=effect, study=study)
-    )
-    return EditResult(version.ref, rubric, effect, saved, workspace.effort(), notes)
+    saved = None
+    if not options.preview:
+        saved = _save(workspace, options, plan, editable, rubric=rubric, effect=effect, study=study)
+    return EditResult(version.ref, rubric, effect, saved, workspace.effort(), tuple(notes))
 
 
 def _save(
@@ -623,7 +564,6 @@ def _save(
     effect: EditEffect,
     study: Study,
 ) -> Version:
-    """Return the child version, whose training texts are the parent's and those that the edit was measured on."""
     version, examples = editable.version, editable.examples
     before, aspect = version.provenance, version.rubric.aspect.name
     judge, generator = (
@@ -670,14 +610,11 @@ def _check_name(store: Store, version: Version, name: str | None) -> None:
         return
     newest = store.load(name)
     if version.ref not in _ancestors(store, newest) and newest.ref not in _ancestors(store, version):
-        raise SettingsError(
-            f"{name} already names another rubric, whose newest version is {newest.ref}.",
-            f"Give a name that is not in use yet, or none, to save a new version of {version.name}.",
-        )
+        said = f"{name} already names another rubric, whose newest version is {newest.ref}."
+        raise SettingsError(said, f"Give another name, or none, to save a new version of {version.name}.")
 
 
 def _ancestors(store: Store, version: Version) -> set[str]:
-    """Return the versions that one was made from, as far back as the store holds them."""
     refs: set[str] = set()
     with suppress(NotInStore):
         while version.parent and version.parent not in refs:
@@ -689,7 +626,7 @@ def _ancestors(store: Store, version: Version) -> set[str]:
 def part_with(
     rubric: Rubric, method: str, recorded: Mapping[str, Mapping[str, JsonValue]], criteria: Sequence[Criterion]
 ) -> Part:
-    """Return the rubric's part of a method with these criteria; or a new one, with the settings of its learning."""
+    """Return the rubric's part of a method, or a new one with the recorded settings, with these criteria."""
     for part in rubric.parts:
         if part.method == method:
             return part.model_copy(update={"criteria": tuple(criteria)})

@@ -21,13 +21,11 @@ from rubriclab.ops.options import Edit, Threshold
 
 @dataclass
 class EditPlan:
-    """What the edits of a rubric mean.
+    """What the edits of a rubric, whose version is `ref`, mean.
 
     Attributes:
-        rubric: before the edits; `ref` is its version.
-        aspect: with the new definition; if that changes, every criterion is rated anew.
-        bounds: limits of the weights of all criteria of the edited rubric that have any.
-        removed: criteria that leave the rubric, by id, with the reason.
+        bounds: limits of weights in the edited rubric.
+        removed: criteria that leave it, by id, with the reason.
         new: criteria that join it, by id.
     """
 
@@ -42,62 +40,47 @@ class EditPlan:
 
     @property
     def redefined(self) -> bool:
-        """Whether the definition changes."""
+        """Whether the definition changes, so that every criterion is rated anew."""
         return self.aspect != self.rubric.aspect
 
     @property
     def kept(self) -> list[str]:
-        """The ids of the edited rubric's criteria."""
         return [*(each.id for each in self.rubric.criteria if each.id not in self.removed), *self.new]
 
     @property
     def taken(self) -> set[str]:
-        """The ids that a new criterion cannot have, those of dropped criteria included."""
         known = (*self.rubric.criteria, *(entry.criterion for entry in self.rubric.all_dropped))
         return {*(each.id for each in known), *self.new}
 
     def join(self, action: EditAction, method: str, new: Criterion, replaced: Sequence[Criterion] = ()) -> None:
-        """Let a criterion join the rubric in place of others."""
         ids, before = tuple(each.id for each in replaced), "\n".join(each.statement for each in replaced)
         if action == "reword" and ids[0] in self.bounds:
             self.bounds[new.id] = self.bounds[ids[0]]
         done = "merged" if action == "merge" else "reworded"
         self.removed |= dict.fromkeys(ids, f"{done}: {new.id} replaces it")
         self.new[new.id] = Candidate(method=method, criterion=new, kept=True, by_hand="added")
-        self.changes.append(
-            EditChange(
-                action=action,
-                criteria=ids,
-                result=new.id,
-                before=before if replaced else None,
-                after=new.statement,
-            )
-        )
+        old = before if replaced else None
+        change = EditChange(action=action, criteria=ids, result=new.id, before=old, after=new.statement)
+        self.changes.append(change)
 
     def set_threshold(self, threshold: Threshold) -> None:
-        """Set the lowest score that passes, or have it learned."""
         if self.rubric.threshold is None:
-            raise SettingsError(
-                f"The scores of {self.ref} are on {self.rubric.scores_on.describe()}, without verdicts.",
-                "Only a rubric learned from labels of two levels has a threshold; leave out `threshold`.",
-            )
+            scale = self.rubric.scores_on.describe()
+            raise SettingsError(f"The scores of {self.ref} are on {scale}, without verdicts.", "Omit `threshold`.")
         self.threshold = None if threshold == "learned" else threshold
         if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise SettingsError(
-                f"The threshold cannot be {self.threshold:g}: scores are probabilities.", "Give a number from 0 to 1."
-            )
+            said = f"The threshold cannot be {self.threshold:g}: scores are probabilities."
+            raise SettingsError(said, "Give a number from 0 to 1.")
         before, after = f"{self.rubric.threshold:g}", "learned" if self.threshold is None else f"{self.threshold:g}"
         self.changes.append(EditChange(action="threshold", before=before, after=after))
 
     def limit(self, given: str, limits: Bounds | None) -> None:
-        """Limit the weight of a criterion, or lift its limits; `given` may be the id before it was reworded."""
+        """Limit the weight of a criterion, or lift its limits; `given` may be its id before it was reworded."""
         now = {change.criteria: change.result for change in self.changes if change.action == "reword"}
         name = given if given in self.kept else now.get((given,)) or given
         if name in self.removed:
-            raise SettingsError(
-                f"{name} is {self.removed[name].partition(':')[0]} by this edit, so its weight cannot be limited.",
-                "Limit the weight of a criterion that stays.",
-            )
+            done = self.removed[name].partition(":")[0]
+            raise SettingsError(f"{name} is {done} by this edit, so its weight cannot be limited.")
         if name not in self.kept:
             raise unknown_criterion(given, self.ref, self.kept)
         self.bounds.pop(name, None)
@@ -111,14 +94,11 @@ class EditPlan:
         if not (-1.0 if signed else 0.0) <= low <= high <= 1:
             kind = "a text feature's weight lies between -1 and 1" if signed else "a weight lies between 0 and 1"
             wrong = "the lowest is above the highest" if low > high else kind
-            raise SettingsError(
-                f"The weight of {name} cannot be {written}: {wrong}.", "Give shares of the whole, as in 0.3."
-            )
+            raise SettingsError(f"The weight of {name} cannot be {written}: {wrong}.", "Give shares, as in 0.3.")
         self.changes.append(EditChange(action=action, criteria=(name,), after=written))
 
 
 def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
-    """Return what edits of a rubric, whose version is `ref`, mean."""
     _check_named(rubric, ref, edit)
     threshold = threshold_by_hand(rubric.aggregation)
     plan = EditPlan(rubric, ref, rubric.aspect, threshold, dict(bounds_of(rubric.aggregation)))
@@ -138,10 +118,8 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
         if len(names) < 2:
             raise SettingsError("`merge` joins two criteria or more, got one.", "See `reword`.")
         if len(methods) > 1:
-            raise SettingsError(
-                f"{' and '.join(names)} are criteria of different methods, {' and '.join(methods)}.",
-                "Drop one and reword the other.",
-            )
+            said = f"{' and '.join(names)} are criteria of different methods, {' and '.join(methods)}."
+            raise SettingsError(said, "Drop one and reword the other.")
         replaced = [criteria[name] for name in names]
         plan.join("merge", methods[0], merged(replaced, text, rubric.scale, "+".join(names)), replaced)
     for text in edit.add:
@@ -182,26 +160,19 @@ def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
 
 
 def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsError:
-    """Return the error about a criterion that a version does not have."""
     ids = list(known)
     return SettingsError(f"{ref} has no criterion {name!r}.", f"{did_you_mean(name, ids)}It has: {', '.join(ids)}.")
 
 
 def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
-    """Return if the sizes of so many weights can sum to 1 within their limits.
-
-    Raises:
-        SettingsError: if they cannot.
-    """
+    """Raise SettingsError if the sizes of so many weights cannot sum to 1 within their limits."""
     least = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
     most = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + criteria - len(bounds)
     if least > 1 + 1e-9 or most < 1 - 1e-9:
         found = f"at least {least:g}" if least > 1 else f"at most {most:g}"
-        raise SettingsError(
-            f"The sizes of all weights sum to 1, but within these limits they sum to {found}: "
-            f"{', '.join(f'{name} {low:g}:{high:g}' for name, (low, high) in bounds.items())}.",
-            "Widen the limits of some.",
-        )
+        limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
+        said = f"The sizes of all weights sum to 1, but within these limits they sum to {found}: {limits}."
+        raise SettingsError(said, "Widen the limits of some.")
 
 
 # The methods that rate an added statement and an added question.
@@ -229,21 +200,17 @@ TRUTH = (
 def reworded(criterion: Criterion, method: str, text: str, name: str) -> Criterion:
     """Return a criterion with another wording, under another id; a hypothesis keeps the description of its levels."""
     if criterion.kind == "feature":
-        raise SettingsError(
-            f"{criterion.id} is a text feature, which is computed.", "Drop it and use `add` for a criterion."
-        )
+        raise SettingsError(f"{criterion.id} is a text feature, which is computed.", "Drop it and `add` a criterion.")
     if criterion.kind == "score" and METHODS[method].states == "definition":
         raise SettingsError(f"{criterion.id} asks by the aspect's definition.", "Change that: `definition=TEXT`.")
     return _replacing([criterion], text, name)
 
 
 def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> Criterion:
-    """Return one criterion of the same kind instead of several."""
     first = criteria[0]
     if first.kind not in ("hypothesis", "question", "trait"):
-        raise SettingsError(
-            f"{first.id} cannot be merged: it is a {first.kind}, not a statement or a question.", "Drop it instead."
-        )
+        kind = f"it is a {first.kind}, not a statement or a question"
+        raise SettingsError(f"{first.id} cannot be merged: {kind}.", "Drop it instead.")
     new = _replacing(criteria, text, name)
     own: dict[str, object] = {"weight": sum(criterion.weight for criterion in criteria), "levels": ()}
     if new.kind == "hypothesis":
@@ -287,7 +254,7 @@ def added(text: str, rubric: Rubric, taken: Collection[str]) -> tuple[str, Crite
 
 
 def edited_id(name: str, taken: Collection[str]) -> str:
-    """Return the id of a reworded criterion: `h03.2` for `h03`, then `h03.3`."""
+    """Return the next free id of a reworded criterion: `h03.2` for `h03`, then `h03.3`."""
     stem, _, number = name.rpartition(".")
     stem = stem if stem and number.isdigit() else name
     return next(new for count in range(2, 10_000) if (new := f"{stem}.{count}") not in taken)
@@ -309,6 +276,5 @@ def levels(scale: Scale) -> tuple[Level, ...]:
 
 
 def _question(text: str) -> tuple[str, Literal["yes", "no"] | None]:
-    """Return the words of a question, and its better answer if it names one."""
     match = _BETTER.search(text)
     return (text[: match.start()], "no" if match[1] == "no" else "yes") if match else (text, None)

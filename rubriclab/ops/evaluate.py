@@ -54,10 +54,7 @@ class Evaluation(Answered, Displayed):
     unanswered: str | None = None
 
     def to_row(self) -> dict[str, Any]:
-        """Return the figures that the page shows: for labels of two levels those of verdicts.
-
-        For other labels also the paired comparisons with the best free baseline and with each other, and the errors.
-        """
+        """Return the figures that the page shows: for labels of two levels those of verdicts."""
         from rubriclab.report.evaluation import error_rows, evaluation_summaries, verdict_rows
 
         graded = {version.rubric.aspect.name for version in self.versions if not version.rubric.scores_on.names}
@@ -73,10 +70,7 @@ class Evaluation(Answered, Displayed):
 def evaluate(
     workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
 ) -> Job[Evaluation]:
-    """Return how well rubrics agree with the human scores of held-out texts.
-
-    Groups that any of the rubrics has learned from are left out, which is said.
-    """
+    """Return how well rubrics agree with the human scores of texts that none of them has learned from."""
     versions = versions_of(workspace, rubrics)
     choices = [judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
@@ -84,13 +78,11 @@ def evaluate(
     if not options.include_training:
         kept = unseen(examples, [version.provenance for version in versions])
     if not kept:
-        raise DataError(
-            f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.",
-            "Give texts of other groups, or `include_training` for an optimistic figure.",
-        )
-    if len(kept) < len(examples):
-        left_out = f"{len(examples) - len(kept)} of {len(examples)} texts left out"
-        workspace.notify(f"{left_out}: their groups, or the texts themselves, were learned from")
+        hint = "Give texts of other groups, or `include_training` for an optimistic figure."
+        raise DataError(f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.", hint)
+    if left_out := len(examples) - len(kept):
+        learned = "their groups, or the texts themselves, were learned from"
+        workspace.notify(f"{left_out} of {len(examples)} texts left out: {learned}")
     texts = _texts(kept, versions, data, options, workspace)
     chosen = ScoreOptions(rivals=options.rivals, rivals_per_call=options.rivals_per_call)
     scorings = [
@@ -137,21 +129,14 @@ def _texts(
     options: EvaluateOptions,
     workspace: Workspace,
 ) -> dict[str, tuple[Example, ...]]:
-    """Return the texts that each version is evaluated on: those with a score for its aspect.
-
-    What makes the figures mean something else is said.
-    """
+    """Return the texts that each version is evaluated on: those with a score for its aspect."""
     notify = workspace.notify
     texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
     for version in versions:
         rows, aspect, scale = texts[version.ref], version.rubric.aspect.name, version.rubric.scores_on
         if not rows:
-            raise DataError(
-                f"No row to evaluate {version.ref} on has a score for {aspect!r}.",
-                f"Map the column that holds it: `mapping=scores.{aspect}=COLUMN`.",
-            )
-        if len({row.id for row in rows}) < len(rows):
-            notify(f"{version.ref}: some ids stand more than once; such texts count as often as they stand")
+            hint = f"Map the column that holds it: `mapping=scores.{aspect}=COLUMN`."
+            raise DataError(f"No row to evaluate {version.ref} on has a score for {aspect!r}.", hint)
         if outside := sum(not scale.contains(row.scores[aspect]) for row in rows):
             notify(f"{version.ref}: {count(outside, 'label')} outside of its scale, {scale.describe()}")
         if len({row.group for row in rows}) == len(rows):
@@ -170,8 +155,6 @@ WORD_COUNT_BASELINE = "baseline: word count"
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """A named set of predicted scores, NaN where there is none, made of so many answers to single criteria."""
-
     name: str
     scores: FloatArray
     answers_missing: int = 0
@@ -182,9 +165,8 @@ class Evaluator:
 class Result:
     """One evaluator's agreement with the human scores of one aspect at one level.
 
-    Attributes:
-        ceiling: the Pearson correlation that a judge who knows the true scores would reach, given how the raters
-            differ; `None` without single raters' scores, and between systems.
+    `ceiling` is the Pearson correlation that a judge who knows the true scores would reach, given how the raters
+    differ; `None` without single raters' scores, and between systems.
     """
 
     evaluator: str
@@ -198,7 +180,6 @@ class Result:
     soft_pairwise: float | None = None
 
     def to_row(self) -> dict[str, Any]:
-        """Return the result as one JSON object."""
         found = self.agreement
         return {
             "evaluator": self.evaluator,
@@ -223,10 +204,7 @@ class Result:
 
 
 def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
-    """Return the word count, and the text feature that correlated most with a rubric's training labels, signed.
-
-    `chosen` maps rubrics to features; equal choices are listed once, and features that no longer exist are left out.
-    """
+    """Return the word count, and the text features `chosen` by training labels for rubrics, signed and each once."""
     evaluators = [Evaluator(WORD_COUNT_BASELINE, feature_values(examples, [WORD_COUNT])[:, 0])]
     by_feature: dict[tuple[str, int], list[str]] = {}
     for rubric, baseline in chosen.items():
@@ -247,9 +225,9 @@ def measure_agreement(
     levels: Sequence[Level] = LEVELS,
     constant: ConstantRule = "skip",
 ) -> list[Result]:
-    """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, level by level.
+    """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, by level.
 
-    The system level is left out where a text does not name its system. Figures leave out texts without a score.
+    The system level is left out where a text does not name its system.
     """
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
@@ -298,8 +276,6 @@ TENTATIVE, RELIABLE = 0.667, 0.8
 
 @dataclass(frozen=True, slots=True)
 class JudgeScores:
-    """One judge's scores: how many texts it scored and left unscored, their mean and standard deviation."""
-
     judge: str
     scored: int
     unscored: int
@@ -320,15 +296,12 @@ class JudgePair:
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
-    """Agreement of the overall scores; it rests on `texts` with two scores or more."""
-
     texts: int
     missing: int
     alpha: Interval
 
     @property
     def reliability(self) -> tuple[Reliability, Reliability] | None:
-        """The reliability at both ends of alpha's interval; `None` without an interval."""
         low, high = self.alpha.low, self.alpha.high
         return None if low is None or high is None else (_reliability(low), _reliability(high))
 
@@ -366,7 +339,6 @@ class InterraterAgreement:
     pooled: tuple[CriterionAgreement, ...]
 
     def to_row(self) -> dict[str, Any]:
-        """Return all of it as one JSON object, with the reliability that the summary states."""
         scores = {**asdict(self.scores), "reliability": self.scores.reliability}
         return asdict(self) | {"scale": self.scale.model_dump(mode="json"), "scores": scores}
 
@@ -378,12 +350,10 @@ def interrater_agreement(
 ) -> InterraterAgreement:
     """Return how far the judges agree: `scored` holds the scores of `examples`, in their order, by judge.
 
-    Yes/no questions are compared one by one and pooled, by nominal alpha and kappa; graded criteria, shares and scores
-    by alpha for interval data. CheckEval (section 5.2) reports the pooled figures: in its tables 10, 19 and 21 the two
-    differ by 0.0001 at most, so that its units are single answers. Pooled figures tend to lie above single ones,
-    as they also reward judges for knowing which criteria most texts meet.
-
-    Missing answers and those that do not apply are counted apart. Intervals are over groups, or else over texts.
+    Yes/no questions are compared one by one and pooled, by nominal alpha and kappa; graded criteria and scores by alpha
+    for interval data. CheckEval (section 5.2) reports the pooled figures: its units are single answers, as in its
+    tables 10, 19 and 21 the two differ by 0.0001 at most. Pooled figures tend to be higher, as they also reward judges
+    for knowing which criteria most texts meet. Intervals are over groups, or else over texts.
     """
     groups = [example.group for example in examples]
     cluster = units(groups)
@@ -464,7 +434,7 @@ def _reliability(alpha: float) -> Reliability:
 
 @dataclass(frozen=True, repr=False)
 class AgreeResult(Answered, Displayed):
-    """How far judges agree on the scores and on each criterion; `unanswered` names a judge that never replied."""
+    """How far judges agree; `unanswered` names a judge that never replied."""
 
     version: Version
     agreement: InterraterAgreement
@@ -473,11 +443,10 @@ class AgreeResult(Answered, Displayed):
 
 
 def agree(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> Job[AgreeResult]:
-    """Return how far judges agree when each scores the texts by one rubric; the texts need no human scores."""
+    """Return how far judges agree when each scores the texts by one rubric."""
     names = options.judges
     if len(names) < 2:
-        named = f"only {names[0]} was named" if names else "none was named"
-        raise SettingsError(f"Agreement takes two judges or more, and {named};", "name each with `judges`.")
+        raise SettingsError(f"Agreement takes two judges or more, got {len(names)};", "name each with `judges`.")
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
     version = version_of(workspace, rubric)

@@ -32,11 +32,8 @@ MAX_NAMED = 5
 class ScoreExplanation(Answered, Displayed):
     """A text's score with everything that it rests on.
 
-    Attributes:
-        average: the score of a text that every criterion rates as average; the contributions of the criteria lead from
-            there to the score. `None` if the rubric has no learned weights.
-        labelled: the text as the rubric was learned from it; `None` for another text.
-        nearest: the labelled texts with the most similar ratings; empty if the store has no training record.
+    `average` is the score of a text that every criterion rates as average, from which the contributions lead to the
+    score; `None` without learned weights. `labelled` is the text as the rubric was learned from it, if it was.
     """
 
     version: Version
@@ -48,7 +45,6 @@ class ScoreExplanation(Answered, Displayed):
     unanswered: str | None = None
 
     def to_row(self) -> dict[str, Any]:
-        """Return the explanation as one JSON object."""
         held_out = self.labelled and {"label": self.labelled.label, "predicted": self.labelled.predicted}
         return {
             **self.score.to_row(),
@@ -79,10 +75,8 @@ def explain(
     if not _is_plain_text(data):
         check_text_fields(version, [example], data, options, notify=workspace.notify)
     elif lacking := [name for name, number in missing_fields(version, [example]).items() if number]:
-        raise SettingsError(
-            f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one.",
-            f"Give {listed(f'`{name}=FILE`' for name in lacking)}.",
-        )
+        said = f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one."
+        raise SettingsError(said, f"Give {listed(f'`{name}=FILE`' for name in lacking)}.")
     scoring = prepare_scoring(workspace, [example], version, ScoreOptions(judge=options.judge))
 
     async def run() -> ScoreExplanation:
@@ -95,12 +89,8 @@ def explain(
 
 
 def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOptions) -> Job[ScoreExplanation]:
-    """Return why a text has its score that the rubric was learned from, by its kept ratings."""
     if options.id is None:
-        raise SettingsError(
-            "There is no text to explain:",
-            "give a file, or the id of a text that the rubric was learned from with `id=ID`.",
-        )
+        raise SettingsError("There is no text to explain:", "give a file, or the id of a labelled text with `id=ID`.")
     record = training_record(workspace.store, version.ref)
     rows = {text.id: (text, cells) for text, cells in zip(record.texts, record.cells, strict=True)}
     if options.id not in rows:
@@ -117,7 +107,6 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
 def explained(
     version: Version, record: TrainingRecord | None, example: Example, score: Score, most: int
 ) -> ScoreExplanation:
-    """Return the explanation of a score, with at most so many of the nearest labelled texts."""
     aggregation = version.rubric.aggregation
     content = (example.output, example.source, example.context)
     texts = record.texts if record else ()
@@ -142,16 +131,13 @@ def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText
 
 
 def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
-    """Return the text of a plain file, or the one row, that is explained."""
     files = {name: path for name in ("source", "context") if (path := getattr(options, name)) is not None}
     if _is_plain_text(data):
         given = {name: _plain_text(path) for name, path in files.items()}
         return Example("text", _plain_text(str(data)), "text", given.get("source"), given.get("context"))
     for name in files:
-        raise SettingsError(
-            f"`{name}` belongs to a plain text, and {describe(data)} has rows;",
-            f"write the {name} in the row's field '{name}'.",
-        )
+        said = f"`{name}` belongs to a plain text, and {describe(data)} has rows;"
+        raise SettingsError(said, f"write the {name} in the row's field '{name}'.")
     found: list[Example] = []
     for row in rows_of(data, options, workspace.notify):
         if not isinstance(row, Example):
@@ -163,10 +149,8 @@ def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Examp
         raise DataError(f"{describe(data)} has no text with the id {options.id!r}.")
     if len(found) != 1:
         ids = ", ".join(example.id for example in found[:MAX_NAMED])
-        raise SettingsError(
-            f"{describe(data)} has {len(found):,} texts, and one is explained;",
-            f"name it with `id=ID`, such as one of {ids}.",
-        )
+        said = f"{describe(data)} has {len(found):,} texts, and one is explained;"
+        raise SettingsError(said, f"name it with `id=ID`, such as one of {ids}.")
     return found[0]
 
 

@@ -15,24 +15,14 @@ from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge, Ledger, Metered
+from rubriclab.learning import rewriting
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
-from rubriclab.learning.rewriting import (
-    ChangedSentence,
-    Origins,
-    TextFault,
-    require_reasons,
-    rewrite,
-    rewrite_prompt,
-    sentences_changed,
-    text_faults,
-    typical_rewrite_prompt,
-)
 from rubriclab.learning.scoring import Score, fault_id, score_text, stream, without_rivals
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, format_score, split_sentences
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, row_count, rows_of
+from rubriclab.ops.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, rows_of, with_progress
 from rubriclab.ops.options import ImproveOptions
 from rubriclab.ops.workspace import JudgeChoice, Workspace, judge_named, judge_of, version_of
 from rubriclab.stats.correlation import BoolArray, float_table
@@ -44,28 +34,20 @@ RevisionOutcome = Literal["improved", "without fault", "no sentence at fault", R
 
 @dataclass(frozen=True, slots=True)
 class RevisionRound:
-    """One rewriting.
-
-    Attributes:
-        score: of the rewritten text; `None` if unscored.
-        rejected: by whom, or why; `None` if accepted.
-        reason: the scores that decided, or what was wrong.
-    """
+    """One rewriting, with its score; `rejected` says by whom or why, and `reason` the scores that decided."""
 
     round: int
-    faults: tuple[TextFault, ...]
-    changes: tuple[ChangedSentence, ...]
+    faults: tuple[rewriting.TextFault, ...]
+    changes: tuple[rewriting.ChangedSentence, ...]
     score: float | None
     rejected: RejectionReason | None
     reason: str
 
     @property
     def accepted(self) -> bool:
-        """Whether the text keeps these changes."""
         return self.rejected is None
 
     def to_row(self) -> dict[str, Any]:
-        """Return the round as one JSON object."""
         return {
             "round": self.round,
             "score": self.score,
@@ -82,8 +64,6 @@ Pair = tuple[float | None, float | None]
 
 @dataclass(frozen=True, slots=True)
 class RevisionMetrics:
-    """What a summary needs of one text: its group, and how many of its sentences were changed, but no words."""
-
     group: str
     outcome: RevisionOutcome
     scores: Pair
@@ -98,11 +78,10 @@ class Improvement:
 
     Attributes:
         example: the original; `None` for a row without a text.
-        output: the final text, equal to the original if no rewriting was accepted.
-        faults_before, faults_left: number of faults that the judge found in both.
-        stopped: why faults are left for which no sentence may be rewritten; `None` otherwise.
-        unscored: why rewritings could not be compared with the original; `None` otherwise.
-        columns: the columns of the user's row that are no fields.
+        output: the final text.
+        stopped: why faults are left for which no sentence may be rewritten.
+        unscored: why rewritings could not be compared with the original.
+        columns: of the user's row that are no fields.
     """
 
     id: str
@@ -122,7 +101,6 @@ class Improvement:
 
     @property
     def outcome(self) -> RevisionOutcome:
-        """The outcome; of several rejections the last one counts."""
         if self.unscored:
             return "unscored"
         if any(each.accepted for each in self.rounds):
@@ -133,7 +111,6 @@ class Improvement:
 
     @property
     def metrics(self) -> RevisionMetrics:
-        """What a summary needs."""
         original, final = (self.example.output if self.example else ""), self.output or ""
         compared, criteria = self.unscored is None, dict[str, Pair]()
         if self.before and self.after:
@@ -145,11 +122,11 @@ class Improvement:
             scores=(self.before.score if self.before else None, self.after.score if self.after else None),
             criteria=criteria,
             sentences=len(split_sentences(original)) if compared else 0,
-            changed=sentences_changed(original, final) if compared else 0,
+            changed=rewriting.sentences_changed(original, final) if compared else 0,
         )
 
     def to_row(self) -> dict[str, Any]:
-        """Return one JSON object: the user's columns, the text's fields with the new `output`, and the `improvement`.
+        """Return the user's columns, the text's fields with the new `output`, and the `improvement`.
 
         Human scores are left out if the text has changed: they are of another text.
         """
@@ -183,8 +160,6 @@ class Improvement:
 
 @dataclass(frozen=True, slots=True)
 class ScoreGain:
-    """Mean scores before and after, and the mean paired gain with its interval, over the texts with both."""
-
     name: str
     texts: int
     before: float | None
@@ -194,7 +169,7 @@ class ScoreGain:
 
 @dataclass(frozen=True, slots=True)
 class RevisionSummary:
-    """The revision of many texts; `texts` counts rows, also those without a text, and `sentences` what was compared."""
+    """The revision of many texts; `texts` counts rows, also those without a text."""
 
     rubric: str
     texts: int
@@ -205,7 +180,6 @@ class RevisionSummary:
     criteria: tuple[ScoreGain, ...]
 
     def to_row(self) -> dict[str, Any]:
-        """Return all of it as one JSON object."""
         return asdict(self)
 
 
@@ -251,12 +225,11 @@ class _ScoredText(NamedTuple):
 
     example: Example
     score: Score
-    faults: tuple[TextFault, ...]
+    faults: tuple[rewriting.TextFault, ...]
     any_sentence: bool
 
     @property
     def stopped(self) -> str | None:
-        """Why no sentence may change though there are faults."""
         if self.any_sentence or not self.faults or any(fault.sentences for fault in self.faults):
             return None
         return "every sentence passed, and faults of the whole text do not permit changing one"
@@ -266,8 +239,8 @@ class _ScoredText(NamedTuple):
 class Reviser:
     """Rewrites texts for the faults that a judge finds by a rubric, whose version is `ref`.
 
-    If a criterion judges sentences, all but those that fail are kept character by character, with the white space
-    between them. If none does, as with hypotheses, checklists and holistic scores, any sentence may change.
+    If a criterion judges sentences, all but those that fail are kept character by character. If none does, any sentence
+    may change.
     """
 
     rubric: Rubric
@@ -277,15 +250,12 @@ class Reviser:
     settings: ImproveOptions
 
     def stream(self, rows: Iterable[Example | RowError], under_way: int = 16) -> AsyncGenerator[Improvement]:
-        """Yield each text with every round, in order; for a faulty row, the fault as the reason."""
-
         async def improve(group: Sequence[Example | RowError]) -> list[Improvement]:
             return [await self.revise(row) for row in group]
 
         return stream(rows, improve, under_way)
 
     async def revise(self, example: Example | RowError) -> Improvement:
-        """Return a text with every round, or the fault of a row."""
         made_by: dict[str, Any] = {"rubric": self.ref, "judge": self.judge.name, "writer": self.writer.name}
         if isinstance(example, RowError):
             return Improvement(fault_id(example), None, None, **made_by, unscored=str(example))
@@ -311,15 +281,15 @@ class Reviser:
 
     async def _scored(self, example: Example) -> _ScoredText:
         score = await score_text(self.rubric, example, self.judge, self.ref)
-        faults = text_faults(self.rubric, score, example.output, self.settings.good_from)
+        faults = rewriting.text_faults(self.rubric, score, example.output, self.settings.good_from)
         return _ScoredText(example, score, faults, not any(map(judged_by_sentence, score.criteria)))
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
         number, (text, score, faults, any_sentence) = len(earlier) + 1, current
         # Unless the last rewriting was accepted, the prompt is the same again, so another sample is drawn.
         sample = number if earlier and not earlier[-1].accepted else 0
-        prompt = rewrite_prompt(self.rubric, text, faults, sample, any_sentence=any_sentence)
-        draft = await rewrite(self.writer, prompt, text.output)
+        prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=any_sentence)
+        draft = await rewriting.rewrite(self.writer, prompt, text.output)
         finished = partial(RevisionRound, number, faults, draft.changes)
         if draft.unusable is not None:
             return finished(None, "no usable rewriting", draft.unusable), current
@@ -328,27 +298,22 @@ class Reviser:
         # Without a score nothing is known of a rewriting, even where every one is taken.
         if before is None or after is None:
             return finished(None, "rejected by the judge", f"the judge gives no score: {new.score.unscored}"), current
-        reason, why = (
-            f"the judge: {format_score(before)} to {format_score(after)}",
-            incomparable(score, new.score, draft.origins),
-        )
-        if why:
-            reason = f"{reason}, but {why}"
+        why = incomparable(score, new.score, draft.origins)
+        reason = f"the judge: {format_score(before)} to {format_score(after)}{f', but {why}' if why else ''}"
         if self.settings.take == "every" or (after > before and not why):
             return finished(after, None, reason), new
         return finished(after, "rejected by the judge", reason), current
 
 
 def judged_by_sentence(criterion: CriterionRating) -> bool:
-    """Return whether some verdict of the criterion names the sentences that it is about."""
     return any(unit.sentences for unit in criterion.units)
 
 
-def incomparable(before: Score, after: Score, origins: Origins) -> str | None:
+def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
     """Return why the score of a rewritten text cannot be compared with the one before; `None` if it can.
 
-    A score is a mean over the verdicts that exist, so it rises if a bad one goes missing; and a score by sentences is
-    not comparable with one of the whole text, as SEAL gives to a text that has become too short.
+    A score is a mean over the verdicts that exist, so it rises if a bad one goes missing. A score by sentences is not
+    comparable with one of the whole text, which SEAL gives to short texts.
     """
     ratings = {rating.id: rating for rating in after.criteria}
     for old in before.criteria:
@@ -393,7 +358,6 @@ class ImproveResult(Displayed):
     effort: Effort
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return one JSON object for each row: its fields with the new `output`, and the record in `improvement`."""
         return [text.to_row() for text in self.texts]
 
 
@@ -418,14 +382,13 @@ class Improving:
         """Return an estimate of what is asked by role; a text that becomes longer can take more."""
         rows = rows_of(self.data, self.options, self.workspace.notify)
         texts = [row for row in rows if isinstance(row, Example)]
-        rewriting = estimate_prompts(typical_rewrite_prompt(self.rubric, text) for text in texts)
+        rewrites = estimate_prompts(rewriting.typical_rewrite_prompt(self.rubric, text) for text in texts)
         judging = estimate_scoring(self.rubric, texts, "apart") * (1 + self.options.rounds)
-        most: dict[Role, CallEstimate] = {"judge": judging, "writer": rewriting * self.options.rounds}
+        most: dict[Role, CallEstimate] = {"judge": judging, "writer": rewrites * self.options.rounds}
         roles = {str(role): (choice.spec, most[role]) for role, choice in self.choices.items()}
         return dry_run(roles, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[Improvement]:
-        """Yield each text with every round, in the order of the rows; of a faulty row, the fault."""
         workspace, options, ledgers = self.workspace, self.options, self.ledgers
         rows, ahead = rows_of(self.data, options, workspace.notify), deque[ReadRow]()
         judge = workspace.judge(self.choices["judge"])
@@ -435,22 +398,18 @@ class Improving:
         metered, metered_writer = Metered(judge, ledgers["judge"]), Metered(writer, ledgers["writer"])
         reviser = Reviser(self.rubric, self.version.ref, metered, metered_writer, options)
         texts = reviser.stream(remembered(rows, ahead), workspace.under_way)
-        total = row_count(self.data) if workspace.shows_progress else 0
-        with workspace.progress(workspace.ledger) as on_progress:
-            async with aclosing(texts):
-                async for improved in texts:
-                    text = replace(improved, columns=own_columns(ahead.popleft().row, options.mapping))
-                    self.metrics.append(text.metrics)
-                    if text.before and text.before.unscored:
-                        self.failures["judge"] = text.before.unscored
-                    if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
-                        self.failures["writer"] = text.rounds[-1].reason
-                    yield text
-                    on_progress(f"{len(self.metrics):,} texts", len(self.metrics) / total if total else -1.0)
+        async with aclosing(with_progress(workspace, texts, self.data)) as revised:
+            async for improved in revised:
+                text = replace(improved, columns=own_columns(ahead.popleft().row, options.mapping))
+                self.metrics.append(text.metrics)
+                if text.before and text.before.unscored:
+                    self.failures["judge"] = text.before.unscored
+                if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
+                    self.failures["writer"] = text.rounds[-1].reason
+                yield text
         notify_left_out(rows, workspace.notify)
 
     def summary(self) -> RevisionSummary:
-        """Return the gain over the texts so far."""
         return summarize_revisions(self.rubric, self.version.ref, self.metrics, self._judge_name)
 
     def check_answered(self) -> None:
@@ -461,15 +420,12 @@ class Improving:
 
 
 def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
-    """Return the improvement of texts by a rubric, before anything is asked."""
     version = version_of(workspace, rubric)
-    require_reasons(version.rubric, version.ref)
+    rewriting.require_reasons(version.rubric, version.ref)
     alone = without_rivals(version.rubric)
     if alone is not version.rubric:
-        workspace.notify(
-            f"{version.ref} was learned from scores of texts that were rated together; here each text is rated by "
-            "itself, before and after it is rewritten, as a rewrite has no rivals"
-        )
+        learned = f"{version.ref} was learned from scores of texts that were rated together"
+        workspace.notify(f"{learned}; here each text is rated by itself, as a rewrite has no rivals")
     judge = judge_of(version, options.judge, workspace.store, workspace.notify)
     writer = judge
     if options.writer and options.writer != judge.spec:
@@ -478,7 +434,6 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
 
 
 async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:
-    """Return texts rewritten where a rubric finds faults, keeping what scores higher."""
     improving = await workspace.off_event_loop(prepare_improvement, workspace, data, rubric, options)
     texts = tuple([text async for text in improving.stream()])
     improving.check_answered()

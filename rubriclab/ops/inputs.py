@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.check import fault_lines, first_faults, unassessed_notes
@@ -26,7 +27,9 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, listed
 from rubriclab.models.text import Example, Scale, ShownField, labelled
 from rubriclab.models.version import Version
-from rubriclab.ops.workspace import Notify
+from rubriclab.ops.workspace import Notify, Workspace
+
+T = TypeVar("T")
 
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
 Data = Any
@@ -36,10 +39,7 @@ BLOCK = 2**20
 
 
 def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: None) -> Rows:
-    """Return the rows of `data` as examples and faults, read as they are asked for.
-
-    `notify` is told what a file is taken for, where its content was decisive.
-    """
+    """Return the rows of `data` as examples and faults, read as they are asked for."""
     if isinstance(data, str | Path):
         rows = read(data, options)
         if note := rows.source.note():
@@ -65,7 +65,7 @@ def files_of(data: Data) -> tuple[Path, ...]:
 
 
 def can_be_read_again(data: Data) -> bool:
-    """Return whether the rows can be read more than once: not those of standard input or of an iterator."""
+    """Return whether the rows can be read twice: not those of standard input or of an iterator."""
     return data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator)
 
 
@@ -91,7 +91,7 @@ def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
 
 
 def describe(data: Data) -> str:
-    """Return what data is called in messages: its path or paths, or else `the data`."""
+    """Return what data is called in messages."""
     if isinstance(data, str | Path):
         return str(data)
     return ", ".join(map(str, files_of(data))) or "the data"
@@ -100,10 +100,7 @@ def describe(data: Data) -> str:
 def usable_texts(
     data: Data, options: ReadingOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts of `data`; those that people only compared with others get labels for the aspects too.
-
-    Rows that cannot be used are left out, and `notify` is told which and why.
-    """
+    """Return the texts of `data`; those that people only compared with others get labels for the aspects too."""
     rows, scales = rows_of(data, options, notify), tuple(aspects)
     parsed = list(rows)
     notify_skipped(rows, notify)
@@ -132,7 +129,7 @@ def usable_texts(
 def labels_on_scale(
     texts: Iterable[Example], aspect: str, scale: Scale, name: str, notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts of a set with this name that have a label on the scale; others are left out, which is said."""
+    """Return the texts of a set with this name that have a label on the scale."""
     rated = labelled(texts, aspect)
     usable = tuple(text for text in rated if scale.contains(text.scores[aspect]))
     if len(usable) < len(rated):
@@ -143,7 +140,7 @@ def labels_on_scale(
 
 
 def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
-    """Yield the texts as they are read, and say which rows, of the set with this name, cannot be used."""
+    """Yield the texts as they are read, and say which rows cannot be used."""
     usable = total = 0
     for row in rows:
         total += 1
@@ -158,7 +155,6 @@ def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Exam
 
 
 def notify_skipped(rows: Rows, notify: Notify) -> None:
-    """Say how many faulty rows, and faulty scores of other rows, were left out as asked for."""
     found = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
     left_out = [count(number, what) for what, number in found.items() if number]
     if left_out:
@@ -166,16 +162,27 @@ def notify_skipped(rows: Rows, notify: Notify) -> None:
 
 
 def notify_left_out(rows: Rows, notify: Notify) -> None:
-    """Say how many faulty rows were left out as asked for, and how many rows compared texts without use."""
+    """Say how many faulty rows were left out as asked for, and how many compared texts without use."""
     notify_skipped(rows, notify)
     if rows.comparisons:
         lines = len({line for line, _ in rows.comparisons})
         notify(f"{count(lines, 'row')} left out that hold no text, but compare others")
 
 
-class ReadRow(NamedTuple):
-    """A row as it came, and its text unless it is faulty."""
+async def with_progress(
+    workspace: Workspace, stream: AsyncGenerator[T], data: Data, done: int = 0
+) -> AsyncGenerator[T]:
+    """Yield what a stream yields for each row of `data`, and show how far it is; `done` rows were there before."""
+    total = row_count(data) if workspace.shows_progress else 0
+    with workspace.progress(workspace.ledger) as on_progress:
+        async with aclosing(stream):
+            async for each in stream:
+                yield each
+                done += 1
+                on_progress(f"{done:,} texts", done / total if total else -1.0)
 
+
+class ReadRow(NamedTuple):
     row: Any
     example: Example | None
 
@@ -212,7 +219,7 @@ ROWS_SEARCHED = 100
 def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOptions) -> None:
     """Raise FieldMissing if none of a stream's next rows has a field that all training texts of `version` had.
 
-    The rows are not consumed. Only one row is read ahead if it has every field.
+    No row is consumed; one is read ahead if it has every field.
     """
     needed = version.provenance.text_fields or ()
     found = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
@@ -230,10 +237,7 @@ def check_text_fields(
     notify: Notify,
     name: str | None = None,
 ) -> None:
-    """Raise FieldMissing if none of `examples` has a field that all training texts of `version` had.
-
-    How many lack one of them is said.
-    """
+    """Raise FieldMissing if none of `examples` has a field that all training texts of `version` had."""
     name, rows = name or describe(data), list[tuple[Any, Example]]()
     if can_be_read_again(data) and not isinstance(data, Rows):
         rows = rows_of(data, options).look_ahead(lambda _example: True, 1)
@@ -243,23 +247,19 @@ def check_text_fields(
 
 
 def without_fields(version: Version, missing: Mapping[str, int], name: str, texts: int) -> list[str]:
-    """Return a note for each field that all training texts of `version` had and some of the scored `texts` lack."""
-    return [
-        f"{name}: {number:,} of {count(texts, 'text')} have no {field}, and every text that {version.ref} was learned "
-        "from had one: their scores are less reliable"
-        for field, number in missing.items()
-        if number
-    ]
+    """Return a note for each field that training texts had and some of the scored `texts` lack."""
+    why = f"and every text that {version.ref} was learned from had one: their scores are less reliable"
+    some = ((field, f"{number:,} of {count(texts, 'text')}") for field, number in missing.items() if number)
+    return [f"{name}: {lacking} have no {field}, {why}" for field, lacking in some]
 
 
 def missing_fields(version: Version, examples: Sequence[Example]) -> dict[str, int]:
-    """Return the number of texts without each field that all training texts of `version` had."""
     fields = version.provenance.text_fields or ()
     return {field: sum(not getattr(each, field) for each in examples) for field in fields}
 
 
 def _check(version: Version, examples: Sequence[Example], none_has: str, row: Any, mapping: FieldMap) -> None:
-    """Raise FieldMissing if no text has a field; `row` is the first as it came, `None` if it cannot be read again."""
+    """Raise FieldMissing if no text has a field; `row` is the first as it came, if it can be read again."""
     needed = version.provenance.text_fields or ()
     missing = [field for field in needed if examples and not any(getattr(each, field) for each in examples)]
     if not missing:
@@ -271,15 +271,13 @@ def _check(version: Version, examples: Sequence[Example], none_has: str, row: An
     elif isinstance(row, Mapping):
         named = ", ".join([repr(str(column)) for column in row][:MAX_COLUMNS_NAMED])
         advice = f"The columns are {named}{', ...' if len(row) > MAX_COLUMNS_NAMED else ''}. {advice}"
-    raise FieldMissing(
-        f"{none_has} the field {listed(map(repr, missing))}, and every text that {version.ref} was learned from had "
-        "it, so the scores would not be comparable.",
-        f"{advice}: `mapping={_proposal(row, mapping, missing, needed)}`.",
-    )
+    why = f"and every text that {version.ref} was learned from had it, so the scores would not be comparable"
+    hint = f"{advice}: `mapping={_proposal(row, mapping, missing, needed)}`."
+    raise FieldMissing(f"{none_has} the field {listed(map(repr, missing))}, {why}.", hint)
 
 
 def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:
-    """Return the mapping with a column for each missing field, guessed from the columns' names where possible."""
+    """Return the mapping with a column for each missing field, guessed from the columns' names."""
     columns = {field: column for field, column in mapping.columns.items() if field not in missing}
     cells = row if isinstance(row, Mapping) else {}
     free = {column: cell for column, cell in cells.items() if column not in columns.values()}
@@ -298,6 +296,6 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
 
 
 def dialect_of(data: Data, options: ReadingOptions) -> CsvDialect:
-    """Return how a .csv file with the rows of `data` is written: as `data`, if that is one with semicolons."""
+    """Return how a .csv file with the rows of `data` is written: with semicolons if `data` has them."""
     is_csv = isinstance(data, str | Path) and Path(data).is_file() and table_kind(data) == ".csv"
     return dialect_like(raw_rows(data, options).source) if is_csv else COMMAS

@@ -23,22 +23,9 @@ from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
 from rubriclab.learning.matrix import centers_and_spreads, standardise
+from rubriclab.models import judgment as judging
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
-from rubriclab.models.judgment import (
-    MAX_JUDGMENT_REASON_LENGTH,
-    MAX_SECONDS,
-    History,
-    HumanJudgment,
-    Item,
-    LabelQuestion,
-    RaterAgreement,
-    RaterProgress,
-    TextToJudge,
-    arrange_items,
-    progress_of,
-    rater_agreement,
-)
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import (
     Example,
@@ -69,25 +56,21 @@ from rubriclab.store.store import Store
 class LabelResult(Displayed):
     """The labels so far, as `learn` reads them: labelled texts, then the preferences that came with them.
 
-    Attributes:
-        unlabelled: texts that are not in `rows`, since nobody has judged or compared them.
-        learn: the options with which `learn` reads the labels, by name.
+    `unlabelled` counts texts that are not in `rows`. `learn` has the options with which `learn` reads them, by name.
     """
 
     aspect: str
     rows: tuple[Mapping[str, Any], ...]
     texts: int
-    raters: Mapping[str, RaterProgress]
-    agreement: RaterAgreement | None
+    raters: Mapping[str, judging.RaterProgress]
+    agreement: judging.RaterAgreement | None
     unlabelled: int
     learn: Mapping[str, str]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return the rows."""
         return [dict(row) for row in self.rows]
 
     def to_row(self) -> dict[str, Any]:
-        """Return what is known of the raters as one JSON object."""
         return {
             "aspect": self.aspect,
             "labelled": self.labelled,
@@ -98,7 +81,6 @@ class LabelResult(Displayed):
 
     @property
     def labelled(self) -> int:
-        """The number of texts that have a label or are compared with others."""
         return sum("output" in row for row in self.rows)
 
 
@@ -107,32 +89,29 @@ DECIMALS = 3
 
 
 class Submission(FrozenModel):
-    """What a page sends when a rater has decided.
+    """What a page sends when a rater has decided; the same `id` again is stored once.
 
-    Attributes:
-        id: made by the page; the same submission sent again is stored once.
-        item: the item's `name`, so that an answer never counts for another item, however the order has changed.
-        among_skipped: whether the rater goes through the items that were skipped before.
+    `item` is a name, so that an answer never counts for another item, however the order has changed.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
     item: str
     kind: Literal["rating", "cannot judge", "skipped"]
     value: float | None = None
-    reason: str = Field(default="", max_length=MAX_JUDGMENT_REASON_LENGTH)
+    reason: str = Field(default="", max_length=judging.MAX_JUDGMENT_REASON_LENGTH)
     seconds: float = Field(default=0.0, ge=0)
     among_skipped: bool = False
 
 
 @dataclass(frozen=True)
 class ShownItem:
-    """What a rater sees at a position of the own order: no system, no id, no label of anybody else."""
+    """What a rater sees at a position: no system, no id, no label of anybody else."""
 
     position: int
     total: int
     name: str
     text: Example
-    former: HumanJudgment | None
+    former: judging.HumanJudgment | None
 
 
 class Labeling:
@@ -141,7 +120,7 @@ class Labeling:
     def __init__(
         self,
         store: Store,
-        question: LabelQuestion,
+        question: judging.LabelQuestion,
         texts: Sequence[LabelText],
         options: LabelOptions,
         *,
@@ -154,18 +133,16 @@ class Labeling:
         self._store = store
         self._former = tuple(former)
         self._lock = threading.RLock()
-        self._history = History()
+        self._history = judging.History()
         self._seen = 0
         # By rater and by name, in order.
-        self._dealt: dict[str, dict[str, Item]] = {}
+        self._dealt: dict[str, dict[str, judging.Item]] = {}
         self._refresh()
 
-    def items(self, rater: str) -> tuple[Item, ...]:
-        """Return what a rater judges, in order."""
+    def items(self, rater: str) -> tuple[judging.Item, ...]:
         return tuple(self._of_rater(rater).values())
 
     def shown(self, rater: str, position: int) -> ShownItem:
-        """Return what a rater sees at a position."""
         dealt = self._of_rater(rater)
         if not 0 <= position < len(dealt):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(dealt)}.", "Load the page again.")
@@ -176,7 +153,7 @@ class Labeling:
     def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
         """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
 
-        If there is none, `None`. With `skipped`, the next one that the rater has skipped.
+        With `skipped`, the next one that the rater has skipped.
         """
         given = self._history.of(rater)
         left = [
@@ -189,8 +166,7 @@ class Labeling:
     def judge(self, rater: str, submission: Submission) -> int:
         """Store what a rater has decided, and return the item's position; the same submission again changes nothing.
 
-        Skipping an item that the rater has answered, in another tab perhaps, changes nothing either. If the store does
-        not answer, the same submission may be sent again.
+        Neither does skipping an item that the rater has answered, in another tab perhaps.
         """
         dealt, value, scale = self._of_rater(rater), None, self.question.scale
         item = dealt.get(submission.item)
@@ -207,7 +183,7 @@ class Labeling:
             kind=submission.kind,
             value=value,
             reason=submission.reason.strip(),
-            seconds=min(submission.seconds, MAX_SECONDS),
+            seconds=min(submission.seconds, judging.MAX_SECONDS),
         )
         with self._lock:
             self._refresh()
@@ -219,8 +195,7 @@ class Labeling:
     def undo(self, rater: str, request: str) -> int | None:
         """Withdraw a rater's latest judgment of an item of this page, and return its position; `None` without one.
 
-        Args:
-            request: an id made by the page; the same one again changes nothing.
+        The same id `request` again changes nothing.
         """
         with self._lock:
             withdrawn = self._history.find(rater, request)
@@ -234,17 +209,14 @@ class Labeling:
             self._add(withdrawn)
             return self._places(rater).get(withdrawn.item)
 
-    def progress(self, rater: str) -> RaterProgress:
-        """Return how far a rater is."""
+    def progress(self, rater: str) -> judging.RaterProgress:
         with self._lock:
-            return progress_of(self.items(rater), self._history.of(rater))
+            return judging.progress_of(self.items(rater), self._history.of(rater))
 
-    def agreement(self) -> RaterAgreement | None:
-        """Return the agreement among the raters; `None` with fewer than two."""
-        return rater_agreement(self._snapshot(), self.texts)
+    def agreement(self) -> judging.RaterAgreement | None:
+        return judging.rater_agreement(self._snapshot(), self.texts)
 
     def result(self) -> LabelResult:
-        """Return all that is known so far."""
         history = self._snapshot()
         # Texts of other files are no items of this page.
         judgments = {
@@ -258,43 +230,43 @@ class Labeling:
             rows=rows,
             texts=len({each.text for each in ratings if not each.again}),
             raters={rater: self.progress(rater) for rater, of_rater in judgments.items() if of_rater},
-            agreement=rater_agreement(history, self.texts),
+            agreement=judging.rater_agreement(history, self.texts),
             unlabelled=len(self.texts) - sum("output" in row for row in rows),
             learn=learn_options(self.options, self.question.scale),
         )
 
-    def _places(self, rater: str) -> Mapping[Item, int]:
+    def _places(self, rater: str) -> Mapping[judging.Item, int]:
         return {item: position for position, item in enumerate(self.items(rater))}
 
-    def _add(self, judgment: HumanJudgment) -> None:
+    def _add(self, judgment: judging.HumanJudgment) -> None:
         """Store a judgment, and read it in its place among those that other processes have stored meanwhile."""
         self._store.add_judgment(judgment)
         self._refresh()
 
-    def _snapshot(self) -> History:
-        """Return the judgments that apply, those of other processes among them; no rater waits for what follows."""
+    def _snapshot(self) -> judging.History:
+        """Return the judgments that apply, also those of other processes; no rater waits for what follows."""
         with self._lock:
             self._refresh()
-            return History(self._history.all())
+            return judging.History(self._history.all())
 
     def _refresh(self) -> None:
         for number, judgment in self._store.judgments(self.question.digest, self._seen):
             self._history.add(judgment)
             self._seen = number
 
-    def _of_rater(self, rater: str) -> Mapping[str, Item]:
+    def _of_rater(self, rater: str) -> Mapping[str, judging.Item]:
         with self._lock:
             if rater not in self._dealt:
                 self._dealt[rater] = {}
-                for item in arrange_items(self.texts, rater):
+                for item in judging.arrange_items(self.texts, rater):
                     content = "\0".join((rater, item.text, "again" if item.again else ""))
                     name = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
                     self._dealt[rater][name] = item
             return self._dealt[rater]
 
-    def _judgment(self, rater: str, item: Item, **fields: Any) -> HumanJudgment:
+    def _judgment(self, rater: str, item: judging.Item, **fields: Any) -> judging.HumanJudgment:
         about = {"question": self.question.digest, "aspect": self.question.aspect.name, "rater": rater}
-        return HumanJudgment(text=item.text, again=item.again, created=datetime.now(UTC), **about, **fields)
+        return judging.HumanJudgment(text=item.text, again=item.again, created=datetime.now(UTC), **about, **fields)
 
 
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
@@ -326,15 +298,11 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 DEFAULT_SCALE = Scale(low=1, high=5, whole=True)
 
 
-def question_of(options: LabelOptions, examples: Sequence[Example] = ()) -> LabelQuestion:
-    """Return what the raters are asked about texts, on the scale of the labels that these have.
-
-    Raises:
-        DataError: if a label is not on the scale that the options name.
-    """
+def question_of(options: LabelOptions, examples: Sequence[Example] = ()) -> judging.LabelQuestion:
+    """Return what the raters are asked, on the scale of the texts' labels; DataError for labels off the scale named."""
     aspect = find_aspect(options.task, options.aspect, options.definition)
     labels = [value for example in examples for value in values_of(example, aspect.name)]
-    return LabelQuestion(task_words(options.task), aspect, _scale(options.scale, labels))
+    return judging.LabelQuestion(task_words(options.task), aspect, _scale(options.scale, labels))
 
 
 def _scale(given: str | None, labels: Sequence[float]) -> Scale:
@@ -350,17 +318,14 @@ def _scale(given: str | None, labels: Sequence[float]) -> Scale:
     else:
         scale = DEFAULT_SCALE if all(map(DEFAULT_SCALE.contains, labels)) else scale_of(labels)
     if outside := sorted({label for label in labels if not scale.contains(label)}):
-        raise DataError(
-            f"The labels among the texts are not all on the scale, {scale.describe()}: {format_score(outside[0])}.",
-            "Give the scale that they were given on, or leave it out: `scale`.",
-        )
+        said = f"The labels among the texts are not all on the scale, {scale.describe()}: {format_score(outside[0])}."
+        raise DataError(said, "Give the scale that they were given on, or leave it out: `scale`.")
     if verdicts and verdicts.names != ("0", "1") and scale.whole and not scale.names and verdicts.same_ends(scale):
         return scale.model_copy(update={"names": verdicts.names})
     return scale
 
 
 def learn_options(options: LabelOptions, scale: Scale) -> dict[str, str]:
-    """Return the options with which `learn` reads the labels; without the scale, it would take it from the labels."""
     words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
     levels = mapping_text({word: format_score(score) for word, score in (options.level_scores or words).items()})
     text = f"{format_score(scale.low)}:{format_score(scale.high)}{'' if scale.whole else ':any'}"
@@ -375,7 +340,7 @@ EARLIER = "earlier"
 
 
 @dataclass(frozen=True)
-class LabelText(TextToJudge):
+class LabelText(judging.TextToJudge):
     """A text to be judged, and the columns of its row that are no fields."""
 
     columns: Mapping[str, Any]
@@ -383,19 +348,17 @@ class LabelText(TextToJudge):
 
 def labelled_rows(
     texts: Sequence[LabelText],
-    history: History,
-    question: LabelQuestion,
+    history: judging.History,
+    question: judging.LabelQuestion,
     former: Sequence[PairwiseComparison] = (),
     mapping: FieldMap = NATIVE,
 ) -> Iterator[dict[str, Any]]:
-    """Yield each text that has a label, by whomever, or was compared with others, then the preferences in `former`.
-
-    Columns have the names that `mapping` says.
+    """Yield each text that has a label or was compared with others, then the preferences in `former`.
 
     A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
-    the raters, those that the texts came with among them.
+    the raters, those that the texts came with among them. Columns have the names that `mapping` says.
     """
-    ratings, columns = {text.key: list[HumanJudgment]() for text in texts}, own_names(mapping)
+    ratings, columns = {text.key: list[judging.HumanJudgment]() for text in texts}, own_names(mapping)
     for judgment in history.all():
         if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
             ratings[judgment.text].append(judgment)
@@ -436,7 +399,7 @@ def _with_own_names(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str
     return {name: cell for name, cell in {**named, **tables}.items() if cell != {}}
 
 
-def _row(text: LabelText, ratings: Sequence[HumanJudgment], question: LabelQuestion) -> dict[str, Any]:
+def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: judging.LabelQuestion) -> dict[str, Any]:
     example, aspect = text.example, question.aspect.name
     scores, reasons = dict(example.scores), dict(example.reasons)
     annotations: dict[str, Any] = {
@@ -500,18 +463,13 @@ class PlanResult(Displayed):
 
 
 def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> Job[PlanResult]:
-    """Return which texts of `data` to label next so that the rubric improves most.
-
-    Texts that the rubric was learned from, or that have a label already, are left out.
-    """
+    """Return which texts to label next so that the rubric improves most; labelled ones are left out."""
     rows = rows_of(data, options, workspace.notify)
     version = version_of(workspace, rubric)
     record = workspace.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:
-        raise NotInStore(
-            f"{version.ref} cannot be planned for without the ratings of its training texts. {missing_record(version)}",
-            "Learn the rubric again from these texts, without `methods`, in this store.",
-        )
+        hint = "Learn the rubric again from these texts, without `methods`, in this store."
+        raise NotInStore(f"Planning takes the ratings of training texts. {missing_record(version)}", hint)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
     pool = _pool(rows, version, options, workspace.notify)
     examples = [text.example for text in pool]
@@ -525,11 +483,11 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
             if not score.unscored
         ]
         reasons = [score.unscored for score in scores if score.unscored]
-        if not rated:
-            raise JudgeError(f"None of {count(len(scores), 'text')} could be scored; the latest reason: {reasons[-1]}")
         if reasons:
-            texts = count(len(reasons), "text")
-            workspace.notify(f"left out: {texts} that could not be scored; the latest reason: {reasons[-1]}")
+            said = f"{count(len(reasons), 'text')} that could not be scored; the latest reason: {reasons[-1]}"
+            if not rated:
+                raise JudgeError(f"There are only {said}")
+            workspace.notify(f"left out: {said}")
         chosen = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
         return PlanResult(version, chosen, len(rated), workspace.effort())
 
@@ -570,24 +528,17 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
     if len(drawn) < counts["usable"]:
         notify(f"rating {count(len(pool), 'text')} of {counts['usable']:,} (`sample`)")
     if not pool and (labelled := counts["learned"] + counts["labelled"]):
-        raise DataError(
-            f"All {labelled} usable rows have a label for {aspect!r} already.",
-            "Give texts without one; `rubriclab learn` takes the labels.",
-        )
+        raise DataError(f"All {labelled} usable rows have a label for {aspect!r} already.", "Give texts without one.")
     if not pool:
         raise DataError(f"None of {count(len(faults), 'row')} can be used.", *faults[:1])
     if (options.count or 0) > len(pool):
-        raise DataError(
-            f"`count={options.count}` is more than the {count(len(pool), 'text')} to choose from.",
-            "Give a smaller one, or more texts (`sample` bounds how many are rated).",
-        )
+        chosen = f"`count={options.count}` is more than the {count(len(pool), 'text')} to choose from"
+        raise DataError(f"{chosen}.", "Give a smaller one, or more texts (`sample` bounds how many are rated).")
     return pool
 
 
 @dataclass(frozen=True, slots=True)
 class PoolText:
-    """A text without a label with its row as it came, and its ratings by the rubric's criteria, where it has any."""
-
     example: Example
     row: Any = None
     ratings: Mapping[str, float | None] = field(default_factory=dict)
@@ -595,13 +546,10 @@ class PoolText:
 
 @dataclass(frozen=True, slots=True)
 class PlannedText:
-    """A text to label.
+    """A text to label; `new_group` if no text of its group is labelled yet.
 
-    Attributes:
-        new_group: whether no text of its group is labelled yet.
-        unusual: the criterion whose rating makes the text most unusual, by weight and distance from the mean; `None` if
-            no rating differs from the mean.
-        mean: of the labelled texts' ratings by that criterion.
+    `unusual` is the criterion whose rating makes it most unusual, by weight and distance from the `mean` of labelled
+    texts.
     """
 
     rank: int
@@ -612,10 +560,7 @@ class PlannedText:
 
 
 def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], count: int) -> tuple[PlannedText, ...]:
-    """Return which texts of the pool, whose ids may repeat, to label next, whatever its order; see `select_texts`.
-
-    `record` is of the training of `rubric`, which has an aggregation.
-    """
+    """Return which texts of the pool to label next, whatever its order; see `select_texts`."""
     terms = rubric.aggregation.terms if rubric.aggregation else ()
     names = ("id", "group", "output", "source", "context")
     ordered = sorted(pool, key=lambda text: [getattr(text.example, name) or "" for name in names])
@@ -644,18 +589,13 @@ def select_texts(
 ) -> list[int]:
     """Return the rows of the pool in the order of labelling.
 
-    Labels of whole groups raise agreement within groups more than scattered ones. An optimal design of the labels
-    (V-optimality) was measured to add nothing: see the record of decisions.
-
-    Groups without any label come first. The next group is the one whose mean ratings are farthest from those of all
+    Groups without any label come first, then each time the group whose mean ratings are farthest from those of all
     groups labelled or selected before it (farthest-first traversal: Gonzalez 1985, "Clustering to minimize the maximum
-    intercluster distance", Theoretical Computer Science 38). All its texts follow, those with the largest leverage, the
-    distance from the mean of all texts, first. Distances are Euclidean, weighted by the criteria's shares.
+    intercluster distance", Theoretical Computer Science 38). All its texts follow, the farthest from the mean of all
+    texts first. Labels of whole groups raise agreement within groups more than scattered ones; V-optimality was
+    measured to add nothing.
 
-    Args:
-        pool, labelled: standardised ratings, shape (texts, criteria).
-        groups, labelled_groups: of the texts.
-        shares: of each criterion in the rubric's score, shape (criteria,), not negative, with the sum 1.
+    `pool` and `labelled` are standardised ratings, shape (texts, criteria); `shares` of the criteria have the sum 1.
     """
     points, known = pool * np.sqrt(shares), labelled * np.sqrt(shares)
     (names, rows, means), (_, _, seen) = _group_means(points, groups), _group_means(known, labelled_groups)
@@ -675,7 +615,6 @@ def select_texts(
 
 
 def _group_means(points: FloatArray, groups: Sequence[str]) -> tuple[list[str], list[IntArray], FloatArray]:
-    """Return the groups in their order, and of each its rows and its mean."""
     rows: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
         rows.setdefault(group, []).append(row)

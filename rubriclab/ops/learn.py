@@ -43,8 +43,6 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True)
 class ResolvedSettings:
-    """The settings of each method, and of the joint training; `joint` is `None` for a method alone."""
-
     methods: Mapping[str, BaseModel]
     joint: JointSettings | None = None
 
@@ -59,15 +57,12 @@ def resolve_settings(
 ) -> ResolvedSettings:
     """Return the settings of the methods, and of their joint training if `joint`.
 
-    Args:
-        configured: from a configuration file; may hold tables of methods that take no part.
-        chosen: from the environment and the command line, or from a call.
-        recorded: of a version that is learned again. What a version of one method has left at that method's defaults
-            does not count as set: in a joint training its defaults for that apply.
+    Those `recorded` of a version come before those `chosen` by the user, and these before those `configured` in a file,
+    which may hold tables of methods that take no part. What a version of one method has left at that method's defaults
+    does not count as set: in a joint training its defaults for that apply.
 
     Raises:
-        SettingsError: for an unknown method or name, a value out of bounds, or a chosen setting of a method that takes
-            no part.
+        SettingsError: for an unknown method or name, a value out of bounds, or a setting of a method without part.
     """
     names = [*([JOINT] if joint else []), *(method.name for method in methods)]
     for owner in (*check_tables(configured or {}), *check_tables(chosen or {})):
@@ -111,7 +106,6 @@ def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
 
 
 def method_named(name: str) -> Method:
-    """Return a method by its name."""
     try:
         return METHODS[name]
     except UnknownMethod:
@@ -121,8 +115,6 @@ def method_named(name: str) -> Method:
 
 
 class Models(TypedDict):
-    """Who learns, by what seed, and what is told meanwhile."""
-
     judge: Judge
     generator: Judge
     seed: int
@@ -138,7 +130,6 @@ class TrainingRun:
     joint: JointSettings | None = None
 
     def estimate(self) -> tuple[CallEstimate, CallEstimate]:
-        """Return an estimate of what it asks of the judge, and of the generator."""
         plan = self.plans[0]
         if self.joint:
             calls = learning_calls(self.plans, self.joint)
@@ -159,18 +150,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LearnResult:
-    """The version that was learned, what that took, and where it is stored."""
-
     version: Version
     effort: Effort
     place: str
 
 
 def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnResult]:
-    """Return the rubric that is learned from labelled texts, saved as a version; several files are one data set.
-
-    Stopped by Ctrl-C or a cap, the same call continues where it was: every answer is cached when it arrives.
-    """
+    """Return the rubric that is learned from labelled texts, in one file or several, saved as a version."""
     if isinstance(data, list | tuple) and all(isinstance(each, str | Path) for each in data):
         data = [Path(each) for each in data]  # texts alone have no labels
     training = training_of(workspace, data, options)
@@ -224,16 +210,11 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
     """Return the training that the options ask for, having read the labelled texts."""
     if not options.aspect:
-        examples = [row for row in rows_of(data, options) if isinstance(row, Example)]
-        raise SettingsError(
-            f"`aspect` is missing. {describe(data)}: {scored_aspects(examples)}.",
-            "Name the aspect to learn: `aspect=ASPECT`.",
-        )
+        scored = scored_aspects([row for row in rows_of(data, options) if isinstance(row, Example)])
+        raise SettingsError(f"`aspect` is missing. {describe(data)}: {scored}.", "Name the aspect: `aspect=ASPECT`.")
     if "text_features" in options.methods:
-        raise SettingsError(
-            "`methods`: text features are no way to evaluate by themselves.",
-            "Add them to other methods: `text_features=include`.",
-        )
+        hint = "Add them to other methods: `text_features=include`."
+        raise SettingsError("`methods`: text features are no way to evaluate by themselves.", hint)
     if alone := options.single_method:
         for field in options.joint_settings:
             check_joint(options, field)
@@ -270,19 +251,16 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
 
 
 def default_name(task: str, aspect: str, method: str | None = None) -> str:
-    """Return what a rubric is called in the store by default, such as `summarization-coherence`."""
+    """Return a rubric's name in the store, such as `summarization-coherence`."""
     words = "-".join(filter(None, (task, aspect, method)))
     return re.sub(r"[^a-z0-9._-]+", "-", words.lower()).strip("-._")
 
 
 def check_joint(options: LearnOptions, name: str) -> None:
-    """Raise SettingsError for the option `name` if a method learns alone: there is nothing to choose."""
-    if options.single_method:
-        raise SettingsError(
-            f"`{name}` is for rubrics of several methods: `methods={options.single_method}` alone "
-            "leaves nothing to choose.",
-            "Leave `methods` out, or name several.",
-        )
+    """Refuse the option `name` if a method learns alone."""
+    if alone := options.single_method:
+        why = f"`methods={alone}` alone leaves nothing to choose"
+        raise SettingsError(f"`{name}` is for rubrics of several methods: {why}.", "Omit `methods`, or name several.")
 
 
 def _training_input(
@@ -309,7 +287,7 @@ def _training_input(
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
-    """Say once if raters' reasons change nothing, since no generator is shown them or reads them."""
+    """Say once if raters' reasons change nothing."""
     known, names, why = training.plans[0].training_input, [plan.method.name for plan in training.plans], None
     number = sum(len(named_reasons(example, known.assignment.aspect.name)) for example in known.examples)
     if generator == EMBEDDED:

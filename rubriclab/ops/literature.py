@@ -48,15 +48,13 @@ _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u
 
 @dataclass(frozen=True, slots=True)
 class PaperPage:
-    """A page with its number, counted from 1, or a passage of it."""
-
     number: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """The pages of a paper that hold text; `paged` is false for a text file without form feeds, which is one page."""
+    """The pages of a paper that hold text; a text file without form feeds is one page, and not `paged`."""
 
     name: str
     pages: tuple[PaperPage, ...]
@@ -64,11 +62,7 @@ class Paper:
 
 
 def read_paper(path: Path) -> Paper:
-    """Return the text of a PDF or text file; the pages of a text file are divided by form feeds.
-
-    Raises:
-        LiteratureError: if the file cannot be read, holds no text, or is a PDF that is encrypted, scanned or damaged.
-    """
+    """Return the text of a PDF or text file; LiteratureError if it holds none that can be read."""
     try:
         content = read_file(path, MAX_BYTES)
         is_pdf = b"%PDF-" in content[:1024]
@@ -83,13 +77,13 @@ def read_paper(path: Path) -> Paper:
 
 
 def cleaned(text: str) -> str:
-    """Return the text of a page without control characters, and with words joined that were split at a line's end."""
+    """Return text without control characters, and with words joined that were split at a line's end."""
     lines = _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _SPLIT_WORD.sub("", unicodedata.normalize("NFC", lines)).strip()
 
 
 def parts(paper: Paper, most: int) -> Iterator[list[PaperPage]]:
-    """Yield the pages of a paper in runs of at most `most` characters; a longer page is cut between words."""
+    """Yield the pages in runs of at most `most` characters; a longer page is cut between words."""
     run: list[PaperPage] = []
     for page in paper.pages:
         rest = page.text
@@ -104,7 +98,7 @@ def parts(paper: Paper, most: int) -> Iterator[list[PaperPage]]:
 
 
 def _pdf_texts(content: bytes) -> list[str]:
-    """Return the text of each page in the order in which the file draws it: by columns in most papers."""
+    """Return the text of each page as the file draws it: by columns in most papers."""
     try:
         from pypdf import PdfReader
     except ImportError:
@@ -154,7 +148,6 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
     """Return where a quotation stands in a paper, in the paper's own words; the page `first` is searched first.
 
     What layout and text extraction change is tolerated; numbers, signs of comparison and negations may not differ.
-    Return `None` if it stands on no page, or has fewer than `MIN_WORDS` words.
     """
     sought = _normalized(cleaned(quotation))
     if len(_WORD.findall(sought)) < MIN_WORDS:
@@ -194,7 +187,6 @@ PART_CHARACTERS = 24_000
 
 
 def _asked_aspects(names: list[str], info: ValidationInfo) -> list[str]:
-    """Return the aspects as the prompt names them, each once."""
     asked = {aspect["name"].casefold(): aspect["name"] for aspect in (info.context or {}).get("aspects", ())}
     if unknown := [name for name in names if name.strip().casefold() not in asked]:
         expected = ", ".join(asked.values()) or "an empty list"
@@ -203,8 +195,6 @@ def _asked_aspects(names: list[str], info: ValidationInfo) -> list[str]:
 
 
 class QuotedFinding(BaseModel):
-    """A finding with the passage that it rests on."""
-
     page: Annotated[Whole, Field(ge=1)]
     quotation: Annotated[Words, at_most(MAX_QUOTATION)]
     claim: Wording
@@ -228,7 +218,7 @@ class UsableFindings(QuotedFindings):
 
 @dataclass(frozen=True, repr=False)
 class LiteratureAdded(Displayed):
-    """The findings of a paper that `file` keeps, those whose quotation is not in it, and why parts were not read."""
+    """The findings of a paper that `file` keeps, those not quoted from it, and why parts were not read."""
 
     file: Path
     kept: tuple[Finding, ...]
@@ -237,7 +227,6 @@ class LiteratureAdded(Displayed):
     effort: Effort
 
     def to_row(self) -> dict[str, Any]:
-        """Return the result as one JSON object, without the effort."""
         kept, dropped = ([each.to_row() for each in findings] for findings in (self.kept, self.dropped))
         return {"file": str(self.file), "kept": kept, "dropped": dropped, "unread": list(self.unread)}
 
@@ -246,10 +235,8 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
     """Return the findings that a model takes from a paper, having kept those whose quotation is in the paper."""
     spec, task, place = options.judge or EMBEDDED, options.task, place_of(options.folder)
     if spec == EMBEDDED:
-        raise SettingsError(
-            "The offline judge does not understand texts, so it cannot find anything in a paper.",
-            "Name a language model: `judge=JUDGE`.",
-        )
+        hint = "Name a language model: `judge=JUDGE`."
+        raise SettingsError("The offline judge does not understand texts, so it finds nothing in a paper.", hint)
     if task != Path(task).name:
         raise LiteratureError(f"The task {task!r} cannot name a file.")
     file, paper = place if place.suffix == ".json" else place / f"{task}.json", read_paper(Path(path))
@@ -280,7 +267,6 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
 
 
 def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) -> list[Prompt[QuotedFindings]]:
-    """Return one prompt for each part of a paper."""
     task, names = options.task, dict.fromkeys(options.aspect)
     aspects = [find_aspect(task, name, options.definition) for name in names] or shipped_aspects(task)
     findings = [*(each.finding for each in kept_findings(content_path("literature"))), *_findings_in(file)]
@@ -299,7 +285,6 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
 def _checked(
     quoted: list[QuotedFinding], paper: Paper, known: list[str], options: LiteratureAddOptions
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the findings whose quotation is in the paper, and those whose quotation is not."""
     found: list[Finding] = []
     dropped: list[Finding] = []
     for each in quoted:
@@ -339,8 +324,6 @@ def _findings_in(file: Path) -> tuple[Finding, ...]:
 
 @dataclass(frozen=True)
 class KeptFinding:
-    """A finding and its file, whose name is the task."""
-
     file: Path
     finding: Finding
 
@@ -354,7 +337,6 @@ class FindingList(Displayed):
     detailed: bool = False
 
     def to_row(self) -> dict[str, Any]:
-        """Return the findings as one JSON object."""
         rows = [{"task": each.file.stem, "file": str(each.file), **each.finding.to_row()} for each in self.findings]
         return {"findings": rows}
 
@@ -376,7 +358,7 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
 
 
 def remove(options: LiteratureOptions, ids: Sequence[str]) -> FindingList:
-    """Return the findings that were removed from all files that have them, or from that of a task."""
+    """Return the findings that were removed from all files that have them."""
     found = list_findings(LiteratureShowOptions(**options.model_dump()), ids).findings
     for file in {each.file for each in found}:
         write_findings(file, [each for each in read_findings(file) if each.id not in ids])
@@ -384,7 +366,6 @@ def remove(options: LiteratureOptions, ids: Sequence[str]) -> FindingList:
 
 
 def place_of(folder: Path | None) -> Path:
-    """Return the folder or file of findings: the one given, or the user's own folder."""
     import platformdirs
 
     return folder or platformdirs.user_data_path("rubriclab", appauthor=False) / "literature"
@@ -401,12 +382,7 @@ def kept_findings(place: Path, task: str | None = None) -> list[KeptFinding]:
 
 
 def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
-    """Return the findings that the options leave, and say if there is none about a data set to leave out.
-
-    Raises:
-        SettingsError: if the name of the set is similar to one that findings carry, as if it were misspelt.
-        LiteratureError: if a file cannot be used.
-    """
+    """Return the findings that the options leave; SettingsError if the name of a set looks misspelt."""
     if options.no_literature:
         return ()
     findings = load_findings(options.task, None, options.literature)
@@ -433,10 +409,8 @@ def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence
     for name, number in Counter(name for finding in findings for name in finding.benchmarks).items():
         spelled = name.replace("_", r"[\W_]*")
         if re.search(rf"(?<![^\W\d_]){spelled}(?![^\W\d_])", named):
-            notes.append(
-                f"the labels seem to be from {name}, and findings about its raters are used ({number}); if the rubric "
-                f"is tested on {name}, leave them out: `literature_without={name}`"
-            )
+            used = f"the labels seem to be from {name}, and findings about its raters are used ({number})"
+            notes.append(f"{used}; if the rubric is tested on {name}, leave them out: `literature_without={name}`")
     return notes
 
 

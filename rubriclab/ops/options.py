@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -53,11 +52,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def check_tables(tables: Any) -> Any:
-    """Return settings that have the form of `SettingsTables`, if they are a mapping or pairs METHOD.NAME=VALUE.
-
-    Raises:
-        SettingsError: if one stands under `METHOD.NAME`, or what a method has is no mapping.
-    """
+    """Return settings of the form of `SettingsTables` from a mapping or pairs METHOD.NAME=VALUE."""
     if isinstance(tables, tuple):
         return parse_settings(tables)
     for owner, values in tables.items() if isinstance(tables, Mapping) else ():
@@ -92,16 +87,18 @@ InputFile = Annotated[Path | None, Flag(metavar="PATH", place="input")]
 Count = Annotated[int | None, Flag(metavar="N")]
 
 
-class JudgeOption(Options):
-    """Which judge is asked."""
+class TextOptions(ReadingOptions):
+    """Options of reading texts that need no ratings."""
 
+    needs_ratings: ClassVar[bool] = False
+
+
+class JudgeOption(Options):
     judge: Annotated[str | None, Flag(metavar="JUDGE", place="judge", section=JUDGING)] = None
     """A litellm model string, `embedded` (offline, no language model) or `recorded:PATH`."""
 
 
 class RivalOptions(Options):
-    """Whether the texts of one group are rated in one call."""
-
     section: ClassVar[str] = JUDGING
 
     rivals: Literal["apart", "together"] | None = None
@@ -112,8 +109,6 @@ class RivalOptions(Options):
 
 
 class LearnOptions(ReadingOptions, JudgeOption):
-    """How a rubric is learned."""
-
     task: str
     """The kind of text: summarization, story, dialogue, or your own word."""
 
@@ -174,21 +169,15 @@ class LearnOptions(ReadingOptions, JudgeOption):
 
     @property
     def single_method(self) -> str | None:
-        """The method that learns alone, if one does."""
         return self.methods[0] if len(set(self.methods)) == 1 and self.text_features == "exclude" else None
 
     @property
     def joint_settings(self) -> dict[str, Any]:
-        """Those options that set hyperparameters of joint training."""
         given = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
         return {name: value for name, value in given.items() if value is not None}
 
 
-class ScoreOptions(ReadingOptions, RivalOptions, JudgeOption):
-    """How texts are scored."""
-
-    needs_ratings: ClassVar[bool] = False
-
+class ScoreOptions(TextOptions, RivalOptions, JudgeOption):
     task: str | None = None
     """Without a rubric: the kind of text: summarization, story, dialogue, or your own word."""
 
@@ -219,8 +208,6 @@ class ScoreOptions(ReadingOptions, RivalOptions, JudgeOption):
 
 
 class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
-    """How rubrics are evaluated."""
-
     level: Annotated[tuple[AgreementLevel, ...], BeforeValidator(one_or_several)] = ()
     """Level of agreement; may be given several times. Default: all."""
 
@@ -231,20 +218,12 @@ class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
     """Also evaluate on groups that a rubric was learned from."""
 
 
-class AgreeOptions(ReadingOptions):
-    """Which judges are compared, and how."""
-
-    needs_ratings: ClassVar[bool] = False
-
+class AgreeOptions(TextOptions):
     judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", place="judge")] = ()
     """A litellm model string, `embedded` or `recorded:PATH#JUDGE`; give at least two."""
 
 
-class ExplainOptions(ReadingOptions, JudgeOption):
-    """Which text is explained, and how it is read."""
-
-    needs_ratings: ClassVar[bool] = False
-
+class ExplainOptions(TextOptions, JudgeOption):
     id: Annotated[str | None, Flag(metavar="ID")] = None
     """The id of the text, if there are several; without TEXT, of a labelled text."""
 
@@ -258,11 +237,7 @@ class ExplainOptions(ReadingOptions, JudgeOption):
     """The number of labelled texts that are shown, the most similarly rated first."""
 
 
-class CompareOptions(ReadingOptions, JudgeOption):
-    """How outputs are compared."""
-
-    needs_ratings: ClassVar[bool] = False
-
+class CompareOptions(TextOptions, JudgeOption):
     max_drop: Annotated[float | None, Flag(metavar="POINTS")] = Field(default=None, ge=0)
     """The largest acceptable drop in the mean score."""
 
@@ -270,11 +245,7 @@ class CompareOptions(ReadingOptions, JudgeOption):
     """The field to pair outputs by. Default: id, else group, else unpaired."""
 
 
-class DriftOptions(ReadingOptions):
-    """How drift is measured, and its limits."""
-
-    needs_ratings: ClassVar[bool] = False
-
+class DriftOptions(TextOptions):
     judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", place="judge")] = ()
     """The judge of both versions; give it twice for the judges before and after. Default: those that the versions were
     learned with."""
@@ -296,8 +267,6 @@ class DriftOptions(ReadingOptions):
 
 
 class TransferOptions(ReadingOptions, JudgeOption):
-    """How a rubric is transferred."""
-
     aspect: str | None = None
     """The aspect of the target's labels. Default: the rubric's."""
 
@@ -323,11 +292,7 @@ class TransferOptions(ReadingOptions, JudgeOption):
     """Seed of folds and random draws."""
 
 
-class ImproveOptions(ReadingOptions, JudgeOption):
-    """How texts are rewritten."""
-
-    needs_ratings: ClassVar[bool] = False
-
+class ImproveOptions(TextOptions, JudgeOption):
     rounds: int = Field(default=2, ge=1, le=20)
     """The maximum number of rewrites of one text."""
 
@@ -342,7 +307,6 @@ class ImproveOptions(ReadingOptions, JudgeOption):
 
 
 def _pairs(value: Any) -> Any:
-    """Return texts ID=VALUE as a mapping."""
     if not isinstance(value, tuple):
         return value
     pairs: dict[str, str] = {}
@@ -392,8 +356,6 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Edit(Options):
-    """The changes that a person asks for; criteria are named by id."""
-
     from_found: ClassVar[FromFound] = "never"
 
     drop: Annotated[Texts, Flag(metavar="ID")] = ()
@@ -435,8 +397,6 @@ class Edit(Options):
 
 
 class EditOptions(ReadingOptions, JudgeOption, Edit):
-    """What a person changes in a rubric, who does so and why."""
-
     from_found: ClassVar[FromFound] = "never"
 
     labels: Annotated[Any, Flag(metavar="PATH", place="input", from_found="confirmed")] = None
@@ -460,11 +420,7 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
         return f"by {self.author or 'hand'}" + (f": {self.because}" if self.because else "")
 
 
-class PlanOptions(ReadingOptions, JudgeOption):
-    """How labelling is planned."""
-
-    needs_ratings: ClassVar[bool] = False
-
+class PlanOptions(TextOptions, JudgeOption):
     count: Count = Field(default=None, ge=1)
     """The number of texts to choose. Default: 10."""
 
@@ -483,11 +439,7 @@ def _raters(value: Any) -> Any:
     return tuple(dict.fromkeys(_rater(name) for part in parts for name in part.split(",")))
 
 
-class LabelOptions(ReadingOptions):
-    """How texts are labelled on a page."""
-
-    needs_ratings: ClassVar[bool] = False
-
+class LabelOptions(TextOptions):
     task: str
     """The kind of text: summarization, story, dialogue, or your own word."""
 
@@ -517,8 +469,6 @@ class LabelOptions(ReadingOptions):
 
 
 class CheckOptions(ReadingOptions):
-    """What a file is checked for."""
-
     task: str | None = None
     """The kind of text, for the command to run next."""
 
@@ -530,8 +480,6 @@ class CheckOptions(ReadingOptions):
 
 
 class SplitOptions(ReadingOptions):
-    """How rows are split."""
-
     by: Annotated[str, Flag(metavar="COLUMN")] = "group"
     """The field whose groups are never divided: `group`, `system` or a column."""
 
@@ -543,8 +491,6 @@ class SplitOptions(ReadingOptions):
 
 
 class LiteratureOptions(Options):
-    """Which findings are meant."""
-
     task: str | None = None
     """Only findings for this kind of text."""
 
@@ -553,8 +499,6 @@ class LiteratureOptions(Options):
 
 
 class LiteratureShowOptions(LiteratureOptions):
-    """Which findings are shown."""
-
     aspect: str | None = None
     """Only findings that bear on this aspect."""
 
@@ -563,8 +507,6 @@ class LiteratureShowOptions(LiteratureOptions):
 
 
 class LiteratureAddOptions(JudgeOption):
-    """What is wanted of a paper; the judge reads it."""
-
     task: str
     """The kind of text that findings are wanted about: summarization, story, dialogue, or your own word."""
 
@@ -584,52 +526,7 @@ class LiteratureAddOptions(JudgeOption):
     """The folder of findings files, or one such file. Default: your own literature folder."""
 
 
-class DisagreementsOptions(Options):
-    """Which texts are shown."""
-
-    from_found: ClassVar[FromFound] = "always"
-
-    count: Annotated[int, Flag(metavar="N")] = Field(default=10, ge=1)
-    """The number of texts, those with the largest differences first."""
-
-    side: Literal["both", "higher", "lower"] = "both"
-    """Only texts that the rubric scores higher, or lower, than people do."""
-
-
-_AGE = re.compile(r"([0-9]{1,5})\s*([hdw])")
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-
-
-def _age(value: Any) -> Any:
-    if isinstance(value, str) and (match := _AGE.fullmatch(value.strip())):
-        value = timedelta(**{_UNITS[match[2]]: int(match[1])})
-    if not isinstance(value, timedelta) or value < timedelta():
-        raise ValueError(f"expected hours, days or weeks, such as 12h, 90d or 8w; got {value!r}")
-    return value
-
-
-class PruneOptions(Options):
-    """Which cached answers are removed."""
-
-    from_found: ClassVar[FromFound] = "never"
-
-    older_than: Annotated[timedelta | None, BeforeValidator(_age), Flag(metavar="AGE")] = None
-    """Answers cached longer ago than this: `12h`, `90d` or `8w`."""
-
-    dry_run: bool = False
-    """Remove nothing, and count what would be removed."""
-
-
-class BatchesOptions(Options):
-    """Which batch is cancelled."""
-
-    cancel: Annotated[str | None, Flag(metavar="ID", from_found="never")] = None
-    """Cancel this batch; its answers so far can still be collected."""
-
-
 class ServeOptions(JudgeOption):
-    """How a rubric is served over HTTP."""
-
     section: ClassVar[str] = LIMITS
 
     host: Annotated[str, Flag(metavar="ADDRESS", section="")] = "127.0.0.1"

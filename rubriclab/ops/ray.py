@@ -40,8 +40,6 @@ RENEWAL = 5.0
 
 @dataclass(frozen=True)
 class RayJob:
-    """What all texts are scored by."""
-
     store: str
     rubric: Rubric
     name: str
@@ -53,8 +51,6 @@ class RayJob:
 
 @dataclass(frozen=True)
 class RowScores:
-    """The scores of rows, in order, up to the first that ended the run by `error`, if any."""
-
     scores: tuple[Score, ...]
     error: RubriclabError | None
     effort: Ledger  # what the worker asked since it returned scores last
@@ -63,8 +59,8 @@ class RowScores:
 class RunState:
     """The budget, rate limits and breaker of a run: an actor that its workers ask before and after each request.
 
-    What a lost worker had in flight counts as spent, since the provider may bill it. One that comes back after that
-    is not counted twice.
+    What a lost worker had in flight counts as spent, since the provider may bill it, and is not counted twice if it
+    returns.
     """
 
     def __init__(self, options: JudgeOptions) -> None:
@@ -86,7 +82,7 @@ class RunState:
             )
 
     async def reserve(self, worker: str, cost: float) -> BudgetReached | bool:
-        """Return whether one call and `cost` US dollars were reserved, or that a cap is reached; see `Budget`.
+        """Reserve one call and `cost` US dollars, or return that a cap is reached; see `Budget`.
 
         `False` means that others are still in flight: the worker asks again, which a lost one does not.
         """
@@ -106,25 +102,21 @@ class RunState:
         return True
 
     def settle(self, worker: str, reserved: float, cost: float | None) -> None:
-        """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
         if reserved in self._reserved.get(worker, ()):
             self._reserved[worker].remove(reserved)
             self._budget.settle(reserved, cost)
 
     def renew(self, worker: str) -> None:
-        """Note that a worker lives."""
         self._seen[worker] = time.monotonic()
 
     async def acquire(self, tokens: int) -> None:
-        """Return as soon as a request of `tokens` estimated tokens may be sent; see `Limits`."""
         await self._limits.acquire(tokens)
 
     def release(self, expected: int, used: int | None, pause: float) -> None:
-        """Correct an estimate, and begin a pause that the provider asked for; see `Limits`."""
         self._limits.release(expected, used, pause)
 
     async def record_failure(self, judge: str, reason: str) -> ProviderDown | None:
-        """Count a prompt that failed, and return an error if too many in a row have; see `Breaker`."""
+        """Count a prompt that failed; return the error if too many in a row have."""
         try:
             await self._breaker.record_failure(judge, reason)
         except ProviderDown as down:
@@ -132,12 +124,11 @@ class RunState:
         return None
 
     def record_success(self) -> None:
-        """Count a sign of life; see `Breaker`."""
         self._breaker.record_success()
 
 
 class SharedState:
-    """The state of a run, seen from a worker, which limits its requests in flight itself."""
+    """The state of a run, seen from a worker: a `Budget`, `Limits` and a `Breaker`."""
 
     def __init__(self, state: Any, options: JudgeOptions) -> None:
         self.max_cost = options.max_cost
@@ -151,7 +142,6 @@ class SharedState:
         self._renewing: asyncio.Task[None] | None = None
 
     async def reserve(self, cost: float) -> None:
-        """Reserve one call and `cost` US dollars; see `Budget`."""
         if not self._is_capped:
             return
         asked = asyncio.ensure_future(self._reserve(cost))
@@ -169,13 +159,11 @@ class SharedState:
             raise reached
 
     def settle(self, reserved: float, cost: float | None) -> None:
-        """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
         if self._is_capped:
             self._in_flight -= 1
             self._state.settle.remote(self._worker, reserved, cost)
 
     async def acquire(self, tokens: int) -> None:
-        """Take a slot, and return as soon as a request may be sent; see `Limits`."""
         await self._local.acquire(tokens)
         try:
             if self._has_rates:
@@ -185,18 +173,15 @@ class SharedState:
             raise
 
     def release(self, expected: int, used: int | None, pause: float) -> None:
-        """Give the slot back; see `Limits`."""
         self._local.release(expected, used, pause)
         if self._has_rates:
             self._state.release.remote(expected, used, pause)
 
     async def record_failure(self, judge: str, reason: str) -> None:
-        """Count a prompt that failed; see `Breaker`."""
         if down := await self._state.record_failure.remote(judge, reason):
             raise down
 
     def record_success(self) -> None:
-        """Count a sign of life; see `Breaker`."""
         self._state.record_success.remote()
 
     async def _reserve(self, cost: float) -> BudgetReached | None:
@@ -218,7 +203,7 @@ class SharedState:
 
 
 class RayWorker:
-    """Scores texts by a job; `state` is the `RunState` of the run, `None` if it shares nothing but the store."""
+    """Scores texts by a job; `state` is the `RunState` of the run, if it shares more than the store."""
 
     def __init__(self, job: RayJob, state: Any) -> None:
         self._job = job
@@ -227,7 +212,7 @@ class RayWorker:
         self._opened: tuple[Workspace, Judge] | None = None
 
     async def score(self, rows: Iterable[Example | RowError]) -> RowScores:
-        """Return one score a row, in order, up to the first row that ends the run, and the error that it ends by."""
+        """Return one score a row, in order, up to the first row that ends the run, and the error."""
         try:
             workspace, judge = self._open()
         except RubriclabError as error:
@@ -241,7 +226,6 @@ class RayWorker:
         return RowScores(tuple(scored), found, workspace.ledger.take())
 
     async def stop(self) -> None:
-        """Cancel what is under way, and return when replies that arrive soon have been kept."""
         await end_other_tasks()
 
     def _open(self) -> tuple[Workspace, Judge]:
@@ -249,11 +233,9 @@ class RayWorker:
         if self._opened is None:
             job = self._job
             if job.version != (installed := metadata.version("rubriclab")):
-                raise SettingsError(
-                    f"rubriclab {installed} is installed on this machine, but the run was started by "
-                    f"rubriclab {job.version};",
-                    "install the same version everywhere.",
-                )
+                here = f"rubriclab {installed} is installed on this machine"
+                started = f"the run was started by rubriclab {job.version};"
+                raise SettingsError(f"{here}, but {started}", "install the same version everywhere.")
             if job.folder and job.folder.is_dir():
                 os.chdir(job.folder)
             shared = SharedState(self._state, job.options) if self._state else None
@@ -276,22 +258,18 @@ GRACE = 5.0
 
 
 def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
-    """Check that several processes can use the store, and that nothing is asked for that only one can do."""
+    """Refuse what several processes cannot do."""
     several = f"`ray_address={cluster}`" if cluster is not None else f"`workers={workers}`"
     alone = {"record": work.record, "batch": work.options.batch}
     for name, given in alone.items():
         if given:
             raise SettingsError(f"{several}: `{name}` works in one process only;", "leave one of them out.")
     if in_memory(database_url(work.location)):
-        raise SettingsError(
-            f"{several}: the store is in memory, where other processes cannot read it;",
-            "use a file, or leave `workers` out.",
-        )
+        why = "the store is in memory, where other processes cannot read it;"
+        raise SettingsError(f"{several}: {why}", "use a file, or leave `workers` out.")
     if cluster not in (None, "local") and not is_remote(work.location):
-        raise SettingsError(
-            "The store is a file of this machine, which the machines of a cluster cannot share;",
-            "keep it on a PostgreSQL server: `store=postgresql://user@host/name`.",
-        )
+        hint = "keep it on a PostgreSQL server: `store=postgresql://user@host/name`."
+        raise SettingsError("The store is a file of this machine, which the machines of a cluster cannot share;", hint)
 
 
 async def score_on_ray(
@@ -308,10 +286,6 @@ async def score_on_ray(
 
     A worker that is lost is replaced, and its rows are scored again from the answers in the store. If a row ends the
     run (a refused key, a cap reached), the chunks under way are waited for, so that answers already paid for are kept.
-
-    Raises:
-        UserError: if Ray is not installed.
-        JudgeError: if Ray fails.
     """
     # Not asked, but whatever is wrong with the judge or the store is reported as in one process.
     work.judge(choice)
@@ -319,11 +293,8 @@ async def score_on_ray(
     store = resolve_store(str(work.location), folder) if work.location else str(database_url(None).database)
     concurrency = work.options.concurrency
     if makes_requests(choice.spec) and concurrency < workers:
-        raise SettingsError(
-            f"`concurrency={concurrency}` is less than {workers} workers, and each needs at least one request in "
-            "flight;",
-            "raise it, or use fewer `workers`.",
-        )
+        fewer = f"`concurrency={concurrency}` is less than {workers} workers, and each needs a request in flight;"
+        raise SettingsError(fewer, "raise it, or use fewer `workers`.")
     # The workers have the requests in flight together.
     options = work.options.model_copy(update={"concurrency": max(1, concurrency // workers)})
     job = RayJob(store, rubric, name, choice, options, folder)
@@ -381,7 +352,6 @@ class _Pool:
         self._under_way = Counter(dict.fromkeys(range(workers), 0))
 
     async def scores(self, chunk: tuple[Example | RowError, ...]) -> RowScores:
-        """Return the scores of a chunk, computed by the worker with the fewest."""
         from ray.exceptions import RayError, RayTaskError
 
         worker = min(self._under_way, key=self._under_way.__getitem__)
@@ -391,16 +361,13 @@ class _Pool:
         except RayTaskError:
             raise  # a defect, with its traceback
         except RayError as error:
-            raise JudgeError(
-                f"Ray ended the run: {' '.join(str(error).split())[-1000:]}",
-                "Run it again; cached answers are not requested again.",
-            ) from error
+            hint = "Run it again; cached answers are not requested again."
+            raise JudgeError(f"Ray ended the run: {' '.join(str(error).split())[-1000:]}", hint) from error
         finally:
             self._under_way[worker] -= 1
         return scored
 
     async def stop(self) -> None:
-        """Cancel what the workers do, and wait a moment for replies, which are kept."""
         stopping = (worker.stop.remote() for worker in self._workers)
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*stopping, return_exceptions=True), GRACE)
@@ -427,10 +394,9 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
         with chdir(Path(__file__).parents[2]):
             ray.init(address=cluster or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise JudgeError(
-            f"The Ray cluster {cluster or 'on this machine'} cannot be used: {' '.join(str(error).split())}",
-            "Check `ray_address`, or leave it out to start workers on this machine.",
-        ) from error
+        hint, said = "Check `ray_address`, or leave it out to start workers on this machine.", str(error).split()
+        place = cluster or "on this machine"
+        raise JudgeError(f"The Ray cluster {place} cannot be used: {' '.join(said)}", hint) from error
     if terminate is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, terminate)  # by Ray's own, replies under way would be lost
     try:

@@ -76,9 +76,7 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
     learned = rubric.aggregation.rivals if rubric.aggregation else None
     given, apart = options.rivals_per_call, options.rivals == "apart" or not (options.rivals or learned)
     if apart and given:
-        raise SettingsError(
-            "`rivals_per_call`: each text is rated in a call of its own;", "give `rivals=together`, too."
-        )
+        raise SettingsError("`rivals_per_call`: each text is rated in its own call;", "give `rivals=together`, too.")
     if rubric.aggregation and apart == bool(learned):
         known, asked = ("together", "apart") if learned else ("apart", "together")
         notify(
@@ -95,7 +93,6 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
 
 
 def rival_notes(counts: RivalCounts) -> Iterator[str]:
-    """Yield what is to be said of texts that were rated together."""
     if not counts.calls:
         return
     yield f"{count(counts.texts, 'text')} rated together with their rivals in {count(counts.calls, 'call')}"
@@ -143,26 +140,22 @@ class Scoring:
         self.columns: list[str] = []  # of the first row
 
     def estimate(self) -> DryRun:
-        """Return an estimate of what it asks of the judge."""
         calls = estimate_scoring(self.rubric, self._rows(), self.rivals)
         return dry_run({"judge": (self.choice.spec, calls)}, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
-        """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason."""
+        """Yield one scored row for each row, in order; the reason of a faulty one is its fault."""
         work, rows, ahead = self.workspace, self._rows(), deque[inputs.ReadRow]()
-        scores = self._scores(inputs.remembered(rows, ahead))
-        total = inputs.row_count(self.data) if work.shows_progress else 0
         kept = self.counts.rows
-        with work.progress(work.ledger) as on_progress:
-            async with aclosing(scores):
-                async for score in scores:
-                    row, example = ahead.popleft()
-                    if self.version and example:
-                        self.counts.without.update(inputs.missing_fields(self.version, [example]))
-                    scored = ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
-                    self.count(scored)
-                    yield scored
-                    on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
+        stream = inputs.with_progress(work, self._scores(inputs.remembered(rows, ahead)), self.data, kept)
+        async with aclosing(stream) as scores:
+            async for score in scores:
+                row, example = ahead.popleft()
+                if self.version and example:
+                    self.counts.without.update(inputs.missing_fields(self.version, [example]))
+                scored = ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
+                self.count(scored)
+                yield scored
         inputs.notify_left_out(rows, work.notify)
         for note in rival_notes(self.counts.rivals):
             work.notify(f"{self.name}: {note}")
@@ -170,14 +163,13 @@ class Scoring:
             work.notify(warning)
 
     def warnings(self, texts: int) -> list[str]:
-        """Return a warning for each field that some of the `texts` scored lack, and one if texts address the judge."""
+        """Return warnings of fields that some of the `texts` scored lack, and of texts that address the judge."""
         counts, name = self.counts, inputs.describe(self.data)
         lacking = inputs.without_fields(self.version, counts.without, name, texts) if self.version else []
         marked = f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge"
         return [*lacking, marked] if counts.addresses_judge else lacking
 
     def count(self, scored: ScoredRow) -> None:
-        """Add a scored row to the counts and the summary."""
         self.counts.add(scored)
         if not self.columns and isinstance(scored.row, Mapping):
             self.columns = list(map(str, scored.row))
@@ -205,7 +197,7 @@ class Scoring:
         """Have the summary estimate the mean human score by labels of the texts, else by those of learning.
 
         Raises:
-            DataError: if a column that an option names is empty in all rows, or too few texts have labels.
+            DataError: if a column that an option names is empty, or too few texts have labels.
         """
         for name in ("labels_in", "by"):
             if (named := getattr(self.options, name)) and self.counts.rows and name not in self.filled:
@@ -217,17 +209,14 @@ class Scoring:
                 self.summary.learned = held_out_scores(self.workspace, self.version, self.choice.spec)
             return
         if self.bad_labels:
-            self.workspace.notify(
-                f"left out of `labels_in={column}`: {count(len(self.bad_labels), 'cell')}; expected scores "
-                f"from {self.rubric.scores_on.describe()}; the first: {self.bad_labels[0]}"
-            )
+            cells = f"{count(len(self.bad_labels), 'cell')}; the first: {self.bad_labels[0]}"
+            expected = f"expected scores from {self.rubric.scores_on.describe()}"
+            self.workspace.notify(f"left out of `labels_in={column}`: {cells}; {expected}")
         groups = labelled.groups if labelled else 0
         if groups < MIN_GROUPS:
-            raise DataError(
-                f"`labels_in={column}`: got labels of {count(groups, 'group')}, not counting those that the "
-                f"rubric was learned from; expected at least {MIN_GROUPS}.",
-                "Label more texts, drawn at random, or leave the option out.",
-            )
+            got = f"labels of {count(groups, 'group')}, not counting those that the rubric was learned from"
+            hint = "Label more texts, drawn at random, or leave the option out."
+            raise DataError(f"`labels_in={column}`: got {got}; expected at least {MIN_GROUPS}.", hint)
 
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
         work, options, rubric, name = self.workspace, self.options, self.rubric, self.name
@@ -247,30 +236,20 @@ class Scoring:
 
     @property
     def unanswered(self) -> str | None:
-        """That replies failed and no text was scored, if so."""
         scored = self.counts.rows - self.counts.unscored
         return unanswered(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
 
     def check_answered(self) -> None:
-        """Check that the rows could be scored.
-
-        Raises:
-            DataError: if no row holds a text.
-            JudgeError: if no text was scored after replies failed.
-            BelowThreshold: if `max_unscored` is exceeded.
-        """
+        """Raise DataError without any text, JudgeError without any score after failures, or BelowThreshold."""
         counts, most = self.counts, self.options.max_unscored
         if counts.rows and counts.faulty == counts.rows:
-            raise DataError(
-                f"None of the {count(counts.rows, 'row')} can be scored; the first: {counts.fault}.",
-                "If a column has another name, give it: `mapping=output=COLUMN`.",
-            )
+            hint = "If a column has another name, give it: `mapping=output=COLUMN`."
+            raise DataError(f"None of the {count(counts.rows, 'row')} can be scored; the first: {counts.fault}.", hint)
         if self.unanswered:
             raise JudgeError(self.unanswered)
         if most is not None and counts.unscored > most * counts.rows:
-            raise BelowThreshold(
-                f"{counts.unscored:,} of {counts.rows:,} texts have no score; at most {most:.4g} of them may have none."
-            )
+            none = f"{counts.unscored:,} of {counts.rows:,} texts have no score"
+            raise BelowThreshold(f"{none}; at most {most:.4g} of them may have none.")
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
@@ -290,7 +269,6 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
 
 
 async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scores:
-    """Return the scores of texts by a rubric."""
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)
     await workspace.off_event_loop(scoring.correct_mean)
@@ -299,42 +277,32 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
 
 
 async def score_all(scoring: Scoring) -> Scores:
-    """Return all scores of a prepared scoring."""
     scored = tuple([row async for row in scoring.stream()])
     warnings = tuple(scoring.warnings(len(scored)))
     return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, warnings)
 
 
 def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Scoring:
-    """Return the scoring of an aspect without labels, and say that nothing is known of its agreement with people."""
     if not (options.task and options.aspect):
-        raise SettingsError(
-            "There is nothing to score by: expected `rubric=REF`,",
-            "or without labels `task=TASK` `aspect=ASPECT`.",
-        )
+        hint = "or without labels `task=TASK` `aspect=ASPECT`."
+        raise SettingsError("There is nothing to score by: expected `rubric=REF`,", hint)
     aspect = find_aspect(options.task, options.aspect, options.definition)
     assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
     judge = judge_named(options.judge, workspace.notify)
-    workspace.notify(
-        f"unvalidated: no label says how far these scores agree with people's; label about 30 texts and run "
-        f"{shlex.join(['rubriclab', 'learn', '--task', options.task, '--aspect', aspect.name])}"
-    )
+    learn = shlex.join(["rubriclab", "learn", "--task", options.task, "--aspect", aspect.name])
+    unknown = "no label says how far these scores agree with people's"
+    workspace.notify(f"unvalidated: {unknown}; label about 30 texts and run {learn}")
     workspace.open_store(create=True)
     if judge != EMBEDDED:
         return Scoring(workspace, data, judged_rubric(assignment), UNVALIDATED, JudgeChoice(judge), options)
     if not inputs.can_be_read_again(data):
         source, hint = ("standard input", "a file") if data == "-" else ("an iterator", "a list or a file")
-        raise SettingsError(
-            f"Without labels and a language model, texts are compared with each other, and {source} cannot be read "
-            "twice;",
-            f"give {hint}, or name a language model with `judge`.",
-        )
+        why = f"Without a language model, texts are compared with each other, and {source} cannot be read twice;"
+        raise SettingsError(why, f"give {hint}, or name a language model with `judge`.")
     compared = [row for row in islice(inputs.rows_of(data, options), MAX_TEXTS) if isinstance(row, Example)]
     rubric = text_feature_rubric(assignment, compared)
-    workspace.notify(
-        f"scored by {len(rubric.criteria)} text features, as no language model is named; "
-        f"compared with each other: {len(compared):,} texts"
-    )
+    features = f"{len(rubric.criteria)} text features, as no language model is named"
+    workspace.notify(f"scored by {features}; compared with each other: {len(compared):,} texts")
     return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options)
 
 
@@ -342,7 +310,6 @@ _ANEW = "Leave `resume` out to begin again, or give another `output`."
 
 
 def check_resumable(scoring: Scoring, output: str) -> None:
-    """Check that the scores can be continued once they have been interrupted."""
     if scoring.version is None:
         raise SettingsError("`resume`: expected a rubric that is stored as a version.", _ANEW)
     if rival_limits(scoring.rubric, scoring.rivals):
@@ -365,12 +332,11 @@ def write_record(scoring: Scoring, output: str) -> None:
 def keep_scores(scoring: Scoring, output: str) -> int:
     """Count the complete rows of a file of scores, let `scoring` continue after them, and return their end, in bytes.
 
-    An interrupted write may have left half a row after them. Without rows, the record is written. A finished run has no
-    record: then every text has to have its row.
+    The record beside the file says by what the rows were scored. A finished run has none: then every text must have a
+    row.
 
     Raises:
-        DataError: if the record says that the rows are not scored as `scoring` does; if a row is no score, or is of
-            another text; if there is no record, and a row is by another rubric or judge or a text has none.
+        DataError: if the rows are scored by something else, or are of other texts.
     """
     path, record, end = Path(output), record_of(output), 0
     unknown = DataError(f"{record} does not say by what the rows of {output} are scored.", _ANEW)
@@ -417,7 +383,7 @@ def record_of(output: str) -> Path:
 
 
 def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
-    """Return a written score with the next row of the texts, which has to be the one that it is of."""
+    """Return a written score with the next row of the texts, which must be the row that it is of."""
     try:
         written = orjson.loads(line)
         # The columns of the text's row come before the score, and may have the names of what this score lacks.
@@ -432,11 +398,8 @@ def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
     scored = ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
     cells = orjson.loads(json_line(with_columns(rows.row, found)))
     if score.id != (row.id if isinstance(row, Example) else fault_id(row)) or cells != written:
-        raise DataError(
-            f"{place}: this score, of the text {preview(score.id)}, is not of the row in the same place, "
-            f"{rows.where}:{rows.line}: the texts have changed.",
-            _ANEW,
-        )
+        said = f"this score, of the text {preview(score.id)}, is not of the row in the same place"
+        raise DataError(f"{place}: {said}, {rows.where}:{rows.line}: the texts have changed.", _ANEW)
     return scored
 
 
@@ -452,11 +415,8 @@ def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 class TextScorer:
     """A rubric, opened with its judge. All texts share the judge's limits, its budget and the store's answers.
 
-    It may be called from several threads and event loops at once. Close it, or use it in a `with` statement.
-
-    Args:
-        workspace: closed with the scorer.
-        wrap: returns the judge that is asked instead, given the connected one.
+    It may be called from several threads and event loops at once. Close it, or use it in a `with` statement. `wrap`
+    returns the judge that is asked, given the connected one.
     """
 
     rubric: Rubric
@@ -535,11 +495,8 @@ class TextScorer:
             raise SettingsError(f"The threshold is {short(threshold)}, not a number.", "Give a score on the scale.")
         scale = self.rubric.scores_on
         if not scale.contains(threshold):
-            raise SettingsError(
-                f"The threshold {threshold} is not on the scale of {self.name}, "
-                f"{format_score(scale.low)} to {format_score(scale.high)}.",
-                "Give a score on that scale.",
-            )
+            ends = f"{format_score(scale.low)} to {format_score(scale.high)}"
+            raise SettingsError(f"The threshold {threshold} is not on the scale of {self.name}, {ends}.")
 
     def close(self) -> None:
         """Cancel the texts under way, and close the store and the judge's connections."""

@@ -27,7 +27,7 @@ from rubriclab.learning.scoring import RivalCounts, Score, addresses_judge
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import Data, row_count, rows_of, usable_examples
+from rubriclab.ops.inputs import Data, rows_of, usable_examples, with_progress
 from rubriclab.ops.workspace import JudgeChoice, Workspace, unanswered
 from rubriclab.stats.intervals import Interval, renumber, units
 from rubriclab.stats.prediction_powered import (
@@ -60,12 +60,12 @@ class ScoredRow:
         return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
 
     def to_cells(self) -> dict[str, Any]:
-        """Return the score as cells of a table, with the columns of the row and those of `criterion_cells`."""
+        """Return the score as cells of a table."""
         return with_columns(self.row, {**_flat(self), **criterion_cells(self.score)})
 
 
 def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a user's row and what was found of it; `input.NAME` is a column that has a name of these.
+    """Return the columns of a user's row and what was found; `input.NAME` is a column with a name of the latter.
 
     An `id` that is the row's own stands once; a spreadsheet may hold 7.0 for 7.
     """
@@ -81,7 +81,7 @@ def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
 class ScoreCounts:
     """Counts of rows; `without` of texts by field that they lack and all training texts had.
 
-    `reason` is the latest one why a text that was judged has no score, `fault` the first one why a row holds no text.
+    `reason` is the latest one why a judged text has no score, `fault` the first one why a row holds no text.
     """
 
     rows: int = 0
@@ -96,7 +96,6 @@ class ScoreCounts:
     rivals: RivalCounts = field(default_factory=RivalCounts)
 
     def add(self, scored: ScoredRow) -> None:
-        """Count one more row."""
         score = scored.score
         self.rows += 1
         self.unscored += score.score is None
@@ -193,17 +192,13 @@ def _score_adapter() -> TypeAdapter[Score]:
 
 
 def score_of(row: Mapping[str, Any]) -> Score:
-    """Return the score in a row that `ScoredRow.to_row` made.
-
-    Raises:
-        ValidationError: if it has none.
-    """
+    """Return the score in a row that `ScoredRow.to_row` made; ValidationError if there is none."""
     return _score_adapter().validate_python({name: row[name] for name in Score.__slots__ if name in row})
 
 
 @dataclass(eq=False)
 class ColumnScoring:
-    """Scoring of the same texts by several versions, each with its judge: iterate over `stream()`."""
+    """Scoring of the same texts by several versions, each with its judge."""
 
     workspace: Workspace
     scorers: Sequence[tuple[Version, JudgeChoice]]
@@ -215,11 +210,9 @@ class ColumnScoring:
     _reasons: dict[int, str] = field(default_factory=dict)
 
     def texts(self) -> Iterable[Example]:
-        """Return the usable texts, read as they are asked for; others are left out, which is said."""
         return usable_examples(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
 
     def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
-        """Return an estimate of what is asked of the judge of each scorer, by these names of theirs."""
         given = tuple(self.texts() if texts is None else texts)
         estimates = {
             role: (judge.spec, estimate_scoring(version.rubric, given))
@@ -237,29 +230,23 @@ class ColumnScoring:
             if first[0].ref == second[0].ref and names[0] != names[1] and judge[1].identity == other[1].identity:
                 same = f"{' and '.join(names)} are the same judge;"
                 raise SettingsError(same, "a judge cannot be compared with itself.")
-        ids, addressing, done = set[str](), 0, 0
-        given = self.texts() if texts is None else texts
-        total = len(texts) if texts is not None else row_count(self.data) if workspace.shows_progress else 0
-        with workspace.progress(workspace.ledger) as on_progress:
-            async with aclosing(score_columns(columns, given, workspace.under_way)) as scored:
-                async for example, scores in scored:
-                    for place, score in enumerate(scores):
-                        self._scored[place] += score.score is not None
-                        if score.unscored:
-                            self._reasons[place] = score.unscored
-                    ids.add(example.id)
-                    addressing += addresses_judge(example.output)
-                    done += 1
-                    yield example, scores
-                    on_progress(f"{done:,} texts", done / total if total else -1.0)
-        if texts is None and len(ids) < done:
-            workspace.notify("some ids are repeated; each of these texts counts")
+        addressing = done = 0
+        stream = score_columns(columns, self.texts() if texts is None else texts, workspace.under_way)
+        async with aclosing(with_progress(workspace, stream, self.data if texts is None else texts)) as scored:
+            async for example, scores in scored:
+                for place, score in enumerate(scores):
+                    self._scored[place] += score.score is not None
+                    if score.unscored:
+                        self._reasons[place] = score.unscored
+                addressing += addresses_judge(example.output)
+                done += 1
+                yield example, scores
         if addressing:
             workspace.notify(f"{addressing:,} of {done:,} texts address the judge")
 
     @property
     def unanswered(self) -> str | None:
-        """Which scorer gave no score at all, after replies have failed."""
+        """Which scorer gave no score after replies have failed."""
         for place, (version, judge) in enumerate(self.scorers):
             scored, reason = self._scored[place], self._reasons.get(place)
             if fault := unanswered(judge.spec, version.ref, scored, reason, self.workspace.ledger):
@@ -276,8 +263,6 @@ MARGIN = 0.05
 
 
 class SliceSummary(FrozenModel):
-    """The texts of a slice that have a score; `labels` of them have a label."""
-
     name: str
     texts: int
     labels: int
@@ -287,10 +272,10 @@ class SliceSummary(FrozenModel):
 
 @dataclass(slots=True)
 class ScoreDistribution:
-    """The scores of texts on a scale, with a number for each one's group, its label or NaN, and its slice in `names`.
+    """The scores of texts, with a number for each one's group, its label or NaN, and its slice in `names`.
 
     Attributes:
-        learned: labels of other texts by which the mean is corrected, unless the texts have labels of their own.
+        learned: labels of other texts, which correct the mean unless the texts have labels of their own.
         unscored: texts without a score, by reason.
         threshold: for verdicts, the lowest score that passes.
     """
@@ -306,7 +291,6 @@ class ScoreDistribution:
     threshold: float | None = None
 
     def add(self, score: Score, group: str | None = None, label: float = math.nan, slice_name: str = "") -> None:
-        """Count one more text; without `group`, it is a group of its own."""
         if score.score is not None:
             self.values.append(score.score)
             self.groups.append(hash(score.id if group is None else group))
@@ -319,7 +303,6 @@ class ScoreDistribution:
 
     @property
     def mean(self) -> float | None:
-        """The mean score; `None` without scores."""
         return math.fsum(self.values) / len(self.values) if self.values else None
 
     @property
@@ -331,7 +314,6 @@ class ScoreDistribution:
 
     @property
     def standard_deviation(self) -> float | None:
-        """The standard deviation with n - 1; `None` for fewer than two scores."""
         mean, number = self.mean, len(self.values)
         if mean is None or number < 2:
             return None
@@ -359,7 +341,6 @@ class ScoreDistribution:
         return stratified.within(self.scale.low, self.scale.high)
 
     def slice_rows(self) -> list[SliceSummary]:
-        """Return the texts of each slice, with their mean score and estimated mean human score, in order of names."""
         slices = np.array(self.slices)
         chosen = {name: self._texts(slices == number) for name, number in sorted(self.names.items())}
         return [
@@ -388,12 +369,11 @@ class ScoreDistribution:
 
     @property
     def labelled(self) -> LabelledScores | None:
-        """The labels that correct the mean, of the texts themselves or of learning; `None` without any."""
+        """The labels that correct the mean: of the texts themselves, else of learning."""
         return self._texts().labelled if self.own_labels else self.learned
 
     @property
     def own_labels(self) -> bool:
-        """Whether texts have labels of their own."""
         return not np.isnan(np.array(self.labels)).all()
 
     @property
@@ -407,14 +387,13 @@ class ScoreDistribution:
 
     @property
     def margin(self) -> float:
-        """The margin that labels are counted for, in points."""
         return MARGIN * self.scale.width
 
     def meets(self, threshold: float) -> bool | None:
         """Return whether the mean human score is at least `threshold`; without labels, whether the mean score is.
 
-        For verdicts both are shares of texts that pass. `None` if the interval holds the threshold, if there is none as
-        all labels are equal, or if too many texts have no score.
+        Of verdicts, the share that passes. `None` if the interval holds the threshold or there is none as all labels
+        are equal, or if too many texts have no score.
         """
         unscored, mean = sum(self.unscored.values()), self.mean if self.threshold is None else self.pass_rate
         if mean is None or unscored > MAX_UNSCORED * (unscored + len(self.values)):
@@ -426,7 +405,6 @@ class ScoreDistribution:
         return True if low >= threshold else False if high < threshold else None
 
     def to_row(self) -> dict[str, Any]:
-        """Return the summary as one JSON object."""
         labelled = self.labelled
         return {
             "human_mean": asdict(self.human_mean.rounded()),
@@ -443,7 +421,6 @@ class ScoreDistribution:
 
 
 def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | None = None) -> ScoreDistribution:
-    """Return the summary of scores on a scale."""
     summary = ScoreDistribution(scale, threshold=threshold)
     for score in scores:
         summary.add(score)
@@ -451,10 +428,7 @@ def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | N
 
 
 def held_out_scores(workspace: Workspace, version: Version, judge: str) -> LabelledScores | None:
-    """Return the labels of learning with the scores of the same texts by the rubric fitted to other groups.
-
-    `None` for another judge than the one that the version was learned with, or without a training record.
-    """
+    """Return the labels of learning with held-out scores of the same texts, if they are by this judge."""
     if recorded_name(judge) != recorded_name(version.provenance.judge):
         return None
     record = workspace.open_store(access="read").training(version.ref)

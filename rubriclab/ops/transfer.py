@@ -73,7 +73,7 @@ from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, rounded
 
 @dataclass(frozen=True, repr=False)
 class TransferResult(Displayed):
-    """A transfer, the version saved if one was asked for, or why it could not be, and the effort."""
+    """A transfer, the version saved, if any, or why it could not be."""
 
     transfer: Transfer
     saved: Version | None
@@ -81,7 +81,6 @@ class TransferResult(Displayed):
     not_saved: str | None = None
 
     def check_saved(self) -> None:
-        """Raise SettingsError if what was to be saved could not be."""
         if self.not_saved:
             raise SettingsError(self.not_saved)
 
@@ -118,8 +117,8 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             return TransferResult(fitted.transfer, None, workspace.effort())
         action = options.action or fitted.transfer.recommended or "reuse"
         if action not in fitted.adapted:
-            reason = f"{action} cannot be saved: {fitted.transfer.actions[ACTIONS.index(action)].skipped}."
-            return TransferResult(fitted.transfer, None, workspace.effort(), reason)
+            skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
+            return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
         # What is not learned again keeps its generator, and the imported version that named it, if any.
         generator_from = proposer.named_by
@@ -150,9 +149,8 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
         aspect = find_aspect(rubric.task, options.aspect or aspect.name, options.definition)
     examples = usable_texts(data, options, [(aspect.name, rubric.scores_on)], notify)
     texts = unseen(examples, [version.provenance])
-    if len(texts) < len(examples):
-        left_out = f"{len(examples) - len(texts)} of {len(examples)} texts"
-        notify(f"{left_out} left out: {version.ref} was learned from them, or from others of their groups")
+    if left_out := len(examples) - len(texts):
+        notify(f"{left_out} of {len(examples)} texts left out: {version.ref} was learned from them or their groups")
     if not texts:
         raise DataError(f"{name} has no usable text that {version.ref} was not learned from.", "Give other texts.")
     rated = labelled(texts, aspect.name)
@@ -165,15 +163,11 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
         )
         usable = ()
     by_id = {text.id: text for text in usable}
-    every_text = tuple(by_id.get(text.id, text) for text in texts)
-    return TargetTexts(name, every_text, usable, aspect, scale)
+    return TargetTexts(name, tuple(by_id.get(text.id, text) for text in texts), usable, aspect, scale)
 
 
 def _scale(rated: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
-    """Return the scale of the target's labels, and say which it is if it was inferred from them.
-
-    Labels that all lie on the rubric's scale are taken to be on it, though they may cover only a part of it.
-    """
+    """Return the scale of the target's labels: the rubric's if all of them lie on it."""
     source, labels = version.rubric.scores_on, [text.scores[aspect] for text in rated]
     if options.scale:
         return parse_scale(options.scale, labels)
@@ -183,10 +177,8 @@ def _scale(rated: Sequence[Example], aspect: str, version: Version, options: Tra
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     ends = f"{source.low:g} to {source.high:g}"
     if not (source.low <= scale.low and scale.high <= source.high):
-        notify(
-            f"{between}, which is taken as their scale (`scale` overrides it); scores of {version.ref} are mapped "
-            f"linearly to it from {ends}"
-        )
+        mapped = f"scores of {version.ref} are mapped linearly to it from {ends}"
+        notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
         return scale
     if scale.width <= source.width / 2:
         notify(f"{between} and are taken to be on the rubric's scale, {ends} (`scale` overrides it)")
@@ -194,10 +186,9 @@ def _scale(rated: Sequence[Example], aspect: str, version: Version, options: Tra
 
 
 def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingRun | None:
-    """Return the training on the target's labels as the version was trained: by its methods, settings and findings.
+    """Return the training on the target's labels by the version's methods, settings and findings.
 
-    Its methods start from the included checklists. One that needs a checklist takes no part if none is included for
-    the aspect; `None`, with a notice, if that leaves no method.
+    Methods start from the included checklists. `None`, with a notice, if each of them needs one and there is none.
     """
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
     methods = [METHODS[name] for name in recorded if name != JOINT]
@@ -211,12 +202,10 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
             needed = method.needs_checklist(settings)
             checklist = seed_questions(method.checklists, task, aspect, needed=needed)
             plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
-    if not plans:
-        workspace.notify(
-            f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}"
-        )
-        return None
-    return TrainingRun(tuple(plans), resolved.joint)
+    if plans:
+        return TrainingRun(tuple(plans), resolved.joint)
+    workspace.notify(f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}")
+    return None
 
 
 # The cheapest first.
@@ -224,12 +213,10 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class ActionEvaluation(FrozenModel):
-    """One way to use the rubric, compared with the labels of the target; `skipped` says why it could not be used.
+    """One use of the rubric, compared with the labels; `skipped` says why it could not be used.
 
-    Attributes:
-        auroc: over all texts, for labels of two levels.
-        error: mean absolute error, in points of the labels' scale.
-        gain: the error of the unchanged rubric minus this one's, on the texts that all ways scored.
+    `error` is the mean absolute error in points of the labels' scale. `gain` is the error of the unchanged rubric less
+    this one's, on the texts that all actions scored.
     """
 
     action: Action
@@ -249,12 +236,11 @@ class Transfer(Displayed, FrozenModel):
     """The evaluation of a rubric on target texts.
 
     Attributes:
-        calibrated_for: the judge that the version was fitted to; `judge` is used here.
-        aspect, scale: of the labels; `source_aspect` and `source_scale`: of the version.
+        calibrated_for: the judge that the version was fitted to.
+        aspect, scale: of the labels.
         outside: see `outside_training_range`.
-        mean_error: mean absolute error of giving every text the mean label, in points of the labels' scale.
-        recommended: see `recommend`; `None` without labels.
-        too_few_groups: whether the ways cannot be compared, as there are too few groups or the labels are constant.
+        mean_error: error of giving every text the mean label, in points of the labels' scale.
+        too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
     """
 
     rubric: str
@@ -278,24 +264,18 @@ class Transfer(Displayed, FrozenModel):
 
     @property
     def best(self) -> ActionEvaluation | None:
-        """The evaluation of the recommended way."""
         return next((each for each in self.actions if each.action == self.recommended), None)
 
 
 def recommend(
     scores: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action, point: float
 ) -> tuple[Action, dict[Action, Interval], bool]:
-    """Return the way with the smallest mean absolute error, the gain of each over `reuse`, and if groups were too few.
+    """Return the action with the smallest mean absolute error, each one's gain over `reuse`, and if it is undecided.
 
-    The rule: of the ways that were measured, the one whose scores, each fitted without that text's label, are
-    closest to the labels; the cheapest of equals. Its gain has a 95 % interval over groups, and is slightly
-    optimistic, as the best of three. As the labels exist already, no significance is asked for: keeping the rubric
-    unchanged until a difference is significant was measured to be worse. With fewer than `MIN_GROUPS` groups, or
-    constant labels, `default`.
-
-    Args:
-        scores: by way, shape (texts,), NaN for unscored; `reuse` is among them.
-        point: one point of the rubric's scale, which scores and labels are on, in points of the labels' own scale.
+    Scores, NaN for unscored texts, are fitted without the text's own label; the cheapest of equal ones wins. No
+    significance is asked for: the labels exist already, and to keep the rubric until a difference is significant was
+    measured to be worse. With fewer than `MIN_GROUPS` groups, or constant labels, it is `default`. `point` is a point
+    of the rubric's scale in points of the labels' own.
     """
     actions = [action for action in ACTIONS if action in scores]
     errors = {action: point * np.abs(scores[action] - labels) for action in actions}
@@ -324,7 +304,7 @@ class TargetTexts:
 
 @dataclass(frozen=True, eq=False)
 class FittedTransfer:
-    """A transfer, and if there are labels the rubric of each way, with the texts that they were fitted to."""
+    """A transfer and, with labels, the rubric of each action and the texts that they were fitted to."""
 
     transfer: Transfer
     adapted: Mapping[Action, AdaptedRubric] = field(default_factory=dict)
@@ -342,7 +322,6 @@ async def measure_transfer(
     generator: Judge,
     seed: int,
 ) -> FittedTransfer:
-    """Return the evaluation of the rubric of `source` on the target; learning again needs a `training`."""
     record = await workspace.off_event_loop(workspace.store.training, source.ref)
     rubric = source.rubric.model_copy(update={"aspect": target.aspect})
     with workspace.progress(workspace.ledger) as on_progress:
@@ -453,10 +432,9 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated:
 def as_trained(
     source: Version, fitted: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
 ) -> Trained:
-    """Return the rubric of `action` in the form of a training's result.
+    """Return the rubric of `action` as a training's result.
 
-    Its provenance names the judge used here, and lists the texts and groups of both the source and the target: the
-    rubric depends on both, and must be evaluated on neither.
+    Its provenance lists the texts and groups of source and target: the rubric depends on both.
     """
     assert fitted.labelled
     adapted, labelled, before = fitted.adapted[action], fitted.labelled, source.provenance

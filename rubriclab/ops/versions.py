@@ -5,11 +5,15 @@ All but `batches` need an open store and nothing else, so that these commands im
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+from pydantic import BeforeValidator, Field
+
+from rubriclab.base_options import Flag, FromFound, Options
 from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NotInStore, PackError, SettingsError, StoreError, UserError
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
@@ -18,11 +22,47 @@ from rubriclab.store.store import KindSize, Problem, Space, Store, open_store
 
 if TYPE_CHECKING:
     from rubriclab.judges.batch import OpenBatch
-    from rubriclab.ops.options import BatchesOptions, DisagreementsOptions, PruneOptions
     from rubriclab.ops.workspace import Notify, Workspace
 
 # The tag of what scores the texts that count: only what the gate has let through gets it.
 PRODUCTION = "production"
+
+
+class DisagreementsOptions(Options):
+    from_found: ClassVar[FromFound] = "always"
+
+    count: Annotated[int, Flag(metavar="N")] = Field(default=10, ge=1)
+    """The number of texts, those with the largest differences first."""
+
+    side: Literal["both", "higher", "lower"] = "both"
+    """Only texts that the rubric scores higher, or lower, than people do."""
+
+
+_AGE = re.compile(r"([0-9]{1,5})\s*([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def _age(value: Any) -> Any:
+    if isinstance(value, str) and (match := _AGE.fullmatch(value.strip())):
+        value = timedelta(**{_UNITS[match[2]]: int(match[1])})
+    if not isinstance(value, timedelta) or value < timedelta():
+        raise ValueError(f"expected hours, days or weeks, such as 12h, 90d or 8w; got {value!r}")
+    return value
+
+
+class PruneOptions(Options):
+    from_found: ClassVar[FromFound] = "never"
+
+    older_than: Annotated[timedelta | None, BeforeValidator(_age), Flag(metavar="AGE")] = None
+    """Answers cached longer ago than this: `12h`, `90d` or `8w`."""
+
+    dry_run: bool = False
+    """Remove nothing, and count what would be removed."""
+
+
+class BatchesOptions(Options):
+    cancel: Annotated[str | None, Flag(metavar="ID", from_found="never")] = None
+    """Cancel this batch; its answers so far can still be collected."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,17 +74,12 @@ class GateResult(Displayed):
 
     @property
     def outcome(self) -> Outcome:
-        """`better`, `not better` or `inconclusive`."""
         return self.validation.outcome
 
 
 @dataclass(frozen=True, repr=False)
 class VerifyResult(Displayed):
-    """What in a store is not as it was written, and the damaged answers that were removed.
-
-    Attributes:
-        removed: digests of the requests whose answers were removed.
-    """
+    """What in a store is not as it was written, and the requests whose damaged answers were removed."""
 
     place: str
     names: int
@@ -55,7 +90,7 @@ class VerifyResult(Displayed):
 def list_versions(store: Store, notify: Notify, name: str | None = None) -> tuple[Version, ...]:
     """Return the newest version of each rubric, by name, or all versions of one, the newest first.
 
-    Versions that cannot be read are left out. `notify` is told of each, and if the store has no rubric.
+    Versions that cannot be read are left out, which is said.
     """
     damaged: list[StoreError] = []
     versions = store.log(name, damaged.append) if name else store.newest(damaged.append)
@@ -67,7 +102,6 @@ def list_versions(store: Store, notify: Notify, name: str | None = None) -> tupl
 
 
 def training_record(store: Store, ref: str) -> TrainingRecord:
-    """Return what each candidate criterion said of each labelled text when a version was learned."""
     version = store.load(ref)
     record = store.training(version.ref)
     if record is None:
@@ -76,34 +110,25 @@ def training_record(store: Store, ref: str) -> TrainingRecord:
 
 
 def missing_record(version: Version) -> str:
-    """Return why there is no record of the texts that a version was learned from."""
     if version.rubric.aggregation is None:
-        return (
-            f"{version.ref} was learned by one method: texts and ratings are recorded for rubrics of several methods "
-            "only."
-        )
-    return (
-        f"The store has no training record of {version.ref}: texts and ratings stay in the store in which a rubric was "
-        "learned unless they are deleted there, and are not part of a pack."
-    )
+        return f"{version.ref} was learned by one method: only rubrics of several methods record texts and ratings."
+    why = "texts and ratings stay in the store in which a rubric was learned, and are not part of a pack"
+    return f"The store has no training record of {version.ref}: {why}."
 
 
 def gate(store: Store, ref: str) -> GateResult:
     """Return whether a version agrees better with people than the same judge asked directly."""
     version = store.load(ref)
     if version.provenance.validation is None:
-        raise UserError(
-            f"{version.ref} was never compared with anything: it was made by one method.",
-            "Learn it without `methods`, or with several, and the gate is part of learning.",
-        )
+        hint = "Learn it without `methods`, or with several, and the gate is part of learning."
+        raise UserError(f"{version.ref} was never compared with anything: it was made by one method.", hint)
     return GateResult(version, version.provenance.validation)
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
     """Point a tag to a version, return that version, and say which version the tag named before.
 
-    Raises:
-        BelowThreshold: if the tag is `production`, not forced, and the version did not pass the gate.
+    BelowThreshold if the tag is `production`, not forced, and the version did not pass the gate.
     """
     version = store.load(ref)
     validation = version.provenance.validation
@@ -113,10 +138,8 @@ def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False
         from rubriclab.report.rubrics import verdict
 
         if not force:
-            raise BelowThreshold(
-                f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}",
-                "To tag it all the same, use `force`.",
-            )
+            stays = f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}"
+            raise BelowThreshold(stays, "To tag it all the same, use `force`.")
         notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
     before = [each.ref for each in store.log(version.name) if tag in each.tags]
     tagged = store.tag(ref, tag)
@@ -127,11 +150,7 @@ def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False
 
 
 def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -> str:
-    """Return a version as a pack, JSON to review, keep in git and share, and say whose names it holds.
-
-    Args:
-        anonymous: whether to leave the names of raters and editors out.
-    """
+    """Return a version as a pack, JSON to review and share; `anonymous` leaves the names of persons out."""
     from rubriclab.store.packs import persons, without_persons, write_pack
 
     version = store.load(ref)
@@ -147,10 +166,7 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
 def import_(where: str | Path | None, path: str, notify: Notify, name: str | None = None) -> Version:
     """Return the version that now holds the rubric of a pack file (`-` for standard input), and say whom it names.
 
-    The store at `where` is opened, and made if there is none, once the pack has been found to be sound.
-
-    Raises:
-        PackError: if the file is no pack, or does not match its digests.
+    The store is opened, and made if there is none, once the pack has been found to be sound; else PackError.
     """
     from rubriclab.ops.workspace import named_judges
     from rubriclab.store.packs import import_pack, read_pack
@@ -158,17 +174,14 @@ def import_(where: str | Path | None, path: str, notify: Notify, name: str | Non
     try:
         text = decode_text(read_stdin() if path == "-" else read_file(Path(path)))
     except Unreadable as error:
-        raise PackError(
-            f"{path} cannot be read: {error}.", "Give the path of a pack, which this writes: rubriclab export"
-        ) from None
+        hint = "Give the path of a pack, which this writes: rubriclab export"
+        raise PackError(f"{path} cannot be read: {error}.", hint) from None
     pack = read_pack(text, path)
     with open_store(where) as store:
         version = import_pack(store, pack, name)
     if version.new and version.name == pack.name and version.number != pack.number:
-        notify(
-            f"{pack.name}@{pack.number} is stored as {version.ref}, since {version.name} had version "
-            f"{version.number - 1} already"
-        )
+        why = f"since {version.name} had version {version.number - 1} already"
+        notify(f"{pack.name}@{pack.number} is stored as {version.ref}, {why}")
     if not (judges := named_judges(version)):
         said = "names the offline judge only, which sends nothing"
     elif version.trusted:
@@ -180,7 +193,6 @@ def import_(where: str | Path | None, path: str, notify: Notify, name: str | Non
 
 
 def verify(store: Store, *, repair: bool = False) -> VerifyResult:
-    """Derive every digest in the store again; with `repair`, first remove damaged answers, and only those."""
     removed = store.repair() if repair else ()
     return VerifyResult(store.place, len(store.names()), store.verify(), removed)
 
@@ -194,7 +206,6 @@ class StoreSize(Displayed):
     space: Space
 
     def to_row(self) -> dict[str, Any]:
-        """Return the sizes as one JSON object."""
         return {"store": self.store, "kinds": [asdict(kind) for kind in self.kinds], **asdict(self.space)}
 
 
@@ -210,7 +221,7 @@ class PruneResult(Displayed):
 
 @dataclass(frozen=True, repr=False)
 class VacuumResult(Displayed):
-    """The space that a store takes, in bytes, before and after."""
+    """The space that a store takes, in bytes."""
 
     store: str
     before: int
@@ -218,28 +229,20 @@ class VacuumResult(Displayed):
 
 
 def store_size(store: Store) -> StoreSize:
-    """Return what the store holds. Every row is read."""
     return StoreSize(store.place, *store.sizes())
 
 
 def prune(store: Store, options: PruneOptions) -> PruneResult:
     """Remove cached answers, and nothing else. They are asked again, and paid for again, where they are needed."""
     if options.older_than is None:
-        raise SettingsError(
-            "Nothing says which cached answers to remove;",
-            "give `older_than=90d`, or `older_than=0d` for all.",
-        )
+        hint = "give `older_than=90d`, or `older_than=0d` for all."
+        raise SettingsError("Nothing says which cached answers to remove;", hint)
     before = datetime.now(UTC) - options.older_than
     return PruneResult(store.place, *store.prune(before, dry_run=options.dry_run), options.dry_run)
 
 
 def vacuum(store: Store) -> VacuumResult:
-    """Give the space of what was removed back to the file system. Other processes that use the store wait meanwhile.
-
-    Raises:
-        StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
-        StoreUnavailable: if another process uses the store for long, or the disk is full.
-    """
+    """Give the space of what was removed back to the file system. Other processes wait meanwhile."""
     before = store.space().total or 0
     store.vacuum()
     return VacuumResult(store.place, before, store.space().total or 0)
@@ -253,11 +256,9 @@ class Batches(Displayed):
     cancelled: OpenBatch | None = None
 
     def lines(self) -> list[str]:
-        """Return in words what was cancelled, or which batches there are."""
         if self.cancelled:
-            return [
-                f"Batch {self.cancelled.name} is cancelled. Run the command that sent it again for its answers so far."
-            ]
+            again = "Run the command that sent it again for its answers so far."
+            return [f"Batch {self.cancelled.name} is cancelled. {again}"]
         if not self.batches:
             return ["No batch is under way."]
         return [
@@ -266,7 +267,6 @@ class Batches(Displayed):
         ]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return one JSON object for each batch."""
         return [
             {
                 "batch": batch.name,
@@ -300,21 +300,15 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
         return Batches(found, chosen)
     status = await model.status(batch_id)
     if status.ended:
-        raise JudgeError(
-            f"Batch {batch_id} has ended already: {status.state}.",
-            "Run the command that sent it again, to collect its answers.",
-        )
+        hint = "Run the command that sent it again, to collect its answers."
+        raise JudgeError(f"Batch {batch_id} has ended already: {status.state}.", hint)
     await model.cancel(batch_id)
     return Batches(found, chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A text on which people and the rubric differ.
-
-    Attributes:
-        points: by how much the rubric's score lies above the label.
-    """
+    """A text on which people and the rubric differ; `points` lie above zero if the rubric's score is higher."""
 
     text: RecordedText
     points: float
@@ -322,7 +316,6 @@ class Disagreement:
 
     @property
     def side(self) -> Literal["higher", "lower"]:
-        """Whether the rubric's score is higher or lower than the label."""
         return "higher" if self.points > 0 else "lower"
 
 
@@ -335,7 +328,6 @@ class Disagreements(Displayed):
     texts: tuple[Disagreement, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return one JSON object for each text."""
         return [
             {
                 **each.text.model_dump(mode="json", exclude={"context", "reference"}),
@@ -350,7 +342,6 @@ class Disagreements(Displayed):
 
 
 def disagreements(version: Version, record: TrainingRecord, options: DisagreementsOptions) -> Disagreements:
-    """Return the texts whose held-out scores lie furthest from their labels."""
     chosen = [each for each in find_disagreements(record) if options.side in ("both", each.side)]
     return Disagreements(version, record, tuple(chosen[: options.count]))
 

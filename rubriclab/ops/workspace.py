@@ -45,7 +45,6 @@ class Answered:
     unanswered: str | None
 
     def check_answered(self) -> None:
-        """Raise JudgeError if there is no score after replies have failed."""
         if self.unanswered:
             raise JudgeError(self.unanswered)
 
@@ -54,8 +53,8 @@ class Answered:
 class JudgeChoice:
     """The judge to use, and the address of its server where that is not the provider's own.
 
-    `named_by` is the imported version (`NAME@NUMBER`) that names both, `None` where the user did. An address that
-    `is_apart` holds even if the user gives one for the judges of this provider.
+    `named_by` is the imported version that names both, `None` where the user did. An address that `is_apart` holds even
+    if the user gives one for the judges of this provider.
     """
 
     spec: str
@@ -65,24 +64,20 @@ class JudgeChoice:
 
 
 def judge_named(named: str | None, notify: Notify) -> str:
-    """Return the judge that the user has named, or else the offline one, and say so."""
+    """Return the judge that the user has named, or else the offline one."""
     _notify_embedded(named or EMBEDDED, "" if named else ", as none is configured", notify)
     return named or EMBEDDED
 
 
 def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
-    """Return that a judge gave no usable reply, if none of the texts is `scored` after replies have failed.
-
-    Args:
-        reason: the latest reason why a text has no score.
-    """
+    """Return that a judge gave no usable reply, with the latest `reason`, if nothing is scored after failures."""
     if scored or not reason or not ledger.failed:
         return None
     return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
 
 
 def judge_of(version: Version, named: str | None, store: Store, notify: Notify) -> JudgeChoice:
-    """Return the judge that the user has named, else the one that the version was learned with, and say which it is.
+    """Return the judge that the user has named, else the one that the version was learned with; both are notified.
 
     Raises:
         NotConfirmed: if nobody is named, and an imported version named the judge that is not confirmed.
@@ -91,33 +86,28 @@ def judge_of(version: Version, named: str | None, store: Store, notify: Notify) 
     if named:
         _notify_embedded(named, "", notify)
         if recorded_name(named) != recorded_name(provenance.judge):
-            notify(
-                f"{version.ref} is calibrated for {quoted_judge(provenance.judge)}; with another judge its agreement "
-                f"may differ: `rubriclab transfer` says by how much"
-            )
+            calibrated = f"{version.ref} is calibrated for {quoted_judge(provenance.judge)}"
+            notify(f"{calibrated}; with another judge its agreement may differ: `rubriclab transfer` says by how much")
         return JudgeChoice(named)
     why = f", as {version.ref} was learned with it"
     _notify_embedded(provenance.judge, why, notify)
     if provenance.judge == EMBEDDED:
         return JudgeChoice(EMBEDDED)
     source = imported_source(version, provenance.judge_from, store)
+    judge = quoted_judge(provenance.judge, provenance.judge_address)
     if source and not source.trusted:
         origin = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
+        hint = f"if this one may have your texts and your key, run: rubriclab trust {source.ref}"
         raise NotConfirmed(
-            f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: "
-            f"{quoted_judge(provenance.judge, provenance.judge_address)}.",
-            f"Name a judge with `judge`, or, if this one may have your texts and your key, run: "
-            f"rubriclab trust {source.ref}",
+            f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: {judge}.",
+            f"Name a judge with `judge`, or, {hint}",
         )
-    notify(f"judge: {quoted_judge(provenance.judge, provenance.judge_address)}{why}")
+    notify(f"judge: {judge}{why}")
     return JudgeChoice(provenance.judge, provenance.judge_address, source.ref if source else None)
 
 
 def generator_of(version: Version, store: Store, notify: Notify) -> JudgeChoice | None:
-    """Return who proposed the criteria of a version, where that is not its judge and may be asked again.
-
-    One that an unconfirmed imported version named is left out, which is said.
-    """
+    """Return who proposed the criteria of a version, if that is another than its judge and may be asked again."""
     made, address = version.provenance, version.provenance.generator_address
     if (made.generator, address) == (made.judge, made.judge_address):
         return None
@@ -131,17 +121,14 @@ def generator_of(version: Version, store: Store, notify: Notify) -> JudgeChoice 
 
 
 def imported_source(version: Version, recorded: str | None, store: Store) -> Version | None:
-    """Return the imported version that named a judge of `version`: itself, or else the one recorded, if any."""
+    """Return the imported version that named a judge of `version`: itself, or the one recorded, if any."""
     if version.imported:
         return version
     return store.load(recorded) if recorded else None
 
 
 def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
-    """Return name and address by role of those that a version names besides the offline judge.
-
-    A generator that is the judge is listed once.
-    """
+    """Return name and address, by role, of the judges that a version names besides the offline one, each once."""
     made = version.provenance
     judges = {"judge": (made.judge, made.judge_address)}
     if (generator := (made.generator, made.generator_address)) != judges["judge"]:
@@ -150,16 +137,15 @@ def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
 
 
 def named_judges(version: Version) -> str:
-    """Return the judge and the generator that a version names, in full; empty where both are offline."""
+    """Return the judge and the generator that a version names; empty where both are offline."""
     online = online_judges(version).items()
     return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in online)
 
 
 def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
     if judge == EMBEDDED:
-        notify(
-            f"judge: embedded{why}; it measures texts offline and is not a language model (name another with `judge`)"
-        )
+        said = "it measures texts offline and is not a language model (name another with `judge`)"
+        notify(f"judge: embedded{why}; {said}")
 
 
 # The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.
@@ -178,7 +164,6 @@ class GivenAddress:
         self._lock = Lock()
 
     def for_judge(self, judge: str) -> str | None:
-        """Return the address if it is for this judge."""
         if self._address is None or not makes_requests(judge):
             return None
         with self._lock:
@@ -198,8 +183,8 @@ Notify = Callable[[str], None]
 class Job(Generic[T]):
     """An operation that is prepared and has asked nothing yet.
 
-    Preparing one raises what `version_of` and `judge_of` raise. Running one raises `JudgeRefused`, `BudgetReached`,
-    `ReplayMiss` and `ProviderDown` of the judge, which concern every text; answers so far are kept in the store.
+    Preparing raises what `version_of` and `judge_of` raise. Running raises `JudgeRefused`, `BudgetReached`,
+    `ReplayMiss` and `ProviderDown`, which concern every text; answers so far are kept in the store.
     """
 
     estimate: Callable[[], DryRun]
@@ -207,7 +192,6 @@ class Job(Generic[T]):
 
 
 def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
-    """Return a display that shows nothing."""
     return nullcontext(ignore_progress)
 
 
@@ -217,13 +201,10 @@ class Workspace:
 
     Attributes:
         location: path or URL of the store; `None` for the user's own.
-        notify: told what a person should know beside the results.
-        record: the file that requests and replies are recorded to, or what writes them down elsewhere.
+        record: the file that requests and replies are recorded to.
         settings: hyperparameters of methods, from a configuration file.
         budget: caps on calls and money; by default those in `options`.
-        limits: when requests may be sent, for all judges together; by default each judge has those in `options`.
-        given_address: the one in the options, for the first judge and the others of its provider.
-        breaker: ends the operation if too many prompts in a row fail; by default each judge has its own.
+        limits, breaker: shared by all judges if given; by default each judge has its own.
     """
 
     location: str | Path | None = None
@@ -253,30 +234,24 @@ class Workspace:
 
     @property
     def store(self) -> Store:
-        """The store, opened where it is first used; one that may only be read will do."""
         return self.open_store(create=False, access="either")
 
     def open_store(self, *, create: bool = False, access: Access = "write") -> Store:
-        """Return the store, opened so unless it is open already.
-
-        Raises:
-            NoStore: if there is none, and it is not to be made.
-            StoreError: if it cannot be opened.
-        """
+        """Return the store, opened so unless it is open already; NoStore if there is none to open."""
         if self._store is None:
             self._store = self._held.enter_context(open_store(self.location, create=create, access=access))
         return self._store
 
     def give_address_to(self, judge: str | None) -> None:
-        """Keep the address in the options for the provider of this judge, if one is named, before others are asked."""
+        """Keep the address in the options for the provider of this judge, before others are asked."""
         if judge and self.given_address:
             self.given_address.for_judge(judge)
 
     def generator(self, choice: JudgeChoice, judged_by: JudgeChoice, judge: Judge) -> Judge:
         """Return the model that writes for a judge: the judge itself if it is chosen, or else another one.
 
-        The environment variable of a provider has the key for one address: the judge's. A generator of this provider
-        at another address has a key of its own.
+        A provider's environment variable has the key for one address, the judge's: a generator of this provider at
+        another address has a key of its own.
         """
         if choice == judged_by:
             return judge
@@ -291,15 +266,13 @@ class Workspace:
         return self.judge(choice, key_from=variable)
 
     def _address(self, choice: JudgeChoice) -> str | None:
-        """Return the server's address if it is not the provider's own; a given one comes first."""
         assert self.given_address
         return (None if choice.is_apart else self.given_address.for_judge(choice.spec)) or choice.address
 
     def judge(self, choice: JudgeChoice, *, fresh: bool = False, key_from: str | None = None) -> Judge:
         """Return the judge chosen, connected to the store's answers unless `fresh`.
 
-        Args:
-            key_from: the environment variable with its key; by default the provider's.
+        `key_from` names the environment variable with its key; by default the provider's.
         """
         return connect(
             choice.spec,
@@ -317,7 +290,7 @@ class Workspace:
         )
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Return what synchronous work with the store returns, without blocking the event loop on a remote store."""
+        """Return what synchronous work with the store returns; a remote store does not block the event loop."""
         if not is_remote(self.location):
             return work(*arguments, **options)
         return await asyncio.to_thread(work, *arguments, **options)
@@ -329,18 +302,13 @@ class Workspace:
 
     @property
     def under_way(self) -> int:
-        """How many texts are scored at a time.
-
-        Twice the requests, so that a slow one never leaves the others idle; or as many as a batch has prompts.
-        """
+        """How many texts are scored at a time: twice the requests, so that a slow one leaves none idle, or a batch."""
         return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 
     def model_versions(self) -> list[str]:
-        """Return the model names that providers reported so far, sorted."""
         return sorted(self.ledger.model_versions)
 
     def effort(self) -> Effort:
-        """Return what the operation has taken so far."""
         return self.ledger.effort(round(time.monotonic() - self._started, 3))
 
     def __enter__(self) -> Self:
@@ -350,15 +318,14 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Close the store, and say what batches are left and how many cached answers turned out to be damaged."""
+        """Close the store, and say what batches are left and how many cached answers were damaged."""
         if self.options.batch and self._store:
             with suppress(StoreError):
                 if left := self._store.batches.open():
                     batches = "1 batch is" if len(left) == 1 else f"{len(left):,} batches are"
-                    self.notify(
-                        f"{batches} still under way at the provider and will be charged: run the same command again "
-                        f"to collect the answers, or cancel: rubriclab batches --cancel {left[0].name}"
-                    )
+                    collect = "run the same command again to collect the answers"
+                    cancel = f"or cancel: rubriclab batches --cancel {left[0].name}"
+                    self.notify(f"{batches} still under way at the provider and will be charged: {collect}, {cancel}")
         self._held.close()
         self._store = None
         if damaged := len(self.ledger.damaged):
@@ -368,7 +335,7 @@ class Workspace:
 
 
 def _once(notify: Notify) -> Notify:
-    """Return what tells a text the first time only: operations that score twice would repeat themselves."""
+    """Return what tells each text once: operations that score twice would repeat themselves."""
     told = set[str]()
 
     def notify_once(text: str) -> None:
@@ -380,7 +347,6 @@ def _once(notify: Notify) -> Notify:
 
 
 def judge_options(values: Mapping[str, Any]) -> JudgeOptions:
-    """Return the options that are given, the defaults for those that are `None`."""
     return JudgeOptions(**{name: value for name, value in values.items() if value is not None})
 
 
@@ -391,7 +357,6 @@ _REFERENCES = "Give a version, or a text: NAME (the newest), NAME@NUMBER or NAME
 
 
 def ref_of(rubric: Any) -> str:
-    """Return the reference of a version, or the one that is given as a text."""
     if isinstance(rubric, Version):
         return rubric.ref
     if isinstance(rubric, str):
@@ -402,14 +367,13 @@ def ref_of(rubric: Any) -> str:
 
 
 def version_of(workspace: Workspace, rubric: str | Version) -> Version:
-    """Return the version that is meant; of an imported one, what the store now says of its confirmation."""
+    """Return the version that is meant; of an imported one, as the store now says whether it is confirmed."""
     if isinstance(rubric, Version) and not rubric.imported:
         return rubric
     return workspace.store.load(ref_of(rubric))
 
 
 def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
-    """Return the versions that are meant, each once, in their order."""
     several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
     named = tuple(rubrics) if several else (rubrics,)
     if not named:
@@ -418,10 +382,9 @@ def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
 
 
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run asynchronous work to its end, closing the connections of language models afterwards.
+    """Run asynchronous work to its end, then close the connections of language models.
 
-    Where a loop is running already, as in a notebook, the work gets a thread with a loop of its own. Ctrl-C cancels the
-    work and waits until it has ended.
+    Where a loop is running already, as in a notebook, the work gets a thread with a loop of its own. Ctrl-C cancels it.
     """
     results: list[T] = []
 
@@ -441,10 +404,7 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
-    """Yield what an asynchronous stream yields, which runs in a thread of its own.
-
-    Closing the iterator ends the stream.
-    """
+    """Yield what an asynchronous stream yields, in a thread of its own; closing the iterator ends the stream."""
     with closing(BackgroundLoop()) as loop:
         running = stream()
 
@@ -461,7 +421,7 @@ def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
 
 
 async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
-    """Return what `work` returns, having ended the tasks it left and closed the connections of language models."""
+    """Return what `work` returns, having ended the tasks it left and closed the connections of models."""
     from rubriclab.judges.llm import close_connections
 
     working = asyncio.create_task(work)
@@ -475,7 +435,7 @@ async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def end_other_tasks() -> None:
-    """Cancel what an error or Ctrl-C has left under way: it would open connections while they are being closed.
+    """Cancel what is left under way: it would open connections while they are being closed.
 
     What is being cancelled already may wait for its reply.
     """
@@ -487,7 +447,7 @@ async def end_other_tasks() -> None:
 
 
 class BackgroundLoop:
-    """An event loop in a thread of its own, which does the work of other threads and loops until it is closed."""
+    """An event loop in a thread of its own, for other threads and loops, until it is closed."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -505,7 +465,7 @@ class BackgroundLoop:
             raise
 
     async def run_async(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what `work` returns, without blocking the running event loop; its cancellation cancels the work."""
+        """Return what `work` returns without blocking the running event loop; cancelling cancels the work."""
         return await asyncio.wrap_future(self.start(work))
 
     def close(self, at_end: Callable[[], None] | None = None) -> None:
@@ -528,7 +488,6 @@ class BackgroundLoop:
             self._loop.close()
 
     def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
-        """Return the future result of `work`, which has begun."""
         if self._closed:
             raise RuntimeError("The rubric is closed; open a new scorer.")
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
@@ -541,14 +500,13 @@ BETWEEN_LINES = 60.0
 
 
 def in_notebook() -> bool:
-    """Return whether the code runs in a notebook with a kernel."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 
 
 @contextmanager
 def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
-    """Show a bar on standard error while the block runs, with calls, tokens, money and time left."""
+    """Show a bar on standard error with calls, tokens, money and time left."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -567,7 +525,7 @@ def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
 
 @contextmanager
 def regular_lines(ledger: Ledger) -> Iterator[Progress]:
-    """Write a line to standard error once a minute while the block runs, with what is done and what is left."""
+    """Write a line to standard error once a minute with what is done and what is left."""
     begun, ended = time.monotonic(), threading.Event()
     latest = ("starting", -1.0)
 
@@ -595,7 +553,7 @@ def regular_lines(ledger: Ledger) -> Iterator[Progress]:
 
 @contextmanager
 def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
-    """Show a bar under the cell while the block runs, and remove it afterwards."""
+    """Show a bar under the cell, and remove it afterwards."""
     display: Any = importlib.import_module("IPython.display")
     shown = display.display(display.HTML(""), display_id=True)
     last = 0.0
@@ -615,7 +573,6 @@ def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
 
 
 def spent(ledger: Ledger) -> str:
-    """Return calls, tokens and money so far, in one line."""
     usage = ledger.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
     counts = {"cached": ledger.cached, "failed": ledger.failed}

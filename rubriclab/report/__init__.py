@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazy_modules(__name__)
 
-# By class of result: the template that shows it as `found`, or that shows these attributes by their names.
+# By class of result: the template that shows it as `found`, or that shows these attributes by their names. Others that
+# have `lines()` are shown by these.
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "AgreeResult": ("interrater", "version", "agreement"),
-    "Batches": ("lines",),
-    "DryRun": ("lines",),
     "EditResult": ("edit",),
     "FindingList": ("findings",),
     "GateResult": ("gate", "version", "validation"),
@@ -32,7 +31,6 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "PruneResult": ("store",),
     "Rubric": ("rubric",),
     "Scores": ("scores",),
-    "SplitResult": ("lines",),
     "StoreSize": ("store",),
     "Transfer": ("transfer",),
     "TransferResult": ("transfer", "transfer"),
@@ -57,8 +55,8 @@ def view_of(result: Displayed) -> View:
     from rubriclab.report.render import view
 
     name = type(result).__name__
-    if name in TEMPLATES:
-        template, *attributes = TEMPLATES[name]
+    if name in TEMPLATES or name not in VIEWS:
+        template, *attributes = TEMPLATES.get(name, ("lines",))
         return view(template, **({each: getattr(result, each) for each in attributes} or {"found": result}))
     module, function = VIEWS[name]
     shown: View = getattr(importlib.import_module(f"rubriclab.report.{module}"), function)(result)

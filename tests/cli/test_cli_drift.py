@@ -44,7 +44,6 @@ def test_faulty_rows_are_left_out_and_said(offline: Commands) -> None:
     done = succeeded(offline(*VERSIONS, "--json"))
     assert done.json["before"]["texts"] == 3
     assert "left out: texts.jsonl:2" in done.err
-    assert "some ids are repeated" in done.err
     (offline.folder / "texts.jsonl").write_bytes(b"{broken\n")
     refused = offline(*VERSIONS)
     assert (refused.code, refused.error.split(".")[0]) == (2, "None of the 1 rows of texts")

@@ -23,8 +23,7 @@ from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import JudgeAnswer, Ledger, ask
 from rubriclab.judges.options import JudgeOptions, as_price
 from rubriclab.judges.providers import load_litellm
-from rubriclab.ops.options import BatchesOptions
-from rubriclab.ops.versions import batches
+from rubriclab.ops.versions import BatchesOptions, batches
 from rubriclab.ops.workspace import JudgeChoice, Workspace
 from rubriclab.store.store import Store, open_store
 

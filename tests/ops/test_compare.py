@@ -147,18 +147,6 @@ def test_outputs_are_paired_by_ids_that_were_given_once_else_by_groups(
     assert pair_outputs(before, after, None) == expected
 
 
-def test_pairs_about_different_sources_are_counted() -> None:
-    before, after = (
-        outputs("old", [("a", "g1", 3.0), ("b", "g2", 3.0)]),
-        outputs("new", [("a", "g1", 3.0), ("b", "g2", 2.0)]),
-    )
-    sides = (
-        replace(side, examples=tuple(map(lambda each, source: replace(each, source=source), side.examples, sources)))
-        for side, sources in ((before, "ab"), (after, "ac"))
-    )
-    assert compare_outputs(RUBRIC, "news@1", *sides).other_sources == 1
-
-
 def test_with_many_texts_unscored_nothing_is_within_the_limit() -> None:
     rows = [(f"t{n}", f"g{n}", 3.0) for n in range(8)]
     before, after = outputs("old", rows), outputs("new", [*rows[:7], ("t7", "g7", None)])
@@ -189,15 +177,6 @@ def test_the_criterion_that_moved_comes_first_and_the_texts_say_why() -> None:
     assert not next(change for change in result.criteria if change.id == still).significant
     assert result.fallen[0].id == "t11"
     assert result.fallen[0].reasons == ((moved, "because 4.0", "because 1.0"),)
-
-
-def test_a_mean_of_zero_is_ranked_by_its_value_and_a_system_without_scores_last() -> None:
-    def system(name: str, values: list[float | None]) -> Outputs:
-        return outputs(name, [(f"{name}{n}", f"g{n}", value) for n, value in enumerate(values)])
-
-    systems = [system("none", [None, None]), system("zero", [0.0, 0.0]), system("below", [-1.0, -1.0])]
-    ranking = rank_systems(RUBRIC, "news@1", systems)
-    assert [each.system for each in ranking.systems] == ["zero", "below", "none"]
 
 
 def test_systems_are_ranked_and_ties_named() -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import scripted_model
-from commands import Commands
 from edit_samples import ASPECT, examples
-from server import RunningServer
 
 from rubriclab import Lab, SettingsError
 from rubriclab.models.aggregation import bounds_of
@@ -119,21 +116,6 @@ def _row(text: Any) -> dict[str, Any]:
     return {"id": text.id, "group": text.group, "output": text.output, "source": text.source, "scores": {ASPECT: score}}
 
 
-def test_a_limit_on_cost_stops_the_edit_and_a_higher_one_continues_it(planted: Commands, server: RunningServer) -> None:
-    server.brain = scripted_model.reply
-    environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    command = ("edit", "remote", "--add", STATEMENT, "--author", "anna", "--because", "it is missing", "--price", "1:1")
-    stopped = planted(*command, "--max-cost", 0.01, **environment)
-    assert stopped.code == 2, stopped.err
-    assert "0.01" in stopped.error
-    asked = server.requests.total()
-    assert 0 < asked < TEXTS
-    done = planted(*command, "--max-cost", 5, "--json", **environment)
-    assert (done.code, done.json["saved"]) == (0, "remote@2")
-    assert server.requests.total() == TEXTS
-    assert done.json["calls"] == {"made": TEXTS - asked, "answered_from_cache": asked, "failed": 0}
-
-
 def test_new_answers_come_from_the_judge_of_the_kept_ratings_only(read_only: Lab) -> None:
     with pytest.raises(SettingsError, match=r"kept ratings of planted@1 are by embedded; new ones by openai/fake"):
         read_only.edit("planted", add=STATEMENT, judge="openai/fake", preview=True)
@@ -152,14 +134,6 @@ def test_other_labelled_texts_are_rated_by_every_criterion_and_known_ones_are_no
     assert (mixed.effort.calls, mixed.effect.n) == (len(mixed.rubric.parts) * len(new), TEXTS - 2)
 
 
-def test_what_no_held_out_figure_measures_is_said(planted_lab: Lab) -> None:
-    for changes in ({"drop": "theory"}, {"pin": {"theory": 0.3}}, {"reword": {"theory": STATEMENT}}):
-        result = planted_lab.edit("planted", **changes, preview=True)
-        name = "theory.2" if "reword" in changes else "theory"
-        assert any(note.startswith(f"{name} is in no fold's rubric") for note in result.notes), changes
-    assert planted_lab.edit("planted", drop="links", preview=True).notes == ()
-
-
 def test_an_equal_rubric_gets_no_new_version_and_a_name_only_that_of_a_relative_or_a_new_one(planted_lab: Lab) -> None:
     lab = planted_lab
     assert lab.edit("planted", bound={"links": "free"}, **WHO).saved.ref == "planted@1"
@@ -170,10 +144,3 @@ def test_an_equal_rubric_gets_no_new_version_and_a_name_only_that_of_a_relative_
     with pytest.raises(SettingsError, match=r"remote already names another rubric, whose newest version is remote@1"):
         lab.edit("planted", drop="links", **WHO, name="remote")
     assert [version.ref for version in lab.versions("remote")] == ["remote@1"]
-
-
-def test_a_version_of_one_method_is_refused_as_it_has_no_weights_to_fit(planted_lab: Lab) -> None:
-    data = [{"id": f"t{n}", "output": f"Text {n}.", "scores": {"coherence": 1 + n % 5}} for n in range(12)]
-    planted_lab.learn(data, task="summarization", aspect="coherence", methods="direct", name="alone", judge="embedded")
-    with pytest.raises(SettingsError, match="no learned weights"):
-        planted_lab.edit("alone", reword={"direct": "Another wording."}, preview=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import HELDOUT, LABELLED, Commands
+from commands import HELDOUT, LABELLED
 
 from rubriclab import DataError, Lab, SettingsError
 from rubriclab.errors import NotInStore
@@ -69,23 +69,6 @@ def test_the_nearest_texts_are_those_with_the_most_similar_ratings(lab: Lab) -> 
     assert found.nearest[-1].distance == pytest.approx(distances[expected[-1]])
 
 
-def test_a_plain_text_comes_from_a_file_or_standard_input_and_is_shown_as_json_and_as_a_page(
-    lab: Lab, tmp_path: Path
-) -> None:
-    row = rows()[0]
-    (tmp_path / "text.txt").write_text(row["output"])
-    (tmp_path / "source.txt").write_text(row["source"])
-    expected = lab.explain([row], "news").score.score
-    command = Commands(tmp_path, RUBRICLAB_STORE=str(lab._store))
-    done = command("explain", "text.txt", "--rubric", "news", "--source", "source.txt", "--json")
-    assert done.json["score"] == pytest.approx(expected)
-    done = command(
-        "explain", "-", "--rubric", "news", "--source", "source.txt", "--html", "why.html", stdin=row["output"].encode()
-    )
-    assert "average text" in done.out
-    assert "Nearest labelled texts" in (tmp_path / "why.html").read_text("utf-8")
-
-
 def test_the_context_of_a_plain_text_is_shown_to_the_judge_and_beside_the_text(tmp_path: Path) -> None:
     lab = Lab(tmp_path / "store.db", "embedded")
     asked = [{**row, "source": None, "context": f"What happened in {row['group']}?"} for row in rows()]
@@ -109,20 +92,5 @@ def test_it_is_said_which_text_is_meant_where_that_is_not_clear(lab: Lab, tmp_pa
         lab.explain(HELDOUT, "news")
     with pytest.raises(DataError, match="no text with the id 'nobody'"):
         lab.explain(HELDOUT, "news", id="nobody")
-    with pytest.raises(SettingsError, match="no text to explain"):
-        lab.explain(rubric="news")
-    with pytest.raises(SettingsError, match=r"none is named. Give `rubric=REF`"):
-        lab.explain(rows()[:1])
     with pytest.raises(NotInStore, match="Did you mean 'ferry::none'"):
         lab.explain(rubric="news", id="ferry::non")
-    (tmp_path / "empty.txt").write_text(" \n")
-    with pytest.raises(DataError, match="has no text"):
-        lab.explain(tmp_path / "empty.txt", "news")
-
-
-def test_a_rubric_of_one_method_is_explained_by_ratings_without_shares(tmp_path: Path) -> None:
-    lab = Lab(tmp_path / "store.db", progress=None)
-    lab.learn(LABELLED, name="alone", methods="hypoeval", **TASK)
-    found = lab.explain([rows()[0]], "alone")
-    assert (found.average, found.nearest) == (None, ())
-    assert "no learned weights" in str(found)

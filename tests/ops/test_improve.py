@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 
-import orjson
 import pytest
-from commands import HELDOUT
 from hypothesis import given, strategies as st
 from scripted_judge import DRAFT, comparison, criterion, mended, part_of, rubric_of, scripted, sentence_rubric
 
-from rubriclab import Lab
 from rubriclab.data.readers import from_rows
 from rubriclab.data.rows import RowError
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.learning.scoring import Score, without_rivals
+from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating, UnitVerdict
-from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, split_sentences
-from rubriclab.ops.improve import Reviser, incomparable, summarize_revisions
+from rubriclab.ops.improve import Reviser, incomparable
 from rubriclab.ops.options import ImproveOptions
 
 REF = "r@1"
-HELDOUT_ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:12]]
 FAULTY = replace(DRAFT, output="First right.  Second wrong one.\n\nThird wrong.")
 
 
@@ -154,25 +148,6 @@ async def test_whole_texts_are_rewritten_where_no_sentence_is_named():
     assert [fault.reason for fault in found.rounds[0].faults] == ["1 are right.", "1 are right."]
 
 
-async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
-    row = (await improved()).to_row()
-    record = row.pop("improvement")
-    assert row == {
-        "id": "t1",
-        "output": "First right.  Second right one.\n\nThird right.",
-        "group": "g1",
-        "source": DRAFT.source,
-        "system": "s1",
-    }
-    assert [record[name] for name in ("rubric", "judge", "writer")] == [REF, "fake", "fake"]
-    assert [record[name] for name in ("outcome", "after", "unscored")] == ["improved", 5, None]
-    assert (record["criteria_before"][0]["units"][1]["value"], record["criteria_after"][0]["score"]) == (0, 5)
-    (done,) = record["rounds"]
-    assert list(done) == ["round", "score", "accepted", "reason", "faults", "changes"]
-    assert done["changes"][0]["diff"] == "Second [-wrong-]{+right+} one."
-    assert orjson.loads(orjson.dumps(record))["rounds"] == [orjson.loads(orjson.dumps(done))]
-
-
 async def test_scores_by_people_stay_with_the_text_that_they_are_of():
     kept = (await improved(text=DRAFT)).to_row()
     assert (kept["scores"], kept["annotations"]) == ({"coherence": 2.0}, {"coherence": (1.0, 3.0)})
@@ -247,19 +222,6 @@ async def test_a_fault_of_the_whole_is_no_ground_to_change_a_sentence_that_passe
     assert found.stopped == "every sentence passed, and faults of the whole text do not permit changing one"
 
 
-async def test_where_every_sentence_passed_there_is_nothing_to_rewrite():
-    judge = scripted(rate=poor)
-    found = await improved(judge, DRAFT, rubric=beside_hypotheses())
-    assert not asked(judge, "rewrite")
-    assert (found.output, found.outcome, found.faults_left, found.rounds) == (
-        DRAFT.output,
-        "no sentence at fault",
-        1,
-        (),
-    )
-    assert found.stopped.startswith("every sentence passed")
-
-
 # Every rewriting taken, as in the paper
 
 
@@ -276,50 +238,6 @@ async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
     first, second = asked(judge, "rewrite")
     assert second.fields["sentences"] != first.fields["sentences"]
     assert {first.temperature, second.temperature} == {0}
-
-
-OUTPUTS = (
-    "All right.",
-    "One wrong. Two wrong. Three right. Four right.",
-    "One wrong. Two right.",
-    "One hopeless wrong.",
-    "One doubtful wrong. Two right.",
-)
-TEXTS = [replace(DRAFT, id=f"t{place}", output=output, group=f"g{place % 2}") for place, output in enumerate(OUTPUTS)]
-
-
-def writing(prompt):
-    """Mend all but the hopeless."""
-    return mended(prompt, good="wrong still" if "hopeless" in prompt.fields["sentences"][0]["text"] else "right")
-
-
-async def found_in(rows):
-    """Return the summary of improving these rows."""
-    judge = scripted(rewrite=writing)
-    reviser = Reviser(sentence_rubric(), REF, judge, judge, ImproveOptions(rounds=1))
-    metrics = [(await reviser.revise(row)).metrics for row in rows]
-    return summarize_revisions(sentence_rubric(), REF, metrics, "first")
-
-
-async def test_every_text_is_counted_once_and_means_are_over_the_texts_with_both_scores():
-    found = await found_in([*TEXTS, RowError("f", 2, "output", "nothing", "a text", "t9")])
-    assert (found.texts, found.changed, found.sentences) == (6, 4, 10)
-    assert found.outcomes == {
-        "improved": 3,
-        "without fault": 1,
-        "rejected by the judge": 1,
-        "no sentence at fault": 0,
-        "no usable rewriting": 0,
-        "unscored": 1,
-    }
-    assert (found.judge.name, found.judge.texts) == ("first", 5)
-    assert found.judge.before == pytest.approx((5 + 3 + 3 + 1 + 3) / 5)
-    assert found.judge.after == pytest.approx((5 + 5 + 5 + 1 + 5) / 5)
-    gain = found.judge.gain
-    assert gain.value == pytest.approx(6 / 5)
-    assert gain.low < gain.value < gain.high
-    (criterion,) = found.criteria
-    assert (criterion.name, criterion.gain.value) == ("score coherence", pytest.approx(6 / 5))
 
 
 WHOLE = UnitVerdict("A. B.", (), 1.0, "")
@@ -368,20 +286,3 @@ def test_scores_are_comparable_if_no_verdict_went_missing(before, after, origins
 def test_a_criterion_without_a_score_or_judged_before_only_is_not_comparable():
     assert incomparable(score(), score(score=None), ((0,),)) == ON_WHOLE
     assert incomparable(score(), score(id="q2"), ((0,),)) == "q1 was judged before only"
-
-
-def test_texts_of_a_rubric_that_rates_them_together_are_rated_by_themselves_and_that_is_said(planted_lab):
-    notes = []
-    lab = Lab(planted_lab._store, judge="embedded", progress=None, notify=notes.append)
-    version = lab.load("planted")
-    together = {"aggregation": version.rubric.aggregation.model_copy(update={"rivals": RivalLimits()})}
-    version = replace(version, rubric=version.rubric.model_copy(update=together))
-    result = lab.improve(HELDOUT_ROWS, version, rounds=1)
-    assert any("was learned from scores of texts that were rated together; here each text" in note for note in notes)
-    scores = [score for text in result.texts for score in (text.before, text.after) if score]
-    assert scores
-    assert all(score.rivals is None for score in scores)
-    alone = replace(version, rubric=without_rivals(version.rubric))
-    assert [text.after for text in lab.improve(HELDOUT_ROWS, alone, rounds=1).texts] == [
-        text.after for text in result.texts
-    ]

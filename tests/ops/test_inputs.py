@@ -19,7 +19,7 @@ from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import read
 from rubriclab.errors import DataError
-from rubriclab.ops.inputs import can_be_read_again, row_count, rows_of
+from rubriclab.ops.inputs import rows_of
 from rubriclab.ops.options import LearnOptions
 
 ROWS: list[dict[str, Any]] = [
@@ -91,13 +91,6 @@ def test_learning_takes_the_names_of_several_files(tmp_path: Path) -> None:
     assert (again.digest, len(again.provenance.examples)) == (learned.json["digest"], len(lines))
 
 
-def test_columns_of_another_name_are_mapped_by_text_or_by_a_mapping() -> None:
-    frame = pandas.DataFrame({"summary": ["a text"], "coh": [2]})
-    for mapping in ("output=summary,scores.coherence=coh", {"output": "summary", "scores.coherence": "coh"}):
-        (example,) = examples(frame, mapping=mapping)
-        assert (example.output, example.scores) == ("a text", {"coherence": 2.0})
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -112,14 +105,6 @@ def test_columns_of_another_name_are_mapped_by_text_or_by_a_mapping() -> None:
 def test_what_has_no_rows_is_refused_with_what_is_expected(data: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         examples(data)
-
-
-def test_rows_are_read_again_and_counted_where_that_takes_no_reading(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text("{}\n{}\n")
-    data = [ROWS, path, "-", iter(ROWS)]
-    assert list(map(row_count, data)) == [2, 2, 0, 0]
-    assert list(map(can_be_read_again, data)) == [True, True, False, False]
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count, groupby
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from planning_samples import rated, trained
-from pydantic import ValidationError
 
 from rubriclab.data.annotations import PairwiseComparison
 from rubriclab.data.check import training_examples
@@ -20,14 +18,11 @@ from rubriclab.data.readers import from_rows
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.judgment import (
-    Consistency,
     History,
     HumanJudgment,
     LabelQuestion,
     TextToJudge,
     arrange_items,
-    consistency_of,
-    progress_of,
     rater_agreement,
     rater_name,
 )
@@ -44,7 +39,6 @@ from rubriclab.ops.label import (
 )
 from rubriclab.ops.options import LabelOptions, LearnOptions
 from rubriclab.ops.workspace import Workspace
-from rubriclab.report.results import why
 from rubriclab.stats.reliability import krippendorff_alpha
 
 NUMBERS = count()
@@ -163,59 +157,12 @@ def test_undoing_everything_leaves_nothing_and_each_step_is_exact(steps: list[tu
         assert {item[0]: judgment.value for item, judgment in history.of("anna").items()} == dict(stack)
 
 
-def test_a_judgment_without_what_its_kind_needs_is_refused() -> None:
-    for wrong in (
-        {"kind": "rating"},
-        {"kind": "skipped", "value": 3},
-        {"kind": "withdrawal"},
-        {"kind": "rating", "value": float("nan")},
-    ):
-        with pytest.raises(ValidationError):
-            judged("anna", "a", **wrong)
-
-
-def test_a_question_is_another_one_if_anything_in_it_changes() -> None:
-    whole, same = question("1:5:whole"), question("1.0:5.0:whole")
-    assert whole.digest == same.digest
-    assert whole.digest != question("1:5:any").digest
-    assert LabelQuestion(
-        whole.words, whole.aspect.model_copy(update={"definition": "x"}), parse_scale("1:5:whole")
-    ).digest != (whole.digest)
-
-
 @pytest.mark.parametrize("name", ["", "  ", None, 3, "a\nb", "a\x00b", "\u202eanna", "x" * 61, "\ud800"])
 def test_a_rater_needs_a_name_that_can_be_shown(name: object) -> None:
     with pytest.raises(SettingsError):
         rater_name(name)
     for usable in ("anna", "Анна", "李", "O'Neil <x>", "<script>alert(1)</script>"):
         assert rater_name(f" {usable}\t") == usable
-
-
-def test_time_left_is_the_median_of_the_own_answers() -> None:
-    items = arrange_items(texts(3, 3), "anna")
-    keys = [item.text for item in items if not item.again]
-    history = History(judged("anna", key, value=3, seconds=seconds) for key, seconds in zip(keys, (2, 4), strict=False))
-    assert progress_of(items, history.of("anna")).seconds_left is None
-    history.add(judged("anna", keys[2], value=3, seconds=900))
-    history.add(judged("anna", keys[3], kind="skipped"))
-    progress = progress_of(items, history.of("anna"))
-    assert (progress.done, progress.skipped, progress.total, progress.seconds_left) == (3, 1, 10, 4 * 7)
-
-
-def test_consistency_compares_second_with_first_ratings() -> None:
-    history = History(
-        [
-            judged("anna", "a", value=3),
-            judged("anna", "a", value=4, again=True),
-            judged("anna", "b", value=2),
-            judged("anna", "b", value=2, again=True),
-            judged("anna", "c", value=1, again=True),
-            judged("anna", "d", value=1),
-            judged("anna", "d", again=True),
-        ]
-    )
-    assert consistency_of(history.of("anna")) == Consistency(repeats=2, same=0.5, difference=0.5)
-    assert consistency_of(history.of("ben")) is None
 
 
 def test_agreement_is_alpha_of_first_ratings_over_groups() -> None:
@@ -234,18 +181,6 @@ def test_agreement_is_alpha_of_first_ratings_over_groups() -> None:
     assert (found.raters, found.units) == (2, 12)
     assert found.alpha.value == pytest.approx(expected.value)
     assert found.alpha.low < found.alpha.value < found.alpha.high
-
-
-def test_consistency_and_agreement_leave_out_other_files() -> None:
-    own = texts(3, 2)
-    history = History()
-    for rater in ("anna", "ben"):
-        history.add(judged(rater, "a text of another file", value=3))
-        history.add(judged(rater, "a text of another file", value=3, again=True))
-        history.add(judged(rater, own[0].key, value=3))
-    assert progress_of(arrange_items(own, "anna"), history.of("anna")).consistency is None
-    assert rater_agreement(history, own).units == 1
-    assert rater_agreement(History([judged("anna", own[0].key, value=1)]), own) is None
 
 
 def text(**fields: Any) -> LabelText:
@@ -384,16 +319,3 @@ def test_a_group_like_one_just_selected_waits() -> None:
     pool = np.array([[5.0], [5.1], [-3.0]])
     rows = select_texts(pool, ["a", "b", "c"], np.array([[0.0]]), ["known"], np.array([1.0]))
     assert rows == [1, 2, 0]
-
-
-def test_a_question_is_told_as_it_was_answered() -> None:
-    flat = [replace(each, ratings={**each.ratings, "links": 3.0, "direct": 3.0}) for each in POOL]
-    reasons = [why(each) for each in plan(RUBRIC, RECORD, flat, 20)]
-    asked = [reason for reason in reasons if "Is it easy to follow?" in reason]
-    assert asked
-    assert all(" yes here, as for " in reason or " no here, as for " in reason for reason in asked)
-
-
-def test_a_missing_score_is_no_reason() -> None:
-    pool = [replace(each, ratings={**each.ratings, "links": None}) for each in POOL]
-    assert all(each.unusual is None or each.unusual.id != "links" for each in plan(RUBRIC, RECORD, pool, 5))

@@ -63,16 +63,6 @@ def test_every_evaluator_has_a_result_at_every_level_and_that_of_systems_only_if
     assert list(by_level(OURS, nameless, levels=["system"])) == []
 
 
-def test_missing_answers_are_counted_beside_every_result_and_baselines_have_none():
-    gappy = replace(OURS, answers_missing=7, answers=150)
-    evaluators = [gappy, *baseline_evaluators(TEXTS, {})]
-    rows = [result.to_row() for result in measure_agreement(TEXTS, evaluators, "coherence")]
-    assert {(row["evaluator"], row["answers_missing"], row["answers"]) for row in rows} == {
-        ("ours", 7, 150),
-        (WORD_COUNT_BASELINE, 0, 0),
-    }
-
-
 def test_baselines_are_the_word_count_and_the_features_chosen_in_the_direction_they_had_in_training():
     same, other = (Baseline(feature="markup", sign=sign, pearson=sign * 0.4) for sign in (1, -1))
     unknown = Baseline(feature="a measure of old", sign=1, pearson=0.4)
@@ -86,12 +76,6 @@ def test_baselines_are_the_word_count_and_the_features_chosen_in_the_direction_t
     for baseline, expected in zip(found, (words, markup, -markup), strict=True):
         np.testing.assert_array_equal(baseline.scores, expected)
     assert words[0] == pytest.approx(len(TEXTS[0].output.split()))
-
-
-def test_a_baseline_undefined_for_a_text_leaves_it_unscored():
-    bare = [replace(TEXTS[0], source=None), *TEXTS[1:]]
-    _, best = baseline_evaluators(bare, {"r@1": Baseline(feature="words_from_source", sign=1, pearson=0.4)})
-    assert by_level(best, bare)["dataset"].unscored == 1
 
 
 def test_groups_that_learning_has_seen_are_left_out_whole():

@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 from server import RunningServer
 from waiting import PATIENCE, until
 
-from rubriclab import BudgetReached, Lab, NotInStore, Scale, Score, SettingsError, TextScorer, Version
+from rubriclab import BudgetReached, Lab, Scale, Score, SettingsError, TextScorer, Version
 from rubriclab.ops.scores import OTHER, REASONS, ScoreDistribution, summarize_scores
 from rubriclab.report.results import distribution_view
 from rubriclab.stats.intervals import Interval
@@ -231,27 +231,3 @@ def test_a_faulty_row_is_unscored_and_a_missing_source_is_refused(scorer: TextSc
     assert "output" in (scorer.score_row({"id": "a", "source": "An article.", "output": 3}).unscored or "")
     with pytest.raises(SettingsError, match=r"'source'"):
         scorer("A summary without its article.")
-
-
-@pytest.mark.parametrize("threshold", ["3", True, None, "A text in place of the threshold, " * 9])
-def test_a_threshold_is_a_number(scorer: TextScorer, threshold: Any) -> None:
-    with pytest.raises(SettingsError, match=r"The threshold is .{1,40}, not a number") as caught:
-        scorer.check_threshold(threshold)
-    assert len(str(caught.value)) < 120
-    scale = scorer.rubric.scores_on
-    assert [scorer.share_of_scale(each) for each in (scale.low, scale.low + scale.width / 2, scale.high)] == [0, 0.5, 1]
-
-
-def test_a_misspelt_field_is_refused(scorer: TextScorer) -> None:
-    with pytest.raises(SettingsError, match=r"no field 'refrence'\. Did you mean 'reference'\?"):
-        scorer(**fields(ROWS[0]), refrence="Another summary.")
-
-
-def test_a_closed_scorer_and_an_unknown_rubric_are_refused(lab: Lab) -> None:
-    with lab.scorer("news") as opened:
-        assert opened.score_row(ROWS[0]).score is not None
-    opened.close()
-    with pytest.raises(RuntimeError, match="The rubric is closed; open a new scorer"):
-        opened.score_row(ROWS[0])
-    with pytest.raises(NotInStore, match="unknown"):
-        lab.scorer("unknown")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import rubriclab
-from rubriclab.errors import BudgetReached, ProviderDown, RubriclabError, SettingsError, UserError
+from rubriclab.errors import BudgetReached, ProviderDown, RubriclabError, SettingsError
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops import ray as ray_worker
 from rubriclab.ops.ray import RunState, SharedState, _cluster, check_workers
@@ -156,12 +156,6 @@ def test_errors_are_the_same_in_another_process(kind: type[RubriclabError]) -> N
 def test_what_one_process_only_can_do_is_refused(settings: dict[str, Any], cluster: str | None, message: str) -> None:
     with Workspace(**{"location": "store.db", **settings}) as work, pytest.raises(SettingsError, match=message):
         check_workers(work, 2, cluster)
-
-
-def test_without_ray_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match=r"pip install 'rubriclab\[ray\]'"), _cluster(None, 2):
-        pass
 
 
 def test_ray_is_started_outside_of_the_working_folder_and_sigterm_stays_ours(

@@ -13,19 +13,16 @@ import numpy as np
 import pytest
 from commands import HELDOUT, LABELLED, Commands
 from drift_samples import COHERENCE, ONE_TO_FIVE, version
-from planning_samples import CANDIDATES, METHODS, rubric
-from target_samples import KEPT, place
+from target_samples import place
 
 from rubriclab.data.readers import read
 from rubriclab.judges.cache import Recording
 from rubriclab.judges.judge import Reply
 from rubriclab.learning.adaptation import rate
-from rubriclab.learning.candidates import Candidates, EarlierRubric, add_earlier
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.sources import load_findings
-from rubriclab.models.rubric import Part
 from rubriclab.models.text import Example
-from rubriclab.models.version import Action, Candidate, Cell, RecordedText, TrainingRecord
+from rubriclab.models.version import Action, RecordedText, TrainingRecord
 from rubriclab.ops.transfer import TargetTexts, outside_training_range, recommend, training_like
 from rubriclab.ops.workspace import Workspace
 from rubriclab.prompts.prompt import Prompt
@@ -94,28 +91,6 @@ def test_the_share_outside_of_the_training_range_counts_texts_rated_lower_or_hig
     assert outside_training_range(bare, record, at.rated) is None
 
 
-def test_criteria_of_the_earlier_rubric_are_candidates_with_their_ratings_unless_proposed_again() -> None:
-    at = place(lambda values: values[:, 0], texts=6, groups=3)
-    known = {each.id: each for each in CANDIDATES}
-    again = known["links"].model_copy(update={"id": "h1"})
-    other = known["links"].model_copy(update={"id": "followed", "statement": "Another statement."})
-    method = METHODS["links"]
-    columns = tuple(Candidate(method=method, criterion=each, kept=False, made_from=("t00",)) for each in (again, other))
-    part = Part(method=method, settings={}, criteria=(again, other))
-    rated = tuple((Cell(score=1.0, reason="new"),) * 2 for _ in at.rated.examples)
-    candidates = Candidates(examples=at.rated.examples, candidates=columns, cells=rated, parts=(part,))
-    earlier = {
-        example.id: dict(zip(KEPT, row, strict=True))
-        for example, row in zip(at.rated.examples, at.rated.cells, strict=True)
-    }
-    joined = add_earlier(candidates, EarlierRubric(rubric(*KEPT).parts, earlier))
-    # `direct` is a score of the whole by a method that has none among the new candidates; `links` was proposed again.
-    assert joined.ids == ("h1", "followed", "earlier.followed", "direct")
-    assert [each.made_from for each in joined.candidates] == [("t00",), ("t00",), (), ()]
-    assert [row[2] for row in joined.cells] == [row["followed"] for row in earlier.values()]
-    assert {criterion.id for each in joined.parts for criterion in each.criteria} == set(joined.ids)
-
-
 OTHER = "recorded:other.jsonl"
 CARRY = ("transfer", "both", "--to", "target.jsonl", "--judge", OTHER, "--no-relearn")
 
@@ -160,26 +135,6 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Commands:
         rubric = store.load("both").rubric
     asyncio.run(rate(rubric, "both@1", texts, Recording(Sparing(), commands.folder / "other.jsonl")))
     return commands
-
-
-@pytest.fixture(scope="module")
-def found(elsewhere: Commands) -> dict[str, Any]:
-    """What is found of both@1 asked of the other judge."""
-    return elsewhere(*CARRY, "--json").json
-
-
-def test_another_judges_scores_are_off_until_they_are_recalibrated(found: dict[str, Any]) -> None:
-    reused, recalibrated, _ = found["actions"]
-    assert (found["judge"], found["calibrated_for"]) == (OTHER, "embedded")
-    assert reused["error"]["value"] > 1.25 * recalibrated["error"]["value"]
-    assert reused["spearman"] == recalibrated["spearman"]
-    assert found["recommended"] == "recalibrate"
-    assert recalibrated["gain"]["low"] > 0
-
-
-def test_learning_that_a_recording_cannot_answer_is_skipped_with_the_reason(elsewhere: Commands) -> None:
-    relearn = elsewhere(*(each for each in CARRY if each != "--no-relearn"), "--json").json["actions"][-1]
-    assert "holds no reply of sparing" in relearn["skipped"]
 
 
 def test_the_saved_version_is_calibrated_for_the_judge_that_was_asked(elsewhere: Commands) -> None:

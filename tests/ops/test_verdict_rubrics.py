@@ -12,15 +12,11 @@ import pytest
 from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab, SettingsError, Version
-from rubriclab.integrations.evaluator import metadata_of, rationale
-from rubriclab.integrations.promptfoo import get_assert
-from rubriclab.integrations.pytest.checker import RubricChecker, Tallies
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report.results import names_view
 from rubriclab.report.rubrics import learned_view
-from rubriclab.web.api_models import ScoreResult, score_row
 from rubriclab.web.studio.pages import Draft
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
@@ -222,33 +218,3 @@ def test_only_a_rubric_whose_texts_the_offline_judge_rated_is_said_to_need_a_lan
     asking_nobody = replace(rubric, provenance=without_prompts)
     for version, warns in ((rubric, True), (asking_nobody, False)):
         assert ("rated by text features, not by a language model" in str(learned_view(version))) == warns
-
-
-def test_tools_with_pass_and_fail_use_the_verdict(store: Path, rubric: Version) -> None:
-    row = as_verdicts(HELDOUT)[0]
-    context = {"config": {"rubric": rubric.ref, "store": str(store)}, "vars": {"source": row["source"]}}
-    with Lab(store, progress=None).scorer(rubric) as scorer:
-        score = scorer(row["output"], source=row["source"])
-        words = rationale(score, scorer.rubric)
-    assert score.verdict is not None
-    assert get_assert(row["output"], context)["pass"] == (score.verdict == "pass")
-    assert metadata_of(score)["verdict"] == score.verdict
-    assert ScoreResult.model_validate(score_row(score)).verdict == score.verdict
-    assert words.startswith(f"{score.verdict}: ")
-
-
-def test_a_test_asserts_that_a_text_or_a_share_of_texts_passes(store: Path, rubric: Version, lab: Lab) -> None:
-    rows, scores = as_verdicts(HELDOUT), lab.score(as_verdicts(HELDOUT), rubric)
-    passing = sum(score.verdict == "pass" for score in scores) / len(rows)
-    texts = {score.verdict: (row["output"], {"source": row["source"]}) for row, score in zip(rows, scores, strict=True)}
-    with Lab(store, progress=None).scorer(rubric) as scorer:
-        checker = RubricChecker(scorer, Tallies())
-        output, fields = texts["pass"]
-        assert checker.assert_passes(output, **fields).verdict == "pass"
-        output, fields = texts["fail"]
-        with pytest.raises(AssertionError, match="is below"):
-            checker.assert_passes(output, **fields)
-        side = checker.assert_mean_at_least(rows, 0.0, inconclusive="fail")
-        assert side.mean.value == pytest.approx(passing, abs=1e-5)
-        with pytest.raises(AssertionError, match="share of 'pass'"):
-            checker.assert_mean_at_least(rows, 1.0, inconclusive="fail")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import subprocess
 import sys
 import threading
@@ -15,19 +14,9 @@ import pytest
 from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab
-from rubriclab.judges.judge import Ledger
 from rubriclab.ops import workspace
-from rubriclab.ops.workspace import INTERVAL, finish, iterate, logged, no_progress
+from rubriclab.ops.workspace import finish, iterate
 from rubriclab.store.store import Store
-
-
-async def failing() -> None:
-    raise LookupError("nothing there")
-
-
-async def test_errors_come_out_of_the_thread_as_they_are() -> None:
-    with pytest.raises(LookupError, match="nothing there"):
-        finish(failing)
 
 
 def test_tasks_that_are_left_under_way_are_ended() -> None:
@@ -128,22 +117,3 @@ def test_operations_on_what_the_store_holds_import_neither_judges_nor_learning()
     heavy = ("rubriclab.judges.", "rubriclab.learning.", "rubriclab.methods.")
     code = f"import sys, rubriclab.ops.versions; print([name for name in sys.modules if name.startswith({heavy})])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"[]"
-
-
-def test_a_phase_is_logged_when_it_begins_and_then_every_ten_seconds_with_the_counts(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    now, ledger = [0.0], Ledger()
-    with (
-        caplog.at_level(logging.INFO, "rubriclab"),
-        logged(no_progress, clock=lambda: now[0])(ledger) as on_progress,
-    ):
-        for number in range(4):
-            on_progress(f"{number} texts", 0.1)
-            ledger.calls += 7
-            now[0] += INTERVAL / 2
-    assert [record.getMessage() for record in caplog.records] == [
-        "0 texts; 0 s, 0 calls, 0 cached, 0 failed",
-        "2 texts; 10 s, 14 calls, 0 cached, 0 failed",
-        "done; 20 s, 28 calls, 0 cached, 0 failed",
-    ]

@@ -28,8 +28,8 @@ from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import Version
 from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
-from rubriclab.ops.options import DisagreementsOptions, Edit, EditOptions, ExplainOptions
-from rubriclab.ops.versions import disagreements
+from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
+from rubriclab.ops.versions import DisagreementsOptions, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.report import wording
 from rubriclab.report.render import View, typeset
