@@ -482,7 +482,14 @@ def compare(
 
     async def run() -> CompareResult:
         sides = await workspace.off_event_loop(_read, scoring, before, after)
-        outputs = [await _scored(scoring, name, rows) for name, rows in sides.items()]
+        outputs = []
+        for name, rows in sides.items():
+            left = [example for example, score in rows if score is None]
+            new = iter([scores[0] async for _, scores in scoring.stream(left)] if left else ())
+            if scoring.unanswered:
+                raise JudgeError(scoring.unanswered)
+            examples, scores = zip(*((example, score or next(new)) for example, score in rows), strict=True)
+            outputs.append(paired.Outputs(name, examples, scores))
         if after is None:
             ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
             return CompareResult(ranking, workspace.effort(), version)
@@ -534,15 +541,6 @@ def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str,
             "Score all with `rivals=together` or all without it: such scores are not comparable.",
         )
     return sides
-
-
-async def _scored(scoring: ColumnScoring, name: str, rows: Sequence[OutputRow]) -> paired.Outputs:
-    left = [example for example, score in rows if score is None]
-    new = iter([scores[0] async for _, scores in scoring.stream(left)] if left else ())
-    if scoring.unanswered:
-        raise JudgeError(scoring.unanswered)
-    examples, scores = zip(*((example, score or next(new)) for example, score in rows), strict=True)
-    return paired.Outputs(name, examples, scores)
 
 
 def _by_system(outputs: paired.Outputs) -> list[paired.Outputs]:

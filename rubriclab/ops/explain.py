@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from rubriclab.models.aggregation import average_score
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, listed
 from rubriclab.models.text import Example
-from rubriclab.models.version import Cell, Neighbour, RecordedText, TrainingRecord, Version, nearest_texts
+from rubriclab.models.version import Neighbour, RecordedText, TrainingRecord, Version, nearest_texts
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, rows_of
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.score import prepare_scoring
@@ -98,8 +97,15 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
         raise NotInStore(f"{version.ref} was not learned from a text {options.id!r}.", hint)
     text, cells = rows[options.id]
 
+    ratings = [
+        CriterionRating(candidate.criterion.id, cell.score, cell.reason, cell.applies)
+        for candidate, cell in zip(record.candidates, cells, strict=True)
+        if candidate.kept
+    ]
+
     async def run() -> ScoreExplanation:
-        return explained(version, record, text.example, _recorded_score(version, record, text, cells), options.nearest)
+        score = score_of_ratings(version.rubric, text.id, ratings, version.ref, version.provenance.judge)
+        return explained(version, record, text.example, score, options.nearest)
 
     return Job(lambda: dry_run({}, workspace.options), run)
 
@@ -119,15 +125,6 @@ def explained(
         nearest = tuple(each for each in others if each.text is not labelled)[:most]
     average = average_score(aggregation, version.rubric.scale) if aggregation else None
     return ScoreExplanation(version, example, score, average, labelled, nearest)
-
-
-def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText, row: Sequence[Cell]) -> Score:
-    ratings = [
-        CriterionRating(candidate.criterion.id, cell.score, cell.reason, cell.applies)
-        for candidate, cell in zip(record.candidates, row, strict=True)
-        if candidate.kept
-    ]
-    return score_of_ratings(version.rubric, text.id, ratings, version.ref, version.provenance.judge)
 
 
 def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:

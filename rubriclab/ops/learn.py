@@ -160,7 +160,8 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
     if isinstance(data, list | tuple) and all(isinstance(each, str | Path) for each in data):
         data = [Path(each) for each in data]  # texts alone have no labels
     training = training_of(workspace, data, options)
-    name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))
+    words = "-".join(filter(None, (options.task, options.aspect, options.single_method))).lower()
+    name = check_name(options.name or re.sub(r"[^a-z0-9._-]+", "-", words).strip("-._"))
     spec = judge_named(options.judge, workspace.notify)
 
     async def run() -> LearnResult:
@@ -248,12 +249,6 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
         for method, checklist in checklists
     )
     return TrainingRun(tuple(plans), resolved.joint)
-
-
-def default_name(task: str, aspect: str, method: str | None = None) -> str:
-    """Return a rubric's name in the store, such as `summarization-coherence`."""
-    words = "-".join(filter(None, (task, aspect, method)))
-    return re.sub(r"[^a-z0-9._-]+", "-", words.lower()).strip("-._")
 
 
 def check_joint(options: LearnOptions, name: str) -> None:

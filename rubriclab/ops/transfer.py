@@ -10,18 +10,9 @@ from typing import Any, get_args
 import numpy as np
 from pydantic import Field
 
+from rubriclab import errors
 from rubriclab.data.check import MIN_LABELS
 from rubriclab.display import Displayed
-from rubriclab.errors import (
-    BudgetReached,
-    ChecklistError,
-    DataError,
-    JudgeError,
-    JudgeRefused,
-    ProviderDown,
-    ReplayMiss,
-    SettingsError,
-)
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import adaptation
 from rubriclab.learning.adaptation import AdaptedRubric, LabelledTarget, RatedTexts
@@ -82,19 +73,21 @@ class TransferResult(Displayed):
 
     def check_saved(self) -> None:
         if self.not_saved:
-            raise SettingsError(self.not_saved)
+            raise errors.SettingsError(self.not_saved)
 
 
 def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> Job[TransferResult]:
     """Return the agreement of a rubric on the texts of `to`: as it is, recalibrated, and learned again."""
     if options.action and not options.save:
-        raise SettingsError("`action` says what to save.", "Give `save` with it.")
+        raise errors.SettingsError("`action` says what to save.", "Give `save` with it.")
     if options.action == "relearn" and options.no_relearn:
-        raise SettingsError("`action=relearn` is not tried with `no_relearn`.", "Leave one of them out.")
+        raise errors.SettingsError("`action=relearn` is not tried with `no_relearn`.", "Leave one of them out.")
     version = version_of(workspace, rubric)
     target = target_texts(to, version, options, workspace.notify)
     if options.save and not target.labelled:
-        raise SettingsError("There are no labels to fit the rubric to, so there is nothing to save.", "Give labels.")
+        raise errors.SettingsError(
+            "There are no labels to fit the rubric to, so there is nothing to save.", "Give labels."
+        )
     training = None
     if target.labelled and not options.no_relearn:
         training = training_like(version, target, workspace)
@@ -152,7 +145,9 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if left_out := len(examples) - len(texts):
         notify(f"{left_out} of {len(examples)} texts left out: {version.ref} was learned from them or their groups")
     if not texts:
-        raise DataError(f"{name} has no usable text that {version.ref} was not learned from.", "Give other texts.")
+        raise errors.DataError(
+            f"{name} has no usable text that {version.ref} was not learned from.", "Give other texts."
+        )
     rated = labelled(texts, aspect.name)
     scale = _scale(rated, aspect.name, version, options, notify)
     usable = labels_on_scale(rated, aspect.name, scale, name, notify)
@@ -198,7 +193,7 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
     plans = []
     for method in methods:
         settings = resolved.methods[method.name]
-        with suppress(ChecklistError):
+        with suppress(errors.ChecklistError):
             needed = method.needs_checklist(settings)
             checklist = seed_questions(method.checklists, task, aspect, needed=needed)
             plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
@@ -278,16 +273,16 @@ def recommend(
     of the rubric's scale in points of the labels' own.
     """
     actions = [action for action in ACTIONS if action in scores]
-    errors = {action: point * np.abs(scores[action] - labels) for action in actions}
-    scored: BoolArray = np.array(~np.isnan(np.stack(list(errors.values()))).any(axis=0))
+    distances = {action: point * np.abs(scores[action] - labels) for action in actions}
+    scored: BoolArray = np.array(~np.isnan(np.stack(list(distances.values()))).any(axis=0))
     kept = np.array(groups)[scored].tolist()
     gains = {
-        action: paired_mean((errors["reuse"] - errors[action])[scored], units(kept)).interval.rounded()
+        action: paired_mean((distances["reuse"] - distances[action])[scored], units(kept)).interval.rounded()
         for action in actions
     }
     if len(set(kept)) < MIN_GROUPS or np.ptp(labels[scored]) == 0:
         return default, gains, True
-    means = {action: rounded_number(errors[action][scored].mean()) for action in actions}
+    means = {action: rounded_number(distances[action][scored].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False
 
 
@@ -328,7 +323,9 @@ async def measure_transfer(
         on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
         rated = await adaptation.rate(rubric, source.ref, target.examples, judge, workspace.under_way)
     if np.isnan(rated.scores).all():
-        raise JudgeError(f"None of {len(rated.examples)} texts could be scored; the latest reason: {rated.reason}")
+        raise errors.JudgeError(
+            f"None of {len(rated.examples)} texts could be scored; the latest reason: {rated.reason}"
+        )
     unlabelled = Transfer(
         rubric=source.ref,
         judge=judge.name,
@@ -367,9 +364,9 @@ async def measure_transfer(
                     model_versions=workspace.model_versions,
                 )
             adapted["relearn"] = adaptation.adapt_relearned(fitted_to, trained)
-        except (BudgetReached, JudgeRefused, ProviderDown):
+        except (errors.BudgetReached, errors.JudgeRefused, errors.ProviderDown):
             raise
-        except (DataError, JudgeError, ReplayMiss, SettingsError) as error:
+        except (errors.DataError, errors.JudgeError, errors.ReplayMiss, errors.SettingsError) as error:
             skipped = str(error)
     # Another judge uses the scale differently, even if the labels are too few to show it.
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
