@@ -14,18 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from rubriclab.data import check as checks
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults
-from rubriclab.data.check import (
-    MIN_LABELS,
-    NumberedExample,
-    drop_invalid_ratings,
-    fault_hints,
-    fault_lines,
-    first_faults,
-    numbers_beside_words,
-    training_examples,
-    training_faults,
-)
 from rubriclab.data.mapping import (
     ABSENT,
     FIELDS,
@@ -197,7 +187,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     unsolved = [problem for problem in mapped.problems if problem not in result.problems]
     left = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not usable else []
     # Enough labels, and yet learning would stop: the notes say why.
-    enough = any(each.labels >= MIN_LABELS for each in mapped.aspects)
+    enough = any(each.labels >= checks.MIN_LABELS for each in mapped.aspects)
     said = mapped.notes if usable and enough else left
     stops = bool(enough and mapped.next and not mapped.next.startswith("rubriclab learn"))
     if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
@@ -244,7 +234,7 @@ class _Reading:
 
     raw: RawRows
     options: CheckOptions
-    placed: list[NumberedExample] = field(default_factory=list)
+    placed: list[checks.NumberedExample] = field(default_factory=list)
     faults: list[RowError] = field(default_factory=list)
     left_out: list[RowError] = field(default_factory=list)
     compared: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
@@ -268,7 +258,7 @@ class _Reading:
         checked = tuple(check_aspect(examples, name, scale if name == chosen else None) for name in aspects)
         single = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
         skipped = len({fault.line for fault in single}) if self.options.skip_faulty else 0
-        lines = [] if self.options.skip_faulty else first_faults(fault_lines(single))
+        lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(single))
         self.problems += lines
         notes = [*self._training(chosen, aspects), *self._column_notes(chosen, aspects)]
         groups: dict[str, set[str]] = {}
@@ -280,11 +270,11 @@ class _Reading:
                 f"{len(examples)}; held-out agreement is then optimistic"
             )
         if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
-            notes += [f"left out: {line}" for line in first_faults(fault_lines(left_out))]
+            notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(left_out))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(single)
-        numbers = numbers_beside_words(self.placed, [*self.faults, *self.left_out])
+        numbers = checks.numbers_beside_words(self.placed, [*self.faults, *self.left_out])
         levels, _ = levels_of((fault.word for fault in single if fault.word), beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
         missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}
@@ -302,7 +292,7 @@ class _Reading:
             aspects=checked,
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(lines) + cells,
-            hints=tuple(fault_hints([*single, *self.left_out], numbers=numbers)),
+            hints=tuple(checks.fault_hints([*single, *self.left_out], numbers=numbers)),
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,
@@ -318,10 +308,10 @@ class _Reading:
         """Find the faults of readable rows; with `skip_faulty`, leave the faulty rows and scores out."""
         scale = self._scale(chosen)
         if self.options.skip_faulty and chosen:
-            self.placed, outside = drop_invalid_ratings(self.placed, chosen, scale)
+            self.placed, outside = checks.drop_invalid_ratings(self.placed, chosen, scale)
             self.skipped_scores += outside
         if chosen and chosen in aspects:
-            self.faults += training_faults(self.placed, chosen, scale)
+            self.faults += checks.training_faults(self.placed, chosen, scale)
         self.faults += comparison_faults(self.raw.source.where, self.compared, self.examples)
         if self.options.skip_faulty:
             faulty = {fault.line for fault in self.faults}
@@ -360,7 +350,7 @@ class _Reading:
 
     def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...]) -> None:
         if isinstance(parsed, Example):
-            self.placed.append(NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
+            self.placed.append(checks.NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
         elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
             self.left_out += parsed.all
             self.skipped_scores += len(parsed.all)
@@ -404,7 +394,7 @@ class _Reading:
         rows.comparisons = list(self.compared)
         rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
         try:
-            return training_examples(rows, chosen, self.options.scale, skip_faulty=True).notes
+            return checks.training_examples(rows, chosen, self.options.scale, skip_faulty=True).notes
         except DataError as error:
             self.learnable = False
             if not self.options.aspect:
@@ -429,7 +419,7 @@ class _Reading:
         given = changed_options(self.options)
         labels = {each.aspect: each.labels for each in aspects}
         chosen = chosen or max(labels, key=lambda aspect: labels[aspect], default=None)
-        if chosen and self.learnable and labels.get(chosen, 0) + len(self.compared) >= MIN_LABELS:
+        if chosen and self.learnable and labels.get(chosen, 0) + len(self.compared) >= checks.MIN_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
@@ -532,24 +522,17 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
     if faults and not options.skip_faulty:
         raise DataError(
-            "\n  ".join([f"{count(len(faults), 'faulty row')}:", *first_faults(faults)]),
+            "\n  ".join([f"{count(len(faults), 'faulty row')}:", *checks.first_faults(faults)]),
             "Fix them, or leave them out: `skip_faulty`.",
             faults=faults,
         )
     if faults:
         notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")
-    tables = [row for row, parsed in rows if isinstance(parsed, Example) and isinstance(row, Mapping)]
-    repeated = []
-    for column in dict.fromkeys(column for row in tables for column in row):
-        values = [row[column] for row in tables if isinstance(row.get(column), str | int)]
-        if len(values) == len(tables) and 2 <= len(set(values)) <= len(values) / 2:
-            repeated.append(column)
-    group_like = f" (columns with repeated values: {listed(map(repr, repeated))})" if repeated else ""
-    groups = [_group(row, parsed, options.by, group_like) for row, parsed in rows if isinstance(parsed, Example)]
+    groups = [_group(row, parsed, options.by) for row, parsed in rows if isinstance(parsed, Example)]
     texts = (parsed for _, parsed in rows if isinstance(parsed, Example))
     group_of = dict(zip((text.id for text in texts), groups, strict=True))
     sizes, in_order = Counter(groups), iter(groups)
-    chosen = _chosen(sizes, options, notify, group_like)
+    chosen = _chosen(sizes, options, notify)
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
     for row, parsed in rows:
         if isinstance(parsed, RowError):
@@ -561,12 +544,12 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     return SplitResult(tuple(sides[0]), tuple(sides[1]), len(chosen), len(sizes) - len(chosen))
 
 
-def _chosen(sizes: Counter[str], options: SplitOptions, notify: Notify, group_like: str) -> frozenset[str]:
+def _chosen(sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
     """Return the groups to learn from, at least one and not all."""
     texts = sizes.total()
     if len(sizes) < 2:
-        hint = f"Give more groups, or another column: `by=COLUMN`{group_like}."
-        raise DataError(f"All {count(texts, 'text')} are of one {options.by}, which is never divided.", hint)
+        one = f"All {count(texts, 'text')} are of one {options.by}, which is never divided."
+        raise DataError(one, "Give more groups, or another column: `by=COLUMN`.")
     if options.train >= texts:
         none = f"`train={options.train}` leaves none of {count(texts, 'text')} to hold out."
         raise DataError(none, "Give a smaller number.")
@@ -579,20 +562,19 @@ def _chosen(sizes: Counter[str], options: SplitOptions, notify: Notify, group_li
     if taken != options.train:
         notify(f"{count(taken, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
     if len(sizes) == texts:
-        notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides{group_like}")
+        notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides")
     if options.by == "group" and len(chosen) < MIN_GROUPS:
         few = f"{count(len(chosen), 'group')} to learn from {'is' if len(chosen) == 1 else 'are'} too few"
         notify(f"{few} to validate a rubric, which needs at least {MIN_GROUPS}: set a larger `train`")
     return frozenset(chosen)
 
 
-def _group(row: Any, example: Example, by: str, group_like: str) -> str:
+def _group(row: Any, example: Example, by: str) -> str:
     if by == "group":
         return example.group
     value = example.system if by == "system" else look_up(row, by) if isinstance(row, Mapping) else ABSENT
     if value is None or value is ABSENT:
-        hint = f"Name another column: `by=COLUMN`{group_like}."
-        raise DataError(f"The text {example.id!r} has no {by!r} to split by.", hint)
+        raise DataError(f"The text {example.id!r} has no {by!r} to split by.", "Name another column: `by=COLUMN`.")
     return str(value)
 
 
