@@ -153,8 +153,14 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
     if len(_WORD.findall(sought)) < MIN_WORDS:
         return None
     for page in sorted(pages, key=lambda each: each.number != first):
-        if passage := _passage(sought, _normalized(page.text)):
-            return PaperPage(page.number, passage)
+        text = _normalized(page.text)
+        if found := fuzz.partial_ratio_alignment(sought.lower(), text.lower(), score_cutoff=SIMILAR):
+            # To the ends of the first and last word.
+            words = (word for word in re.finditer(r"\S+", text) if word.end() > found.dest_start)
+            inside = [word for word in words if word.start() < found.dest_end]
+            passage = text[inside[0].start() : inside[-1].end()].strip("\"'.,;: ")
+            if _EXACT.findall(sought.lower()) == _EXACT.findall(passage.lower()):
+                return PaperPage(page.number, passage)
     return None
 
 
@@ -162,18 +168,6 @@ def _normalized(text: str) -> str:
     composed = unicodedata.normalize("NFC", text)
     letters = _LIGATURES.sub(lambda found: unicodedata.normalize("NFKC", found[0]), composed)
     return _APART.sub("", " ".join(letters.translate(_ALIKE).split()))
-
-
-def _passage(sought: str, page: str) -> str | None:
-    found = fuzz.partial_ratio_alignment(sought.lower(), page.lower(), score_cutoff=SIMILAR)
-    if found is None or not sought:
-        return None
-    # To the ends of the first and last word.
-    words = [
-        word for word in re.finditer(r"\S+", page) if word.end() > found.dest_start and word.start() < found.dest_end
-    ]
-    passage = page[words[0].start() : words[-1].end()].strip("\"'.,;: ")
-    return passage if _EXACT.findall(sought.lower()) == _EXACT.findall(passage.lower()) else None
 
 
 TEMPLATE = "literature/findings"
