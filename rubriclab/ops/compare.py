@@ -609,7 +609,8 @@ def _look_job(
 ) -> Job[CompareResult]:
     limits = [name for name in ("flip_at", "max_shift", "max_flips", "min_rank") if getattr(options, name) is not None]
     if after is not None or len(options.judges) > 1 or limits or not isinstance(data, str | Path):
-        raise SettingsError("`anchor` takes a file of labelled texts, one version and at most one judge, no limits.")
+        hint = "Name one file, one version and at most one judge."
+        raise SettingsError("`anchor` scores labelled texts again, and takes no limits.", hint)
     version = version_of(workspace, rubric)
     choice = judge_of(version, next(iter(options.judges), None), workspace.store, workspace.notify)
     scoring = ColumnScoring(workspace, [(version, choice)], data, options, fresh=True)
@@ -625,10 +626,8 @@ def _sides_of_drift(
 ) -> tuple[ColumnScoring, paired.RubricPair, float]:
     ref, judges = ref_of(before), options.judges
     if len(judges) > 2 or (after is None and len(set(judges)) < 2):
-        raise SettingsError(
-            f"Drift is between two sides: two versions, or {ref} and two judges.",
-            "Name a second version, or two judges: `judges=JUDGE` and `judges=OTHER`.",
-        )
+        hint = "name a second version, or two judges: `judges=JUDGE` and `judges=OTHER`."
+        raise SettingsError(f"Drift is between two sides, and {ref} is one version;", hint)
     first = version_of(workspace, before)
     check_limit("max_shift", options.max_shift, first)
     second = first if after is None else version_of(workspace, after)

@@ -446,7 +446,8 @@ def agree(workspace: Workspace, data: Data, rubric: str | Version, options: Agre
     """Return how far judges agree when each scores the texts by one rubric."""
     names = options.judges
     if len(names) < 2:
-        raise SettingsError(f"Agreement takes two judges or more, got {len(names)};", "name each with `judges`.")
+        named = names[0] if names else "none"
+        raise SettingsError(f"Agreement takes two judges or more, and {named} was named;", "name each with `judges`.")
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
     version = version_of(workspace, rubric)

@@ -212,7 +212,8 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
     """Return the training that the options ask for, having read the labelled texts."""
     if not options.aspect:
         scored = scored_aspects([row for row in rows_of(data, options) if isinstance(row, Example)])
-        raise SettingsError(f"`aspect` is missing. {describe(data)}: {scored}.", "Name the aspect: `aspect=ASPECT`.")
+        hint = "Name the aspect to learn: `aspect=ASPECT`."
+        raise SettingsError(f"`aspect` is missing. {describe(data)}: {scored}.", hint)
     if "text_features" in options.methods:
         hint = "Add them to other methods: `text_features=include`."
         raise SettingsError("`methods`: text features are no way to evaluate by themselves.", hint)
@@ -255,7 +256,9 @@ def check_joint(options: LearnOptions, name: str) -> None:
     """Refuse the option `name` if a method learns alone."""
     if alone := options.single_method:
         why = f"`methods={alone}` alone leaves nothing to choose"
-        raise SettingsError(f"`{name}` is for rubrics of several methods: {why}.", "Omit `methods`, or name several.")
+        raise SettingsError(
+            f"`{name}` is for rubrics of several methods: {why}.", "Leave `methods` out, or name several."
+        )
 
 
 def _training_input(

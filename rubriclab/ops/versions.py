@@ -111,9 +111,10 @@ def training_record(store: Store, ref: str) -> TrainingRecord:
 
 def missing_record(version: Version) -> str:
     if version.rubric.aggregation is None:
-        return f"{version.ref} was learned by one method: only rubrics of several methods record texts and ratings."
-    why = "texts and ratings stay in the store in which a rubric was learned, and are not part of a pack"
-    return f"The store has no training record of {version.ref}: {why}."
+        kept = "texts and ratings are recorded for rubrics of several methods only"
+        return f"{version.ref} was learned by one method: {kept}."
+    kept = "texts and ratings stay in the store in which a rubric was learned unless they are deleted there"
+    return f"The store has no training record of {version.ref}: {kept}, and are not part of a pack."
 
 
 def gate(store: Store, ref: str) -> GateResult:
