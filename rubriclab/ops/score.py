@@ -209,9 +209,8 @@ class Scoring:
                 self.summary.learned = held_out_scores(self.workspace, self.version, self.choice.spec)
             return
         if self.bad_labels:
-            cells = f"{count(len(self.bad_labels), 'cell')}; the first: {self.bad_labels[0]}"
-            expected = f"expected scores from {self.rubric.scores_on.describe()}"
-            self.workspace.notify(f"left out of `labels_in={column}`: {cells}; {expected}")
+            cells = f"{count(len(self.bad_labels), 'cell')}; expected scores from {self.rubric.scores_on.describe()}"
+            self.workspace.notify(f"left out of `labels_in={column}`: {cells}; the first: {self.bad_labels[0]}")
         groups = labelled.groups if labelled else 0
         if groups < MIN_GROUPS:
             got = f"labels of {count(groups, 'group')}, not counting those that the rubric was learned from"
