@@ -75,19 +75,19 @@ def compare_outputs(
     """
     rule, places = paired.pair_outputs(before.examples, after.examples, by)
     both = [
-        (before.examples[first], before.scores[first], after.examples[second], after.scores[second])
-        for first, second in places
-        if before.scores[first].score is not None and after.scores[second].score is not None
+        (before.examples[place], before.scores[place], after.examples[other], after.scores[other])
+        for place, other in places
+        if before.scores[place].score is not None and after.scores[other].score is not None
     ]
-    first, second = before.scored, after.scored
+    old_scored, new_scored = before.scored, after.scored
     if places:
-        first = [(old, score.score or 0.0) for old, score, _, _ in both]
-        second = [(new, score.score or 0.0) for _, _, new, score in both]
+        old_scored = [(old, score.score or 0.0) for old, score, _, _ in both]
+        new_scored = [(new, score.score or 0.0) for _, _, new, score in both]
     elif rule:
-        shared = {each.group for each, _ in first} & {each.group for each, _ in second}
-        first, second = ([each for each in side if each[0].group in shared] for side in (first, second))
+        shared = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
+        old_scored, new_scored = ([s for s in side if s[0].group in shared] for side in (old_scored, new_scored))
     scale = rubric.scores_on
-    sets = scored_sets(rubric.aspect.name, first, second, in_pairs=bool(places), learned_from=learned_from)
+    sets = scored_sets(rubric.aspect.name, old_scored, new_scored, in_pairs=bool(places), learned_from=learned_from)
     sides = []
     for outputs, labelled_set in zip((before, after), (each.labelled for each in sets), strict=True):
         unit = [str(unit) for unit in labelled_set.unit]
@@ -98,7 +98,7 @@ def compare_outputs(
     rubrics = paired.RubricPair(
         rubric, rubric, tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
     )
-    pairs = [rubrics.pair(old.group, first, second) for old, first, _, second in both]
+    pairs = [rubrics.pair(old.group, old_score, new_score) for old, old_score, _, new_score in both]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
     lowest = [place for place in np.argsort(differences, kind="stable")[:MAX_LISTED].tolist() if differences[place] < 0]
     comparison = paired.Comparison(
@@ -235,20 +235,21 @@ def _by_groups(before: ScoredSet, after: ScoredSet) -> PairedMean:
     """
     from scipy.stats import ttest_ind
 
-    (groups, first), (others, second) = (
-        (present, (np.bincount(side.unit, side.scores)[present] / np.bincount(side.unit)[present]))
-        for side, present in ((side, np.unique(side.unit)) for side in (before, after))
-    )
-    if not len(first) or not len(second):
+    old_groups, new_groups = np.unique(before.unit), np.unique(after.unit)
+    if not len(old_groups) or not len(new_groups):
         return PairedMean(Interval(None), None)
-    if np.array_equal(groups, others):
-        return paired_mean(second - first, np.arange(len(first)))
-    difference = float(second.mean() - first.mean())
-    if min(len(first), len(second)) < 2:
+    old, new = (
+        np.bincount(side.unit, side.scores)[groups] / np.bincount(side.unit)[groups]
+        for side, groups in ((before, old_groups), (after, new_groups))
+    )
+    if np.array_equal(old_groups, new_groups):
+        return paired_mean(new - old, np.arange(len(old)))
+    difference = float(new.mean() - old.mean())
+    if min(len(old), len(new)) < 2:
         return PairedMean(Interval(difference), None)
-    if max(np.ptp(first), np.ptp(second)) <= NO_SPREAD:
-        return mean_without_spread(difference, min(1.0, 2 / math.comb(len(first) + len(second), len(first))))
-    test = ttest_ind(second, first, equal_var=False)
+    if max(np.ptp(old), np.ptp(new)) <= NO_SPREAD:
+        return mean_without_spread(difference, min(1.0, 2 / math.comb(len(old) + len(new), len(old))))
+    test = ttest_ind(new, old, equal_var=False)
     low, high = test.confidence_interval(0.95)
     return PairedMean(Interval(difference, float(low), float(high)), float(test.pvalue))
 
@@ -356,7 +357,7 @@ RATE = 0.05
 
 
 class RankedSystem(FrozenModel):
-    """A system's place; the paired differences to its `ties` may be chance, at `RATE` over all pairs of systems."""
+    """A system with its place; its differences from its `ties` are not significant."""
 
     system: str
     rank: int

@@ -91,18 +91,18 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
     training = None
     if target.labelled and not options.no_relearn:
         training = training_like(version, target, workspace)
-    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-    proposer = (generator_of(version, workspace.store, workspace.notify) if training else None) or choice
+    judge_choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    generator_choice = (generator_of(version, workspace.store, workspace.notify) if training else None) or judge_choice
 
     def estimate() -> DryRun:
         total = estimate_scoring(version.rubric, target.examples)
         if training:
             total += sum(training.estimate(), CallEstimate())
-        return dry_run({"judge": (choice.spec, total)}, workspace.options)
+        return dry_run({"judge": (judge_choice.spec, total)}, workspace.options)
 
     async def run() -> TransferResult:
-        judge = workspace.judge(choice)
-        generator = workspace.generator(proposer, choice, judge) if training else judge
+        judge = workspace.judge(judge_choice)
+        generator = workspace.generator(generator_choice, judge_choice, judge) if training else judge
         fitted = await measure_transfer(
             workspace, version, target, judge, training, generator=generator, seed=options.seed
         )
@@ -114,12 +114,12 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
         # What is not learned again keeps its generator, and the imported version that named it, if any.
-        generator_from = proposer.named_by
+        generator_from = generator_choice.named_by
         if action != "relearn":
             recorded = version.provenance.generator_from
             source = await workspace.off_event_loop(imported_source, version, recorded, workspace.store)
             generator_from = source.ref if source else None
-        named_by = {"judge_from": choice.named_by, "generator_from": generator_from}
+        named_by = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
         saved = await workspace.off_event_loop(
             workspace.store.save,
             options.name or version.name,
