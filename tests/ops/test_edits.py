@@ -80,13 +80,6 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
     assert [level.score for level in new["a01"].criterion.levels] == [1, 2, 3, 4, 5]
 
 
-def test_a_limit_stays_with_a_reworded_criterion_and_not_with_a_merged_one(rated: RatedRubric) -> None:
-    limited = plan_edits(rated.rubric, REF, Edit(reword={"links": "Linked."}, bound={"links": (0.1, 0.4)}))
-    assert limited.bounds == {"links.2": (0.1, 0.4)}
-    merged = plan_edits(rated.rubric, REF, Edit(merge=((("links", "order"), "Linked."),), bound={"names": (0.1, 0.4)}))
-    assert merged.bounds == {"names": (0.1, 0.4)}
-
-
 @pytest.mark.parametrize(
     ("edits", "error"),
     [

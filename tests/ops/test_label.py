@@ -32,7 +32,6 @@ from rubriclab.ops.label import (
     LabelText,
     Submission,
     labelled_rows,
-    make_plan as plan,
     prepare_labeling,
     question_of,
     select_texts,
@@ -298,12 +297,6 @@ def test_comparisons_of_the_file_stay() -> None:
 
 RUBRIC, RECORD = trained()
 POOL = [rated(number) for number in range(20)]
-
-
-def test_the_reason_names_a_criterion_that_the_text_has_a_score_for() -> None:
-    planned = plan(RUBRIC, RECORD, POOL, 8)
-    assert len(planned) == 8
-    assert all(each.unusual and each.text.ratings[each.unusual.id] is not None for each in planned)
 
 
 def test_groups_without_labels_come_first_whole_and_farthest_from_what_is_labelled() -> None:

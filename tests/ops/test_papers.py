@@ -11,7 +11,9 @@ from paper_samples import write_paper
 from pdf_files import RIGHT, column, pdf
 
 from rubriclab.errors import LiteratureError
-from rubriclab.ops.literature import Paper, PaperPage, cleaned, find_quotation, parts, read_paper
+from rubriclab.methods.sources import load_findings
+from rubriclab.models.text import Example
+from rubriclab.ops.literature import Paper, PaperPage, benchmark_notes, cleaned, find_quotation, parts, read_paper
 
 LEFT_LINES = ("The raters of this study penalised inconsis-", "tent summaries in 45.2% of the cases and they")
 RIGHT_LINES = ("rewarded texts that kept to one thread through-", "out, while length alone had no effect at all.")
@@ -191,3 +193,10 @@ def test_the_page_is_that_where_the_quotation_stands_and_a_few_words_prove_nothi
     pages = [find_quotation("The value was -0.31 for all", twice, named) for named in (None, 1, 5, 7, 9)]
     assert [each.number for each in pages if each] == [5, 5, 5, 7, 5]
     assert [find_quotation(words, PAGES) for words in ("did not reward length", "… — …")] == [None, None]
+
+
+def test_a_file_that_names_a_public_set_is_named_if_findings_are_about_its_raters() -> None:
+    findings, text = load_findings("summarization"), Example(id="t1", output="Words.", group="t1")
+    (note,) = benchmark_notes("data/SummEval_dev.jsonl", [text], findings)
+    assert note.endswith("`literature_without=summeval`")
+    assert benchmark_notes("labelled.jsonl", [text], findings) == []

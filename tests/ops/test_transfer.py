@@ -56,12 +56,6 @@ def test_the_gain_is_the_mean_difference_of_errors_in_points_with_students_inter
     assert gains["recalibrate"].low == pytest.approx(means.mean() - margin, abs=1e-5)
 
 
-def test_texts_that_one_way_did_not_score_count_for_none() -> None:
-    gap = np.where(np.arange(10) == 0, np.nan, LABELS + 0.3)
-    reused = np.where(np.arange(10) == 0, LABELS + 99, LABELS + 0.2)
-    assert recommended(reuse=reused, recalibrate=gap) == "reuse"
-
-
 def test_too_few_groups_or_equal_labels_show_no_difference() -> None:
     few = ["a", "b"] * 5
     chosen, _, too_few = recommend(
