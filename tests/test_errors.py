@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 
 import rubriclab as rl
@@ -15,7 +14,6 @@ from rubriclab.cli.output import flags
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import with_flags
-from rubriclab.ops.inputs import rows_of
 from rubriclab.ops.options import LearnOptions
 
 
@@ -62,13 +60,3 @@ def test_an_error_of_an_option_keeps_its_message_and_its_hint(options: dict[str,
 )
 def test_the_command_line_shows_options_as_flags_but_not_in_quoted_text(message: str, typed: str) -> None:
     assert with_flags(message, flags()) == typed
-
-
-def test_the_mapping_that_an_error_proposes_works_when_it_is_passed() -> None:
-    frame = pandas.DataFrame({"id": ["a"], "summary": ["A summary."]})
-    with pytest.raises(DataError, match="got nothing, expected a non-empty text; the columns are 'id'") as caught:
-        list(rows_of(frame, ReadingOptions()))
-    hint = str(caught.value).partition("`mapping=")[2].partition("`")[0]
-    (example,) = rows_of(frame, ReadingOptions(mapping=hint))
-    assert isinstance(example, rl.Example)
-    assert example.output == "A summary."

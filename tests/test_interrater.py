@@ -86,15 +86,6 @@ def test_figures_of_the_scores_are_those_of_the_statistics_drawn_by_group():
     assert found.scores.alpha.low < found.scores.alpha.value < found.scores.alpha.high
 
 
-def test_texts_without_rivals_are_drawn_one_by_one():
-    table = simulated()
-    alone = [Example(id=text.id, output=text.output, group=text.id) for text in TEXTS]
-    scored = {f"j{n}": scores_of(row) for n, row in enumerate(table)}
-    found = interrater_agreement(HYPOTHESES, alone, scored)
-    assert (found.unit, found.groups) == ("texts", len(TEXTS))
-    assert found.scores.alpha == krippendorff_alpha(table, "interval")
-
-
 def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
     kind = np.clip(simulated(judges=1)[0] / 2 + 2, 1, 4)
     found = agreement_of(np.array([kind, kind + 1]))
@@ -154,22 +145,6 @@ def test_graded_criteria_and_answers_in_shares_of_parts_are_compared_as_interval
     for row, table in zip(found.criteria, (ratings, shares), strict=True):
         assert row.kind == "graded"
         assert row.figures == {"alpha_interval": krippendorff_alpha(table, "interval", groups())}
-
-
-def test_a_rubric_of_both_kinds_pools_each_kind_by_itself():
-    mixed = rubric(ordered("q1"), criterion("h1"), ordered("q2"), criterion("h2"))
-    ones, fours = np.ones(len(TEXTS)), np.full(len(TEXTS), 4.0)
-    mine = {"h2": fours, "q2": ones, "q1": ones, "h1": fours}
-    found = interrater_agreement(mixed, TEXTS, {"a": scores_of(fours, mine), "b": scores_of(fours, mine)})  # type: ignore[arg-type]
-    assert [row.id for row in found.criteria] == ["q1", "h1", "q2", "h2"]
-    assert [(row.id, row.criteria) for row in found.pooled] == [("yes/no", 2), ("graded", 2)]
-
-
-def test_one_rating_by_all_criteria_together_is_reported_under_its_own_id():
-    ratings = simulated(judges=2)
-    scored = {f"j{n}": scores_of(ratings[n], {"overall": ratings[n]}) for n in range(2)}
-    (row,) = interrater_agreement(HYPOTHESES, TEXTS, scored).criteria
-    assert (row.id, row.trait, row.kind) == ("overall", "all criteria as one", "graded")
 
 
 def test_missing_answers_and_those_that_do_not_apply_are_left_out_and_counted_apart():

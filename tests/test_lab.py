@@ -7,7 +7,6 @@ import inspect
 import json
 import math
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -161,12 +160,6 @@ def test_scores_are_a_sequence_with_rows_a_mean_and_a_frame(lab: Lab) -> None:
     assert {criterion.id for criterion in scores[0].criteria} <= set(frame.columns)
 
 
-def test_a_frame_without_pandas_is_a_clear_error(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(UserError, match="needs pandas, which is not installed"):
-        lab.score(ROWS, "news").to_frame()
-
-
 # Streams and loops
 
 
@@ -266,12 +259,6 @@ def test_a_faulty_dry_run_says_what_was_expected(
     with pytest.raises(SettingsError) as caught:
         lab.dry_run(*arguments, **options)
     assert str(caught.value).startswith(complaint)
-
-
-def test_a_dry_run_takes_the_arguments_of_its_operation(lab: Lab) -> None:
-    by_place = lab.dry_run("score", ROWS, "news")
-    assert lab.dry_run("score", ROWS, rubric="news") == by_place
-    assert lab.dry_run("score", ROWS, task="summarization", aspect="coherence").roles.keys() == {"judge"}
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,6 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def test_this_checkout_has_its_content() -> None:
-    assert content_path("literature", "README.md").is_file()
-    assert content_path("stores").is_dir()
-
-
 def test_the_copy_inside_a_wheel_comes_first(package: Path) -> None:
     inside = package / "_content" / "stores"
     inside.mkdir(parents=True)
@@ -46,7 +41,3 @@ def test_missing_content_says_where_it_was_looked_for_and_what_to_do(package: Pa
     assert str(package / "_content" / "literature") in caught.value.message
     assert caught.value.hint is not None
     assert "Reinstall" in caught.value.hint
-
-
-def test_an_unknown_file_in_a_known_folder_has_a_path_that_does_not_exist() -> None:
-    assert not content_path("literature", "no-such-task.json").exists()

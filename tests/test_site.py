@@ -63,21 +63,6 @@ def test_every_public_name_is_on_one_page_of_the_reference() -> None:
     assert [name for name in public if f":: {name}\n" not in written] == []
 
 
-@pytest.mark.parametrize("page", sorted(reference.GENERATED))
-def test_a_page_of_the_reference_has_room_for_what_is_generated(page: str) -> None:
-    text = (CHECKOUT / f"{page}.md").read_text("utf-8")
-    assert reference.MARK not in reference.filled(page, text)
-    with pytest.raises(ValueError, match="has no line"):
-        reference.filled(page, "# A page\n")
-
-
-def test_help_is_shown_as_it_is_written() -> None:
-    assert reference._escaped("a_b* `NAME_*` <c>") == r"a\_b\* `NAME_*` \<c\>"
-    assert (
-        reference._prose("First.\n\n\b\nrubriclab a\nrubriclab b") == "First.\n\n```text\nrubriclab a\nrubriclab b\n```"
-    )
-
-
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     (tmp_path / "a.html").write_text('<h1 id="top">A</h1><a href="folder/b.html#here">B</a>', "utf-8")

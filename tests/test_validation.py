@@ -61,9 +61,3 @@ def test_a_rubric_passes_if_better_than_the_plain_question_in_one_respect_worse_
     found: Validation, outcome: Outcome, deciding: str
 ) -> None:
     assert (found.outcome, found.deciding.against) == (outcome, deciding)
-
-
-def test_a_comparison_without_a_defined_correlation_does_not_decide() -> None:
-    found = compared(BETTER, None)
-    undefined = GateVerdict(against=DIRECT, outcome="inconclusive", difference=Interval(None))
-    assert found.model_copy(update={"verdicts": (found.free, undefined)}).deciding is found.free
