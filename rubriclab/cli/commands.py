@@ -34,6 +34,7 @@ from rubriclab.cli.output import (
     writing_rows,
 )
 from rubriclab.cli.store import EXIT_CODES
+from rubriclab.data.write import OUTPUT_HELP
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import count
 
@@ -844,7 +845,7 @@ def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     *OUTPUT_FILE,
     required=True,
     section=STORED,
-    help="Write the labelled rows to this file: .jsonl, .csv, .tsv, .xlsx or .parquet.",
+    help=OUTPUT_HELP.replace("the rows", "the labelled rows"),
     **PATH,
 )
 @click.argument("texts", type=FILE)

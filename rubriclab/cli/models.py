@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+from pydantic import Field
+
 from rubriclab.base_options import JUDGING, STORED, Flag, FromFound, Options
+from rubriclab.data.write import OUTPUT_HELP
 
 OutputPath = Annotated[str | None, Flag(metavar="PATH", place="output")]
 
@@ -68,5 +71,6 @@ class RubricOption(Options):
 
 
 class RowsOutput(Options):
-    output: Annotated[str, Flag("--output -o", metavar="PATH", place="output", section=STORED)] = "-"
-    """Write the rows to this file: .jsonl, .csv, .tsv, .xlsx or .parquet. Default: JSON Lines to standard output."""
+    output: Annotated[str, Flag("--output -o", metavar="PATH", place="output", section=STORED)] = Field(
+        default="-", description=f"{OUTPUT_HELP} Default: JSON Lines to standard output."
+    )

@@ -34,7 +34,7 @@ from rubriclab.data.annotations import (
 from rubriclab.data.binary_files import parquet_rows, read_sheet
 from rubriclab.data.mapping import DEFAULTS, NATIVE, UTF_8, CellRules, FieldMap, Mark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, example_of
-from rubriclab.data.write import JSON_LINES, table_kind
+from rubriclab.data.write import FORMATS, JSON_LINES, table_kind
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
@@ -52,8 +52,8 @@ class _Column:
         lists: whether a cell may be a list, in which commas separate raters.
         one_number: whether every cell is one number, if commas are decimal commas.
         certain: the marks of numbers that can be read with one mark only.
-        decimals: the marks of numbers that are decimals with this mark, and thousands with the other.
-        unsure: the first of the latter, with its line.
+        decimals: the marks with which ambiguous numbers are decimals, and thousands with the other.
+        unsure: the first of the ambiguous ones, with its line.
     """
 
     lists: bool
@@ -85,14 +85,12 @@ def _readings(cell: Any) -> tuple[float | None, float | None]:
 def decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> tuple[Mark | None, str | None]:
-    """Return the decimal mark of the scores in numbered rows of texts, and a score that could be read in two ways.
+    """Return the decimal mark of the scores in numbered rows of texts, and the first ambiguous score in words.
 
-    The mark is `None` if no score has one. The latter is the first score that could be a decimal or a thousand, with
-    both readings; `None` without one, or if a score that can be read in one way decides. It is a decimal if it has the
-    usual mark of the format (a comma where semicolons separate cells, else a point), else this is a `DataError`.
-
-    Columns with one score in each cell decide. A column of annotations may hold lists, in which commas separate raters:
-    it has decimal commas if each cell is one number and the file separates cells by semicolons.
+    The mark is `None` if no score has one. Scores that can be read in one way decide. Otherwise an ambiguous one is a
+    decimal if it has the usual mark of the format (a comma where semicolons separate cells), else it is a `DataError`.
+    Columns of annotations, whose commas may separate raters, count only if each cell is one number and semicolons
+    separate cells.
     """
     if options.decimal is not None:
         return options.decimal, None
@@ -120,7 +118,6 @@ def decimal_mark(
 
 
 def _decide(where: str, columns: Mapping[str, _Column], usual: Mark) -> tuple[Mark | None, str | None]:
-    """Return what `decimal_mark` does, for columns of scores; `usual` is the mark of the format."""
     if certain := set[Mark]().union(*(column.certain for column in columns.values())):
         return "comma" if certain == {"comma"} else "point", None
     unsure = next(((name, *column.unsure) for name, column in columns.items() if column.unsure), None)
@@ -139,7 +136,7 @@ def _decide(where: str, columns: Mapping[str, _Column], usual: Mark) -> tuple[Ma
 
 
 # The usual delimiter of each kind of text file.
-DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+DELIMITED = {each.ending: each.delimiter for each in FORMATS if each.delimiter}
 PARQUET = ".parquet"
 WORKBOOK = (".xlsx", ".xlsm")
 EXPECTED = (
@@ -154,12 +151,7 @@ _NO_FILE = "Give a file of rows, - for standard input, or in Python the texts as
 
 @dataclass(frozen=True, slots=True)
 class RawRows:
-    """Raw rows of a file or table, and how they are read.
-
-    Attributes:
-        numbered: each row with its line: a mapping, a fault, or any other value.
-        table: whether all rows have the same columns.
-    """
+    """Numbered raw rows (mappings, faults, other values); in a `table` all have the same columns."""
 
     source: SourceFormat
     numbered: text_files.RowStream
@@ -168,7 +160,6 @@ class RawRows:
 
 
 def raw_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
-    """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines."""
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
         return _stream(name if isinstance(name, str) else "stream", source, options)
@@ -190,7 +181,6 @@ def raw_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> 
 
 
 def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
-    """Return the rows of a table, or of any iterable of mappings, texts or examples."""
     if isinstance(rows, Mapping):
         keys = ", ".join(repr(key) for key in rows)
         raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
@@ -204,7 +194,6 @@ def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
 
 
 def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
-    """Return the rows, ratings of one text joined, and those of an annotation tool with annotations and reasons."""
     first = next(raw.numbered, None)
     if first is None:
         return raw
@@ -252,7 +241,12 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
     if options.delimiter:
         detected, dialect = dialect.delimiter, replace(dialect, delimiter=options.delimiter, skipped=options.skip_rows)
-        text_files.check_delimiter(where, text.splitlines()[options.skip_rows :], options.delimiter, detected)
+        header = "".join(text.splitlines()[options.skip_rows : options.skip_rows + 1])
+        if options.delimiter not in header and detected in header:
+            raise DataError(
+                f"{where}: the header has no {options.delimiter!r} but {detected!r};",
+                "leave `delimiter` out, or name the other.",
+            )
     text_files.check_header(where, text_files.first_records(text.splitlines(keepends=True), dialect), options)
 
     def numbered() -> text_files.RowStream:
@@ -321,7 +315,6 @@ def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return arrays and scalars (NumPy, PyTorch) as Python lists and numbers."""
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     if isinstance(value, Mapping):
@@ -339,7 +332,7 @@ class Rows(Iterator[Example | RowError]):
     Attributes:
         line: first line of the latest row, counted from 1; 0 before the first row.
         row: the latest row as it was read.
-        comparisons: the comparisons in all rows so far, with their lines.
+        comparisons: those in all rows so far, with their lines.
         skipped, skipped_scores: with `skip_faulty`, the number of faulty rows, and of faulty scores of usable rows.
         not_assessed: by field, the number of answers that a text cannot be assessed.
     """
@@ -358,7 +351,6 @@ class Rows(Iterator[Example | RowError]):
 
     @property
     def where(self) -> str:
-        """The file, or a name for another source."""
         return self.source.where
 
     def __next__(self) -> Example | RowError:
@@ -376,10 +368,7 @@ class Rows(Iterator[Example | RowError]):
                 return parsed
 
     def look_ahead(self, enough: Callable[[Example], bool], most: int) -> list[tuple[Any, Example]]:
-        """Return the next rows that hold a text, up to the first for which `enough` is true, at most `most` of them.
-
-        Nothing is skipped: iterating over the rows still begins with the first of them.
-        """
+        """Return up to `most` next rows with a text, without skipping any, up to the first that is `enough`."""
         read, found = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
         for row in self._parsed:
             read.append(row)
@@ -399,8 +388,8 @@ def read(source: str | Path | text_files.Lines, options: ReadingOptions | None =
     """Return the examples and faults of a file, of `-` (standard input), or of a stream or iterable of lines.
 
     The format follows from the file's name; standard input and streams are JSON Lines. Rows are read lazily, except
-    from a workbook. `Rows.source` has the detected encoding, delimiter and decimal mark, and the sheet. `values` are
-    fields of `ReadingOptions`, in place of `options`: `read("ratings.csv", missing="n/a")`.
+    from a workbook. `Rows.source` has what was detected. `values` are fields of `ReadingOptions`, in place of
+    `options`: `read("ratings.csv", missing="n/a")`.
 
     Raises:
         DataError: if the file is missing, unreadable or of an unknown format or encoding; while reading, if it has no
@@ -415,12 +404,8 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
     """Return the examples and faults of a table, or of any iterable of mappings, texts or examples.
 
     Tables are data frames of pandas and polars, tables of pyarrow and Hugging Face data sets. Rows are counted from 1.
-    In a pandas frame NaN and NA are missing values; elsewhere NaN is a faulty score. `values` are fields of
-    `ReadingOptions`, in place of `options`.
-
-    Raises:
-        DataError: if `rows` is a mapping (such as a data set with splits), or cannot be iterated over; while reading,
-            if there are no rows, or a table lacks the column of a field.
+    In a pandas frame NaN and NA are missing values; elsewhere NaN is a faulty score. What is no table, or has no rows
+    or lacks a column, is a `DataError`. `values` are fields of `ReadingOptions`, in place of `options`.
     """
     options = options or ReadingOptions(**values)
     return _parse(raw_table(rows, where, options), options)
@@ -465,7 +450,6 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
 
 
 def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:
-    """Return the content of a row: an example, comparisons, or a fault."""
     if isinstance(row, RowError | Example):
         return row
     comparisons = comparisons_of(row, where, line, mapping, rules)

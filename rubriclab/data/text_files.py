@@ -67,7 +67,6 @@ def read_lines(path: Path, longest: int = MAX_ROW_BYTES, encoding: str = UTF_8, 
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """Open a file for reading, decompressed if its name ends in `.gz`."""
     return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb", buffering=BLOCK_BYTES)
 
 
@@ -85,7 +84,6 @@ def read_sample(path: Path) -> tuple[bytes, bool]:
 
 
 def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
-    """Yield the lines of a stream or an iterable; refuse one of more than `longest` bytes before it is read whole."""
     readline = getattr(lines, "readline", None)
     read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
     for number, line in enumerate(read, start=1):
@@ -102,7 +100,6 @@ def row_limit_error(where: str, place: str, longest: int) -> DataError:
 
 
 def json_lines(where: str, lines: Lines) -> RowStream:
-    """Yield the rows of JSON Lines; blank lines are skipped."""
     for number, line in number_lines(where, lines):
         if isinstance(line, RowError):
             yield number, line
@@ -125,7 +122,6 @@ def number_lines(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowErr
 
 
 def check_text(where: str, content: bytes, others: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
-    """Check that a file does not begin like a file of another format, which a `DataError` names."""
     for start, (name, hint) in others.items():
         if content.startswith(start):
             raise DataError(f"{where} is {name}, not lines of text in UTF-8;", hint)
@@ -154,11 +150,7 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
 
 
 def parse_json(content: bytes) -> Any:
-    """Return parsed JSON; also with NaN or Infinity, which Python writes, so that an error can name the field.
-
-    Raises:
-        UnicodeDecodeError, orjson.JSONDecodeError: for other content.
-    """
+    """Return parsed JSON; also with NaN or Infinity, which Python writes, so that an error can name the field."""
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
@@ -174,9 +166,9 @@ def parse_json(content: bytes) -> Any:
 def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
     """Return Python's name of the encoding of a file that begins with `sample`, which is all of it if `complete`.
 
-    A byte order mark decides; then whether the bytes are UTF-8, with damaged places if there
-    are as many valid characters beyond ASCII, or the format is `only_unicode` (JSON). Else it is Windows-1252, which
-    agrees with Latin-1 on all letters that both have, or a `DataError` if it is unlikely to be Western European text.
+    A byte order mark decides; then whether the bytes are UTF-8, with fewer damaged than valid characters beyond ASCII,
+    or the format is `only_unicode` (JSON). Else it is Windows-1252, which agrees with Latin-1 on all letters that both
+    have, or a `DataError` if it is unlikely to be Western European text.
     """
     for mark, name in _BYTE_ORDER_MARKS.items():
         if sample.startswith(mark):
@@ -198,11 +190,7 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
 
 
 def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) -> list[Any] | None:
-    """Return the rows of a file that is one JSON document, whose first characters are `sample`; `None` for JSON Lines.
-
-    Raises:
-        DataError: if the document has more than `longest` bytes, or one over several lines is damaged.
-    """
+    """Return the rows of a file that is one JSON document with this beginning; `None` for JSON Lines."""
     first, _, rest = sample.strip().partition("\n")
     is_list = first.startswith("[") and f"{first}\n{rest[:100]}"[1:].lstrip().startswith("{")
     if not is_list and not first.startswith("{"):
@@ -290,10 +278,8 @@ class Dialect:
 def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skipped: int = 0) -> Dialect:
     """Return the dialect of a file that begins with `text`.
 
-    The delimiter is the one that gives most records the same number of cells as the first record, at least two. Below
-    a title in one cell, the number of cells that most records have counts instead. Of equally good ones, it is one by
-    which the first record is no title, then the one that gives more cells, then `usual`. If every record has one cell,
-    it is `usual`.
+    The delimiter gives most records the same number of cells as the first, at least two, or, below a title in one cell,
+    as most have. Of equally good ones, it is one without a title, then one with more cells, then `usual`.
     """
     if match := _SEPARATOR_LINE.match(text):
         return Dialect(match[1], header_rows, max(skipped, 1))
@@ -319,19 +305,8 @@ def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, bool
     return round(share, 1), cells[0] == usual, usual
 
 
-def check_delimiter(where: str, lines: Sequence[str], given: str, detected: str) -> None:
-    """Raise an error if the header has none of the delimiters that were given but of those that were detected."""
-    if lines and given not in lines[0] and detected in lines[0]:
-        raise DataError(
-            f"{where}: the header has no {given!r} but {detected!r};", "leave `delimiter` out, or name the other."
-        )
-
-
 def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> RowStream:
-    """Yield the rows of a text file with a header, as texts by column; blank lines and unnamed columns are skipped.
-
-    A header that cannot be used, or a record over several lines of more than `longest` bytes, is a `DataError`.
-    """
+    """Yield the rows of a text file with a header; blank lines and unnamed columns are skipped."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
     source = number_lines(where, lines)
     records = _records(where, islice(source, dialect.skipped, None), longest, dialect.delimiter)
@@ -353,7 +328,6 @@ def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, diale
 
 
 def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
-    """Return the first records of a text file with their lines, from the header on."""
     source = ((number, line.encode("utf-8", "surrogateescape")) for number, line in enumerate(lines, start=1))
     records = _records("", islice(source, dialect.skipped, None), MAX_ROW_BYTES, dialect.delimiter)
     found = islice(records, MAX_RECORDS_SEARCHED)
@@ -363,8 +337,7 @@ def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, lis
 def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     """Return the names of the columns, those of several header rows joined by dots; empty ones for unnamed columns.
 
-    In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells. Rows of
-    different lengths, or two columns of one name, are a `DataError`.
+    In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells.
     """
     if len({len(cells) for cells in rows}) > 1:
         lengths = ", ".join(str(len(cells)) for cells in rows)
@@ -390,8 +363,8 @@ def _records(
 ) -> Iterator[tuple[int, list[str] | RowError]]:
     """Yield the cells of each non-blank record, with its first line.
 
-    After a broken record, only its first line is lost: the other lines inside an open quote are read again. Bytes that
-    are not UTF-8 become lone surrogates, so that errors can name their field.
+    After a broken record, only its first line is lost. Bytes that are not UTF-8 become lone surrogates, so that errors
+    can name their field.
     """
     ahead: deque[tuple[int, bytes | RowError]] = deque()
     taken: list[tuple[int, bytes | RowError]] = []
@@ -446,5 +419,4 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
 
 
 def is_empty(cell: Any) -> bool:
-    """Return whether a cell has nothing to read."""
     return cell is None or (isinstance(cell, str) and is_blank(cell))

@@ -1,15 +1,12 @@
-"""Writing rows as a table: CSV, TSV, Excel or Parquet, depending on the file's name.
+"""Writing rows as a table in the format of the file's name: each of `FORMATS`, or JSON Lines.
 
 Nested values become columns with dotted names; lists become JSON. The columns are only known after the last row, so
 rows are kept in a temporary file until then.
 
-Text that a spreadsheet opens must stay text, and must not run as a formula (CSV injection). A spreadsheet
-takes a cell for a formula that begins with `=`, `+`, `-` or `@`, also in full width, or with a tab or
-line break, and some ignore blanks and invisible characters before these. In CSV and TSV files such a text is preceded
-by an apostrophe, which is removed on reading. A spreadsheet that expects semicolons between cells divides a file with
-commas at each semicolon inside a text, so there the rule holds after these too, for signs. Numbers stay as they are.
-
-In workbooks texts are written as such, whatever they begin with.
+A spreadsheet takes a text for a formula that begins with `=`, `+`, `-` or `@`, also in full width, or with a tab or
+line break, and may ignore blanks and invisible characters before these. In text files an apostrophe is put before such
+a text (CSV injection), and removed on reading. A spreadsheet that expects semicolons would also divide a file with
+commas at each semicolon inside a text, so a sign after a semicolon gets an apostrophe too. Workbooks need none.
 """
 
 from __future__ import annotations
@@ -23,7 +20,8 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -34,14 +32,11 @@ from rubriclab.data.mapping import SourceFormat
 from rubriclab.errors import DataError, SettingsError, UserError
 from rubriclab.models.base import is_database
 
-TABLE_ENDINGS = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 # Limits of the Excel format.
 MAX_EXCEL_ROWS = 1_048_576
 MAX_EXCEL_COLUMNS = 16_384
 _BATCH = 1000
-
-
 # UTF-16 units in a cell of the Excel format.
 MAX_EXCEL_CELL_LENGTH = 32_767
 # Blanks, control characters, and those that are not shown, up to the tag characters.
@@ -56,15 +51,12 @@ _BEGINNING = rf"(?='*+(?:[{_IGNORED}]*+{_SIGN}|[\t\r\n]))"
 _AFTER_SEMICOLON = rf"(?='*+(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN})"
 
 
-def _patterns(apostrophe: str) -> dict[bool, re.Pattern[str]]:
-    """Return what finds the places of apostrophes, by whether the file has commas."""
+@cache
+def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
+    """Return a pattern of the places, with this apostrophe, where a formula could begin in a cell."""
     beginning = rf"\A{apostrophe}{_BEGINNING}"
-    return {False: re.compile(beginning), True: re.compile(rf"{beginning}|(?<=;){apostrophe}{_AFTER_SEMICOLON}")}
-
-
-_UNSAFE, _ESCAPED = _patterns(""), _patterns("'")
-# Of these files a spreadsheet divides none by semicolons inside a cell.
-_OTHERS = (";", "\t")
+    is_divided_again = delimiter not in (";", "\t")
+    return re.compile(rf"{beginning}|(?<=;){apostrophe}{_AFTER_SEMICOLON}" if is_divided_again else beginning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,44 +81,57 @@ def dialect_like(source: SourceFormat) -> CsvDialect:
     return CsvDialect(";", decimal_comma=source.decimal != "point", byte_order_mark=True)
 
 
-Kind = type[bool] | type[int] | type[float] | type[str]
-KINDS: tuple[Kind, ...] = (bool, int, float)
+CellType = type[bool] | type[int] | type[float] | type[str]
 WriteRow = Callable[[Mapping[str, Any]], object]
 
 
-def table_kind(path: str | Path, kinds: Collection[str] = TABLE_ENDINGS) -> str | None:
-    """Return the table format of a file name, such as `.csv`, without `.gz`; `None` for JSON Lines and other names."""
+@dataclass(frozen=True, slots=True)
+class Table:
+    columns: Mapping[str, CellType]
+    rows: Iterator[Mapping[str, Any]]
+    dialect: CsvDialect
+    legend: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFormat:
+    """A format of tables.
+
+    Attributes:
+        ending: of the names of its files; those of text formats may end in `.gz` too.
+        delimiter: of a text format, by which it is also read.
+        library: the module that writes it, which the extra of rubriclab with the name of the ending installs.
+        is_alias: whether helps leave it out.
+    """
+
+    ending: str
+    write: Callable[[Path, Table], None]
+    delimiter: str | None = None
+    library: str | None = None
+    is_alias: bool = False
+
+
+def table_kind(path: str | Path, kinds: Collection[str] = ()) -> str | None:
+    """Return the one of `kinds`, by default the endings of `FORMATS`, that a name ends in; `None` for others."""
     name = str(path).lower()
-    named = {kind: name if kind in (".xlsx", ".xlsm", ".parquet") else name.removesuffix(".gz") for kind in kinds}
-    return next((kind for kind in kinds if named[kind].endswith(kind)), None)
+    kinds = kinds or [each.ending for each in FORMATS]
+    binary = [".xlsm", *(each.ending for each in FORMATS if not each.delimiter)]
+    return next((kind for kind in kinds if (name if kind in binary else name.removesuffix(".gz")).endswith(kind)), None)
 
 
 def check_writable(path: str | Path) -> None:
-    """Check that rows can be written to a file of this name.
-
-    Raises:
-        SettingsError: for a database, or a name that says no format that can be written.
-        DataError: if the library that writes it is not installed.
-    """
-    kind = table_kind(path)
+    """Raise `SettingsError` if rows cannot be written to a file of this name, `DataError` if a library is missing."""
+    kind, ending = table_kind(path), Path(path).suffix.lower()
     if is_database(Path(path)):
         raise SettingsError(f"{path} would be overwritten, which is a database;", "give another name.")
-    ending = Path(path).suffix.lower()
     # The name of a pipe or device says nothing.
     is_special = Path(path).exists() and not Path(path).is_file()
     if kind is None and ending and ending not in JSON_LINES and not is_special:
-        raise SettingsError(
-            f"{path}: the ending {ending} says no format;", f"name it {', '.join((*JSON_LINES[:1], *TABLE_ENDINGS))}."
-        )
-    try:
-        if kind == ".xlsx":
-            import xlsxwriter  # noqa: F401
-        elif kind == ".parquet":
-            import pyarrow  # noqa: F401
-    except ImportError:
-        name = str(kind)[1:]
-        extra = f"install it with: pip install 'rubriclab[{name}]'"
-        raise DataError(f"{path}: writing {name} files needs a library that is not installed;", extra) from None
+        raise SettingsError(f"{path}: the ending {ending} says no format;", f"name it {WRITTEN}.")
+    library = next((each.library for each in FORMATS if each.ending == kind), None)
+    if library and not find_spec(library):
+        extra = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
+        raise DataError(f"{path}: writing {ending[1:]} files needs a library that is not installed;", extra)
 
 
 @contextmanager
@@ -135,29 +140,44 @@ def table_writer(
 ) -> Iterator[WriteRow]:
     """Yield a function that adds a row; the table is written on exit, also after an error or interruption.
 
-    Without rows, nothing is written unless `always`. `legend` has rows for a second sheet of a workbook. A file that
-    cannot be written, or exceeds the limits of Excel, is a `DataError`.
+    Without rows, nothing is written unless `always`. `legend` has rows for a second sheet of a workbook.
     """
     with tempfile.TemporaryFile() as spool:
-        columns: dict[str, Kind | None] = {}
+        types: dict[str, CellType | None] = {}
 
         def add(row: Mapping[str, Any]) -> None:
             flat = flatten(row)
             for column, cell in flat.items():
-                kind, new = columns.get(column), next((each for each in KINDS if isinstance(cell, each)), str)
-                if cell is None or kind in (None, new):
-                    columns[column] = kind if cell is None else new
-                else:
-                    columns[column] = float if {kind, new} == {int, float} else str
+                types[column] = _joined_type(types.get(column), cell)
             spool.write(orjson.dumps(flat, default=str, option=orjson.OPT_APPEND_NEWLINE))
 
         try:
             yield add
         finally:
-            if columns or always:
+            if types or always:
                 spool.seek(0)
-                kinds = {column: kind or str for column, kind in columns.items()}
-                _write(Path(path), kinds, (orjson.loads(line) for line in spool), dialect, legend)
+                columns = {column: found or str for column, found in types.items()}
+                chosen = next(each for each in FORMATS if each.ending == table_kind(path))
+                with _named_error(path):
+                    chosen.write(Path(path), Table(columns, map(orjson.loads, spool), dialect, legend))
+
+
+def _joined_type(before: CellType | None, cell: Any) -> CellType | None:
+    if cell is None:
+        return before
+    types: tuple[CellType, ...] = (bool, int, float)
+    new = next((each for each in types if isinstance(cell, each)), str)
+    if before in (None, new):
+        return new
+    return float if {before, new} == {int, float} else str
+
+
+@contextmanager
+def _named_error(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,7 +194,6 @@ def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def replace_surrogates(value: Any) -> Any:
-    """Return a value with text that can be encoded; undecodable bytes become question marks."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
@@ -186,65 +205,43 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: 
             for row in rows:
                 add(row)
         return
-    try:
+    with _named_error(path):
         Path(path).write_bytes(b"".join(json_line(row) for row in rows))
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def json_line(row: Mapping[str, Any]) -> bytes:
-    """Return a row as a line of JSON."""
     # A CSV cell may contain bytes that are not UTF-8, in a column that is not a field.
     valid = {name: replace_surrogates(cell) for name, cell in row.items()}
     return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
 
-def _write(
-    path: Path,
-    columns: Mapping[str, Kind],
-    rows: Iterator[Mapping[str, Any]],
-    dialect: CsvDialect,
-    legend: Sequence[Mapping[str, Any]],
-) -> None:
-    try:
-        match table_kind(path):
-            case ".xlsx":
-                _write_excel(path, columns, rows, legend)
-            case ".parquet":
-                _write_parquet(path, columns, rows)
-            case ".csv":
-                _write_delimited(path, columns, rows, dialect)
-            case _:
-                _write_delimited(path, columns, rows, CsvDialect("\t"))
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from None
-
-
-def _write_delimited(
-    path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]], dialect: CsvDialect
-) -> None:
+def _write_delimited(path: Path, table: Table, *, dialect: CsvDialect | None = None) -> None:
+    dialect = dialect or table.dialect
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     encoding = "utf-8-sig" if dialect.byte_order_mark else "utf-8"
     with opened(path, "wt", encoding=encoding, newline="") as text:
         safe = partial(escape_cell, delimiter=dialect.delimiter, decimal_comma=dialect.decimal_comma)
         writer = csv.writer(text, delimiter=dialect.delimiter)
-        writer.writerow(map(safe, columns))
-        writer.writerows([safe(row.get(column)) for column in columns] for row in rows)
+        writer.writerow(map(safe, table.columns))
+        writer.writerows([safe(row.get(column)) for column in table.columns] for row in table.rows)
 
 
-def _write_excel(
-    path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]], legend: Sequence[Mapping[str, Any]]
-) -> None:
+_write_tabs = partial(_write_delimited, dialect=CsvDialect("\t"))
+
+
+def _write_excel(path: Path, table: Table) -> None:
     import xlsxwriter
     from xlsxwriter.exceptions import XlsxWriterException
 
-    if len(columns) > MAX_EXCEL_COLUMNS:
-        raise DataError(f"{path}: {len(columns):,} columns are more than Excel allows.", "Write .csv or .parquet.")
+    if len(table.columns) > MAX_EXCEL_COLUMNS:
+        raise DataError(
+            f"{path}: {len(table.columns):,} columns are more than Excel allows.", "Write .csv or .parquet."
+        )
     book = xlsxwriter.Workbook(path, {"constant_memory": True, "strings_to_urls": False})
     try:
-        _write_excel_sheet(path, book.add_worksheet(), columns, rows)
-        if legend:
-            _write_excel_sheet(path, book.add_worksheet("legend"), tuple(legend[0]), legend)
+        _write_excel_sheet(path, book.add_worksheet(), table.columns, table.rows)
+        if table.legend:
+            _write_excel_sheet(path, book.add_worksheet("legend"), tuple(table.legend[0]), table.legend)
     finally:
         try:
             book.close()
@@ -273,19 +270,31 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
                 write_text_cell(sheet, number, place, str(cell))
 
 
-def _write_parquet(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:
+def _write_parquet(path: Path, table: Table) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
     types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
-    schema = pa.schema([(column, types[kind]) for column, kind in columns.items()])
+    schema = pa.schema([(column, types[kind]) for column, kind in table.columns.items()])
     with parquet.ParquetWriter(path, schema) as writer:
-        while batch := list(islice(rows, _BATCH)):
+        while batch := list(islice(table.rows, _BATCH)):
             cells = {
                 column: [None if (cell := row.get(column)) is None else kind(cell) for row in batch]
-                for column, kind in columns.items()
+                for column, kind in table.columns.items()
             }
             writer.write_table(pa.table(cells, schema=schema))
+
+
+FORMATS = (
+    TableFormat(".csv", _write_delimited, delimiter=","),
+    TableFormat(".tsv", _write_tabs, delimiter="\t"),
+    TableFormat(".tab", _write_tabs, delimiter="\t", is_alias=True),
+    TableFormat(".xlsx", _write_excel, library="xlsxwriter"),
+    TableFormat(".parquet", _write_parquet, library="pyarrow"),
+)
+_ENDINGS = [JSON_LINES[0], *(each.ending for each in FORMATS if not each.is_alias)]
+WRITTEN = f"{', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
+OUTPUT_HELP = f"Write the rows to this file: {WRITTEN}."
 
 
 def escape_cell(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> Any:
@@ -295,17 +304,15 @@ def escape_cell(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False)
     if isinstance(cell, float) and decimal_comma:
         return repr(cell).replace(".", ",")
     if isinstance(cell, str) and not _NUMBER.fullmatch(cell):
-        return _UNSAFE[delimiter not in _OTHERS].sub("'", cell)
+        return _formula(delimiter).sub("'", cell)
     return cell
 
 
 def unescape_cell(cell: str, delimiter: str) -> str:
-    """Return the text that `escape_cell` made a cell from."""
-    return _ESCAPED[delimiter not in _OTHERS].sub("", cell) if "'" in cell else cell
+    return _formula(delimiter, "'").sub("", cell) if "'" in cell else cell
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as the text of a CSV file."""
     lines = io.StringIO()
     csv.writer(lines).writerows([escape_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return lines.getvalue()
@@ -314,8 +321,8 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 def write_text_cell(sheet: Any, row: int, place: int, text: str) -> None:
     """Write a text of at most `MAX_EXCEL_CELL_LENGTH` UTF-16 units to a cell of an xlsxwriter sheet, as text.
 
-    The writer takes a string between `<r>` and `</r>` for a rich string of its own and copies it as XML into the file,
-    formulas included: such a text is given to it as a rich string with the text in it.
+    The writer would copy a string between `<r>` and `</r>` as XML into the file, formulas included, so such a text is
+    given as a rich string with the text in it.
     """
     if text.startswith("<r>") and text.endswith("</r>"):
         text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'
@@ -325,12 +332,10 @@ def write_text_cell(sheet: Any, row: int, place: int, text: str) -> None:
 
 
 def excel_length(text: str) -> int:
-    """Return the length of a text as Excel counts it, in UTF-16 units."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def data_frame(rows: Iterable[dict[str, Any]]) -> Any:
-    """Return rows as a pandas data frame; a `UserError` if pandas is not installed."""
     try:
         import pandas
     except ImportError:

@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 from python_calamine import CalamineWorkbook
 
 from rubriclab.data.readers import read
-from rubriclab.data.write import csv_text, escape_cell, unescape_cell, write_rows
+from rubriclab.data.write import FORMATS, csv_text, escape_cell, unescape_cell, write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example
 
@@ -105,7 +105,7 @@ def test_a_text_that_is_too_long_for_a_cell_is_refused_and_never_cut(tmp_path: P
             write_rows([{"text": text}], tmp_path / "long.xlsx")
 
 
-NAMES = ("t.csv", "t.tsv", "t.csv.gz", "t.xlsx", "t.parquet", "t.jsonl")
+NAMES = ("t.csv.gz", "t.jsonl", *(f"t{each.ending}" for each in FORMATS))
 # Characters that XML and Excel hold as they are.
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Co", "Cn"], exclude_characters="_")
 PLAIN_TEXTS = st.text(CHARACTERS, min_size=1, max_size=10) | st.sampled_from(
